@@ -25,7 +25,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.layout.auto_layout import SPACING
 from studio.ui.layered_layout import Link, arrange
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion, stylesheet, theme
 
 COLUMNS, FRAMES = 50, 30
@@ -78,7 +78,7 @@ def main(count: int) -> None:
     def checked(document: Document, base: Path | None) -> Report:
         return check(document, catalogue(), base)
 
-    store = Store(document, catalogue(), checked)
+    store = ProjectStore(document, catalogue(), checked)
     opened: list[CanvasView] = []
     once(
         f"open {len(document.nodes)} nodes, {len(document.wires)} wires",

@@ -21,7 +21,7 @@ from engine import fit
 from studio.training.runs.history import Follower, Run
 from studio.training.runs.points import Points
 from studio.ui import app
-from studio.ui.panels.runs.plot import CurvePlot, Shown
+from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
 
 FRAMES, BATCHES = 10, 1000
 
@@ -81,13 +81,13 @@ def main() -> None:
     application.processEvents()
     print(f"{count} runs of {points:,} points, {len(plots)} plots")
 
-    def draw(shown: Shown) -> None:
+    def draw(shown: PlotOptions) -> None:
         for plot in plots:
             plot.show_runs(runs, shown)
 
     def grow(index: int) -> None:
         extend(runs[-1], points + 500 * index, 500)
-        draw(Shown())
+        draw(PlotOptions())
 
     def pan(index: int) -> None:
         for plot in plots:
@@ -99,7 +99,7 @@ def main() -> None:
 
     def highlight(index: int) -> None:
         for plot in plots:
-            plot.show_runs(runs, Shown(), runs[index % count])
+            plot.show_runs(runs, PlotOptions(), runs[index % count])
 
     def settle() -> None:
         """Wait until a background thread has smoothed the curves."""
@@ -109,7 +109,7 @@ def main() -> None:
             application.processEvents()
 
     begin = time.perf_counter()
-    draw(Shown())
+    draw(PlotOptions())
     settle()
     print(f"{'first picture':<44} {1000 * (time.perf_counter() - begin):14.1f}")
     frames("one run grows by 500 points", FRAMES, grow)
@@ -121,14 +121,16 @@ def main() -> None:
     frames(
         "one run under the pointer",
         FRAMES,
-        lambda index: [p.show_runs(runs, Shown(), runs[index % count]) for p in plots],
+        lambda index: [p.show_runs(runs, PlotOptions(), runs[index % count]) for p in plots],
     )
     settle()
-    frames("smoothing", FRAMES, lambda index: draw(Shown(smoothing=0.5 + index / 50)))
+    frames("smoothing", FRAMES, lambda index: draw(PlotOptions(smoothing=0.5 + index / 50)))
     settle()
-    frames("smoothing, until drawn", 3, lambda index: (draw(Shown(smoothing=0.6 + index / 50)), settle()))
+    frames("smoothing, until drawn", 3, lambda index: (draw(PlotOptions(smoothing=0.6 + index / 50)), settle()))
     frames(
-        "logarithmic axis of steps", FRAMES, lambda index: draw(Shown(axis="step", log_x=True, log_y=index % 2 == 0))
+        "logarithmic axis of steps",
+        FRAMES,
+        lambda index: draw(PlotOptions(axis="step", log_x=True, log_y=index % 2 == 0)),
     )
     reading(points)
 

@@ -137,7 +137,7 @@ def main() -> None:
                 taken.append(found)
         for each in both:
             each.close()
-        window.workspace.close(project)
+        window.open_projects.close(project)
         window.close()
     low, ratio, high = statistics.quantiles([found[1][0] / found[0][0] for found in taken], n=4)
     alone, shown = (statistics.median(found[which][0] for found in taken) for which in (0, 1))

@@ -76,7 +76,7 @@ def data(window: MainWindow) -> None:
     project = open_template(window)
     project.store.select(["scale"])
     window.docks["data"].reveal()
-    panel = window.desks[project].data
+    panel = window.project_views[project].data
     until(lambda: bool(panel.view.in_view) and None not in map(panel.view.sample, panel.view.in_view))
     settle(window)
 
@@ -88,14 +88,14 @@ def training(window: MainWindow) -> None:
     until(lambda: bool(project.runner.runs) and project.runner.runs[-1].progress.epoch >= 12)
     project.runner.pause()
     until(lambda: project.runner.state == "paused")
-    window.desks[project].runs.draw()
+    window.project_views[project].runs.draw()
     settle(window)
 
 
 def autograd(window: MainWindow) -> None:
     project = open_template(window)
     window.look_at_gradients()
-    until(lambda: bool(window.desks[project].autograd.view.items_by_id))
+    until(lambda: bool(window.project_views[project].autograd.view.items_by_id))
     project.store.select(["hidden"])
     settle(window)
 
@@ -110,7 +110,7 @@ def error(window: MainWindow) -> None:
 
 
 def open_template(window: MainWindow) -> Project:
-    project = window.workspace.from_template(template("digits-mlp"))
+    project = window.open_projects.from_template(template("digits-mlp"))
     until(lambda: project.store.is_checked)
     return project
 
@@ -131,8 +131,8 @@ def until(holds: Callable[[], bool]) -> None:
 
 def close(window: MainWindow) -> None:
     """Close without asking about unsaved work."""
-    for project in tuple(window.workspace.projects):
-        window.workspace.close(project)
+    for project in tuple(window.open_projects.projects):
+        window.open_projects.close(project)
     window.close()
     window.deleteLater()
 

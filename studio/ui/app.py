@@ -17,9 +17,9 @@ from PySide6.QtWidgets import QApplication
 from engine.syntax import account_of
 from studio.nodes.catalogue import catalogue
 from studio.ui import dialogs
-from studio.ui.garbage_collector import Collector
-from studio.ui.kernel_precompiler import Ahead
-from studio.ui.project.open_projects import Workspace
+from studio.ui.garbage_collector import GarbageCollector
+from studio.ui.kernel_precompiler import KernelPrecompiler
+from studio.ui.project.open_projects import OpenProjects
 from studio.ui.settings import Settings
 from studio.ui.theme import fonts, icons, motion, stylesheet, theme
 from studio.ui.window.main_window import MainWindow
@@ -36,13 +36,13 @@ def main(paths: Sequence[Path] = ()) -> int:
     application = make_application(sys.argv[:1])
     settings = Settings()
     window = make_window(settings)
-    collector = Collector(window)
-    sys.excepthook = Net(window)
+    collector = GarbageCollector(window)
+    sys.excepthook = ExceptionHandler(window)
     window.show()
     window.files.offer_recovery()
     for path in paths:
         window.files.open(path)
-    ahead = Ahead(window)
+    ahead = KernelPrecompiler(window)
     try:
         return application.exec()
     finally:
@@ -83,10 +83,10 @@ def make_window(settings: Settings, state: Path | None = None) -> MainWindow:
     motion.set_reduced(settings.reduce_motion)
     themes = theme.manager()
     themes.set_mode(settings.theme)
-    return MainWindow(Workspace(catalogue(), state=state), settings, themes)
+    return MainWindow(OpenProjects(catalogue(), state=state), settings, themes)
 
 
-class Net:
+class ExceptionHandler:
     """Catches what no code caught: keeps all work, tells, and goes on."""
 
     def __init__(self, window: MainWindow) -> None:
@@ -100,7 +100,7 @@ class Net:
             return
         _log.error("%s", text)
         sys.stderr.write(text)
-        for project in self._window.workspace.projects:
+        for project in self._window.open_projects.projects:
             project.keep()
         if not self._is_telling:
             self._is_telling = True

@@ -11,7 +11,7 @@ _LAST_SECONDS = 5.0
 """For what is under way when it is given up."""
 
 
-class Background(QObject):
+class BackgroundTask(QObject):
     told = Signal(object)
     """What is yielded, one after the other."""
     ended = Signal()

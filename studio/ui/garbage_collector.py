@@ -14,7 +14,7 @@ _INTERVAL = 250
 """Milliseconds between looks; a look that finds little to do costs nothing."""
 
 
-class Collector(QObject):
+class GarbageCollector(QObject):
     """While it lives and until `stop`, the automatic collection is off and a timer does its work."""
 
     def __init__(self, parent: QObject | None = None) -> None:

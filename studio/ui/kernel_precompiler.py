@@ -14,7 +14,7 @@ _LONGEST = 2000
 """Milliseconds to wait for the end of a process that was told to end."""
 
 
-class Ahead(QObject):
+class KernelPrecompiler(QObject):
     """A process beside the studio, so that compiling never holds up the window. It ends with the studio."""
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -15,7 +15,7 @@ _DATA = QStandardPaths.StandardLocation.GenericDataLocation
 
 
 @dataclass(frozen=True, slots=True)
-class Trashed:
+class TrashedItem:
     """Something that lies in the trash."""
 
     path: Path
@@ -24,7 +24,7 @@ class Trashed:
     """Where it is; None if the system does not tell, so that only its own file manager can put it back."""
 
 
-def throw_away(path: Path) -> Trashed:
+def throw_away(path: Path) -> TrashedItem:
     """Raises FileError if there is no trash, or it does not take that."""
     with suppress(OSError):  # Qt makes a trash in the user's data folder, but not that folder
         Path(QStandardPaths.writableLocation(_DATA)).mkdir(parents=True, exist_ok=True)
@@ -32,10 +32,10 @@ def throw_away(path: Path) -> Trashed:
     if not file.moveToTrash():
         raise FileError(str(path), "", "cannot be moved to the trash", "Delete it in a file manager.")
     place = file.fileName()  # empty if the system does not tell
-    return Trashed(path, Path(place) if place and Path(place) != path else None)
+    return TrashedItem(path, Path(place) if place and Path(place) != path else None)
 
 
-def put_back(thrown: Trashed) -> None:
+def put_back(thrown: TrashedItem) -> None:
     """Raises FileError if it is no longer in the trash, or something else has taken its place."""
     if thrown.place is None or not thrown.place.exists():
         raise FileError(str(thrown.path), "", "is no longer in the trash", "Look for it in a file manager.")
@@ -50,4 +50,4 @@ def put_back(thrown: Trashed) -> None:
         (thrown.place.parent.parent / "info" / f"{thrown.place.name}.trashinfo").unlink()
 
 
-__all__ = ["Trashed", "put_back", "throw_away"]
+__all__ = ["TrashedItem", "put_back", "throw_away"]

@@ -61,8 +61,8 @@ def make_window(qtbot: QtBot, qapp: QApplication, settings: Settings, tmp_path: 
 
     yield make
     for window in made:
-        for project in tuple(window.workspace.projects):
-            window.workspace.close(project)
+        for project in tuple(window.open_projects.projects):
+            window.open_projects.close(project)
         window.close()
         window.deleteLater()
     motion.set_reduced(False)
@@ -77,7 +77,7 @@ def window(make_window: MakeWindow) -> MainWindow:
 @pytest.fixture
 def project(qtbot: QtBot, window: MainWindow) -> Project:
     """The digits template, open and checked."""
-    project = window.workspace.from_template(template("digits-mlp"))
+    project = window.open_projects.from_template(template("digits-mlp"))
     qtbot.waitUntil(lambda: project.store.is_checked)
     return project
 

@@ -55,9 +55,9 @@ def test_an_uncaught_exception_keeps_the_work_and_the_app(
 ) -> None:
     told: list[object] = []
     monkeypatch.setattr(dialogs, "message", lambda *arguments, **names: told.append((arguments, names)))
-    project = window.workspace.new()
+    project = window.open_projects.new()
     project.store.edit("Add", lambda document: edits.add(document, "relu", Node("nn.ReLU")))
-    net = app.Net(window)
+    net = app.ExceptionHandler(window)
     for _ in range(3):
         error = RuntimeError("a defect")
         net(RuntimeError, error, error.__traceback__)

@@ -17,9 +17,9 @@ from engine.io import load_file
 from studio.document import edits
 from studio.document.model import Document
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.panels.inspector.course_plot import CourseView
+from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.panels.inspector.trains import Trains
+from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand
@@ -36,7 +36,7 @@ def canvas(qtbot: QtBot, window: MainWindow, project: Project) -> CanvasView:
         return edits.set_training(document, epochs=1)
 
     project.store.edit("Train shortly", short)
-    view = window.desks[project].canvas
+    view = window.project_views[project].canvas
     view.setFocus()
     qtbot.waitUntil(view.hasFocus)
     return view
@@ -60,7 +60,7 @@ def added(canvas: CanvasView, hand: Hand, qtbot: QtBot, title: str) -> str:
 
 def shown(window: MainWindow, project: Project, kind: type[Any]) -> Any:
     """A part of the inspector's form."""
-    form = window.desks[project].inspector.form
+    form = window.project_views[project].inspector.form
     assert isinstance(form, NodeForm)
     found = form.findChild(kind)
     assert found is not None
@@ -92,11 +92,11 @@ def test_a_schedule_is_wired_behind_an_optimizer_and_shows_what_it_plans(
         pytest.fail("the palette has wired it up by itself")
     connect(canvas, hand, "adam", "optimizer", name, "optimizer")
     hand.click(hand.node(name))
-    view = shown(window, project, CourseView)
+    view = shown(window, project, LearningRatePlot)
     qtbot.waitUntil(view.isVisible)
     qtbot.waitUntil(lambda: bool(view.plot.rates) and view.plot.rates[0] == (0.0, 0.005))
     hand.click(hand.node("adam"))
-    view = shown(window, project, CourseView)
+    view = shown(window, project, LearningRatePlot)
     qtbot.waitUntil(view.isVisible)
     qtbot.waitUntil(lambda: view.plot.rates[0] == (0.0, 0.005))
     train(qtbot, canvas, project)
@@ -111,7 +111,7 @@ def test_two_optimizers_train_the_layers_that_are_checked_for_them(
     assert [problem.code for problem in canvas.store.report.errors] == ["shared-layers"]
     for optimizer, other in (("adam", "logits"), (sgd, "hidden")):
         hand.click(hand.node(optimizer))
-        layers: Trains = shown(window, project, Trains)
+        layers: TrainedLayersList = shown(window, project, TrainedLayersList)
         qtbot.waitUntil(lambda: layers.everything.isVisible() and "logits" in layers.boxes)  # noqa: B023
         press(layers.everything)
         press(layers.boxes[other])
@@ -154,7 +154,7 @@ def test_points_of_runs_are_written_from_their_menu(
     path = tmp_path / "points.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, **__: (str(path), ""))
     window.docks["runs"].reveal()
-    view = window.desks[project].runs.list.view
+    view = window.project_views[project].runs.list.view
     place = view.visualRect(view.model().index(0, 0)).center()
     QTest.mouseClick(view.viewport(), LEFT, pos=place)
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from engine.errors import RegistryError
-from studio.ui.commands import Command, Commands
+from studio.ui.command_registry import Command, CommandRegistry
 from studio.ui.settings import Settings
 from studio.ui.window.main_window import MainWindow
 
@@ -26,7 +26,7 @@ def holder(qtbot: QtBot) -> QWidget:
 
 def test_keys_run_a_command(holder: QWidget) -> None:
     ran: list[str] = []
-    commands = Commands(holder)
+    commands = CommandRegistry(holder)
     commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("Ctrl+B", "F7")))
     QTest.keyClick(holder, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(holder, Qt.Key.Key_F7)
@@ -35,7 +35,7 @@ def test_keys_run_a_command(holder: QWidget) -> None:
 
 def test_a_disabled_command_does_not_run(holder: QWidget) -> None:
     ran: list[str] = []
-    commands = Commands(holder)
+    commands = CommandRegistry(holder)
     commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",), enabled=lambda: False))
     QTest.keyClick(holder, Qt.Key.Key_F7)
     assert not ran
@@ -45,7 +45,7 @@ def test_a_command_is_asked_whether_it_can_run_when_it_is_used(holder: QWidget) 
     """Nothing tells the commands of this change, as where it comes from a thread or from the disk."""
     ran: list[str] = []
     possible: list[int] = []
-    commands = Commands(holder)
+    commands = CommandRegistry(holder)
     commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",), enabled=lambda: bool(possible)))
     possible.append(1)
     QTest.keyClick(holder, Qt.Key.Key_F7)
@@ -60,14 +60,14 @@ def test_a_command_is_asked_whether_it_can_run_when_it_is_used(holder: QWidget) 
 
 
 def test_duplicates_are_refused(holder: QWidget) -> None:
-    commands = Commands(holder)
+    commands = CommandRegistry(holder)
     commands.add(Command("a.b", "One", lambda: None))
     with pytest.raises(RegistryError, match=r"a\.b"):
         commands.add(Command("a.b", "Two", lambda: None))
 
 
 def test_keys_can_be_bound_anew_and_back(holder: QWidget) -> None:
-    commands = Commands(holder)
+    commands = CommandRegistry(holder)
     commands.add(Command("a.b", "Do it", lambda: None, ("F7",)))
     commands.bind("a.b", ("F8",))
     assert commands.action("a.b").shortcut() == QKeySequence("F8")
@@ -80,7 +80,7 @@ def test_keys_can_be_bound_anew_and_back(holder: QWidget) -> None:
 def test_bindings_of_an_earlier_start_hold(holder: QWidget, settings: Settings) -> None:
     settings.bindings = {"a.b": ("F8", "Ctrl+|"), "c.d": ()}
     settings.sync()
-    commands = Commands(holder, settings.bindings)
+    commands = CommandRegistry(holder, settings.bindings)
     commands.add(Command("a.b", "Do it", lambda: None, ("F7",)), Command("c.d", "That", lambda: None, ("F6",)))
     assert commands.shortcuts("a.b")[0] == "F8"
     assert commands.shortcuts("c.d") == ()
@@ -88,7 +88,7 @@ def test_bindings_of_an_earlier_start_hold(holder: QWidget, settings: Settings) 
 
 def test_withdrawn_commands_lose_their_keys(holder: QWidget) -> None:
     ran: list[str] = []
-    commands = Commands(holder)
+    commands = CommandRegistry(holder)
     commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",)))
     commands.remove("a.b")
     QTest.keyClick(holder, Qt.Key.Key_F7)

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.lowering.help import HELP
-from studio.ui.panels.problems import ProblemRow
+from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.project.project import Project
 from studio.ui.window.context_help import CANVAS, PAGE, topic_of
 from studio.ui.window.help_page import HelpPage, section

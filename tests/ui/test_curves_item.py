@@ -17,7 +17,7 @@ from engine import fit
 from studio.training.runs.history import Run
 from studio.training.runs.points import Points
 from studio.ui.panels.runs import curves_item
-from studio.ui.panels.runs.plot import CurvePlot, Shown
+from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
 
 
 def run(number: int, points: int) -> Run:
@@ -75,13 +75,13 @@ def test_many_values_are_smoothed_in_another_thread(
     monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
     made = run(1, 50_000)
     column = made._tracks["steps"].columns["loss"]
-    plot.show_runs([made], Shown(smoothing=0.5))
+    plot.show_runs([made], PlotOptions(smoothing=0.5))
     without = plot.grab().toImage()
     assert plot.curves.is_late and column.course is None
     settled(qtbot, plot)
     assert column.unsmoothed(0.5) < 64 and plot.grab().toImage() != without
     before = plot.grab().toImage()
-    plot.show_runs([made], Shown(smoothing=0.98))
+    plot.show_runs([made], PlotOptions(smoothing=0.98))
     assert plot.grab().toImage() == before  # what there was stays until the other is known
     settled(qtbot, plot)
     assert column.unsmoothed(0.98) < 64 and plot.grab().toImage() != before
@@ -93,7 +93,7 @@ def test_a_slider_that_is_dragged_ends_where_it_was_let_go(
     monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
     runs = [run(number, 50_000) for number in (1, 2)]
     for share in (0.5, 0.6, 0.7, 0.8):
-        plot.show_runs(runs, Shown(smoothing=share))
+        plot.show_runs(runs, PlotOptions(smoothing=share))
         plot.grab()
     qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_late)
     assert all(made._tracks["steps"].columns["loss"].unsmoothed(0.8) < 64 for made in runs)
@@ -104,12 +104,12 @@ def test_a_run_that_is_cut_meanwhile_is_not_given_the_old_course(
 ) -> None:
     monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
     made = run(1, 50_000)
-    plot.show_runs([made], Shown(smoothing=0.5))
+    plot.show_runs([made], PlotOptions(smoothing=0.5))
     plot.grab()
     assert plot.curves.is_late
     made._tracks["steps"].cut(100)
     add(made, 100, 40_000)
-    plot.show_runs([made], Shown(smoothing=0.5))
+    plot.show_runs([made], PlotOptions(smoothing=0.5))
     qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_late)
     column = made._tracks["steps"].columns["loss"]
     assert column.course is not None and len(column.course) <= len(column)
@@ -121,7 +121,7 @@ def test_what_moves_above_the_curves_does_not_paint_them_anew(
     qtbot: QtBot, plot: CurvePlot, paintings: list[object]
 ) -> None:
     made = run(1, 5000)
-    plot.show_runs([made], Shown())
+    plot.show_runs([made], PlotOptions())
     settled(qtbot, plot)
     before = len(paintings)
     QTest.mouseMove(plot.viewport(), QPoint(250, 120))
@@ -129,7 +129,7 @@ def test_what_moves_above_the_curves_does_not_paint_them_anew(
     plot.grab()
     assert len(paintings) == before
     add(made, 5000, 10)
-    plot.show_runs([made], Shown())
+    plot.show_runs([made], PlotOptions())
     plot.grab()
     assert len(paintings) == before + 1
     plot.getViewBox().setRange(xRange=(2, 5), padding=0)
@@ -139,7 +139,7 @@ def test_what_moves_above_the_curves_does_not_paint_them_anew(
 
 def test_a_pan_that_changes_the_other_range_paints_once(qtbot: QtBot, plot: CurvePlot, paintings: list[object]) -> None:
     made = run(1, 5000)
-    plot.show_runs([made], Shown())
+    plot.show_runs([made], PlotOptions())
     plot.getViewBox().setAutoVisible(y=True)
     settled(qtbot, plot)
     before = len(paintings)

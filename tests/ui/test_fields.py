@@ -19,14 +19,14 @@ from studio.document import edits
 from studio.document.model import Node
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.node_form import NodeForm
+from studio.ui.panels.inspector.parameter_row import ParameterRow
+from studio.ui.panels.inspector.parameter_text import shown
 from studio.ui.panels.inspector.project_form import ProjectForm
-from studio.ui.panels.inspector.row import Row
-from studio.ui.panels.inspector.typed import NumberField, TypedField
-from studio.ui.panels.inspector.values import shown
+from studio.ui.panels.inspector.text_fields import NumberField, TypedField
 from studio.ui.project.project import Project
 from studio.ui.widgets.inputs import ComboBox, SpinBox
 from studio.ui.window.main_window import MainWindow
-from studio.ui.window.notification_bar import Notice
+from studio.ui.window.notification_bar import NotificationBar
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 TYPED = ("100", "1000", "0.001", "1e-3", "1e3", "-5", "")
@@ -74,13 +74,13 @@ def person(window: MainWindow, qtbot: QtBot) -> Person:
     return Person(window, qtbot)
 
 
-def rows(window: MainWindow, project: Project) -> dict[str, Row]:
+def rows(window: MainWindow, project: Project) -> dict[str, ParameterRow]:
     """Of what is selected."""
-    form = window.desks[project].inspector.form
+    form = window.project_views[project].inspector.form
     return form.rows if isinstance(form, ProjectForm) else {row.parameter.name: row for row in form.rows}
 
 
-def seen(window: MainWindow, project: Project, name: str) -> Row:
+def seen(window: MainWindow, project: Project, name: str) -> ParameterRow:
     """A row, scrolled into view, where it stays."""
     row = rows(window, project)[name]
     place = hit = None
@@ -89,12 +89,12 @@ def seen(window: MainWindow, project: Project, name: str) -> Row:
         hit = window.childAt(place)
         if place == before and hit and row.field.editor in (hit, hit.parent()) and project.store.is_checked:
             break
-        window.desks[project].inspector.ensureWidgetVisible(row)
+        window.project_views[project].inspector.ensureWidgetVisible(row)
         QTest.qWait(5)
     return row
 
 
-def wanted(row: Row, text: str) -> Any:
+def wanted(row: ParameterRow, text: str) -> Any:
     """The value that a typed text means; `...` if it is none."""
     kind = row.parameter.kind
     try:
@@ -225,7 +225,7 @@ def test_the_wheel_scrolls_unless_a_field_has_the_focus(
 ) -> None:
     store = project.store
     window.resize(1100, 700)
-    bar = window.desks[project].inspector.verticalScrollBar()
+    bar = window.project_views[project].inspector.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 100)
     before = store.document
     for name, row in rows(window, project).items():
@@ -236,7 +236,7 @@ def test_the_wheel_scrolls_unless_a_field_has_the_focus(
             assert store.document == before, name
             is_at_end = at == (bar.maximum() if notches < 0 else bar.minimum())
             assert bar.value() != at or is_at_end, name
-            window.desks[project].inspector.ensureWidgetVisible(row)
+            window.project_views[project].inspector.ensureWidgetVisible(row)
     row = seen(window, project, "epochs")
     person.enter(row.field.editor)
     person.wheel(row.field.editor, 1)
@@ -349,7 +349,7 @@ def test_escape_takes_back_what_is_typed_and_returns_to_the_canvas(
         assert canvas.hasFocus(), name
         assert store.document is before
     store.select(["hidden"])
-    form = window.desks[project].inspector.form
+    form = window.project_views[project].inspector.form
     assert isinstance(form, NodeForm) and form._header is not None
     person.enter(form._header.name)
     person.type("other")
@@ -414,7 +414,7 @@ def test_undo_in_a_search_field_is_of_the_project_unless_something_is_typed(
 ) -> None:
     store = project.store
     store.edit("Mute", lambda document: edits.set_flag(document, ["dropout"], muted=True))
-    search = window.desks[project].panels["palette"].field  # pyright: ignore[reportAttributeAccessIssue]
+    search = window.project_views[project].panels["palette"].field  # pyright: ignore[reportAttributeAccessIssue]
     person.enter(search)
     person.type("ab")
     person.key(Qt.Key.Key_Z, CTRL)
@@ -426,7 +426,7 @@ def test_undo_in_a_search_field_is_of_the_project_unless_something_is_typed(
 def test_the_description_is_typed_undone_and_left(window: MainWindow, project: Project, person: Person) -> None:
     store = project.store
     before = store.document
-    form = window.desks[project].inspector.form
+    form = window.project_views[project].inspector.form
     assert isinstance(form, ProjectForm)
     person.enter(form._description)
     person.type("ab")
@@ -548,7 +548,7 @@ def test_the_keyboard_goes_through_all_panels_that_can_be_seen(window: MainWindo
 
 def test_a_panel_without_fields_is_passed_over(window: MainWindow, project: Project, qtbot: QtBot) -> None:
     window.docks["problems"].reveal()
-    notice = Notice("Something happened.", [])
+    notice = NotificationBar("Something happened.", [])
     window.show_notice(notice)
     canvas = window.canvas
     assert canvas is not None
@@ -569,9 +569,9 @@ def test_a_problem_is_solved_with_the_keyboard(window: MainWindow, project: Proj
     assert canvas is not None
     canvas.setFocus()
     QTest.keyClick(canvas, Qt.Key.Key_4, Qt.KeyboardModifier.AltModifier)
-    qtbot.waitUntil(lambda: any(row.isVisible() for row in window.desks[project].problems.rows))
+    qtbot.waitUntil(lambda: any(row.isVisible() for row in window.project_views[project].problems.rows))
     QTest.keyClick(typing(), Qt.Key.Key_F6, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    assert typing() in window.desks[project].problems.rows
+    assert typing() in window.project_views[project].problems.rows
     QTest.keyClick(typing(), Qt.Key.Key_Tab)
     QTest.keyClick(typing(), Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: project.store.is_checked and not project.store.report.errors)

@@ -17,10 +17,10 @@ from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import data_node_for
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.panels.inspector.typed import TypedField
+from studio.ui.panels.inspector.text_fields import TypedField
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from studio.ui.window.notification_bar import Notice
+from studio.ui.window.notification_bar import NotificationBar
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -28,7 +28,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 @pytest.fixture
 def canvas(window: MainWindow, qtbot: QtBot) -> CanvasView:
     """An empty one."""
-    project = window.workspace.new()
+    project = window.open_projects.new()
     qtbot.waitUntil(lambda: project.store.is_checked)
     assert window.canvas is not None
     return window.canvas
@@ -69,7 +69,7 @@ def test_running_a_graph_with_errors_brings_the_problems_to_the_front(
     qtbot.waitUntil(lambda: bool(project.store.report.errors))
     window.docks["log"].reveal()
     QApplication.processEvents()
-    panel = window.desks[project].problems
+    panel = window.project_views[project].problems
     assert panel.visibleRegion().isEmpty()
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_Return, CTRL)
     qtbot.waitUntil(lambda: not panel.visibleRegion().isEmpty())
@@ -94,8 +94,8 @@ def test_a_data_file_that_is_dropped_becomes_its_node(
 
 def notice(window: QWidget, qtbot: QtBot) -> str:
     """The text of the strip above the canvas."""
-    qtbot.waitUntil(lambda: any(each.isVisible() for each in window.findChildren(Notice)), timeout=3000)
-    return window.findChildren(Notice)[0].text.text()
+    qtbot.waitUntil(lambda: any(each.isVisible() for each in window.findChildren(NotificationBar)), timeout=3000)
+    return window.findChildren(NotificationBar)[0].text.text()
 
 
 def test_what_cannot_be_dropped_is_said_with_what_can(canvas: CanvasView, tmp_path: Path, qtbot: QtBot) -> None:
@@ -124,7 +124,7 @@ def test_a_new_layer_waits_calmly_for_its_numbers(window: MainWindow, canvas: Ca
     qtbot.waitUntil(lambda: store.is_checked)
     assert store.check_report.errors and not [each for each in store.report.problems if each.node == name]
     assert canvas.canvas_scene.nodes[name].content.error == ""
-    form = window.desks[window.workspace.projects[0]].inspector.form
+    form = window.project_views[window.open_projects.projects[0]].inspector.form
     assert isinstance(form, NodeForm)
     lines = {row.parameter.name: row.field.line for row in form.rows if isinstance(row.field, TypedField)}
     assert lines["kernel_size"].placeholderText() == "required"

@@ -16,31 +16,31 @@ from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
-from studio.ui.panels.inspector.header import NodeHeader
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.panels.inspector.path_line import PathLine
+from studio.ui.panels.inspector.node_header import NodeHeader
+from studio.ui.panels.inspector.parameter_row import LABEL_WIDTH, ParameterRow, Value
+from studio.ui.panels.inspector.parameter_text import ValueRefusedError, read, shown, stepped
+from studio.ui.panels.inspector.path_edit import PathEdit
 from studio.ui.panels.inspector.project_form import ProjectForm
-from studio.ui.panels.inspector.row import LABEL_WIDTH, Row, Value
-from studio.ui.panels.inspector.typed import NumberField, TypedField
-from studio.ui.panels.inspector.values import ValueRefusedError, read, shown, stepped
+from studio.ui.panels.inspector.text_fields import NumberField, TypedField
 from studio.ui.project.project import Project
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.window.main_window import MainWindow
 
 TYPES = [kind.key for kind in catalogue()]
 
 
 @pytest.fixture
-def store(qtbot: QtBot) -> Iterator[Store]:
+def store(qtbot: QtBot) -> Iterator[ProjectStore]:
     nodes = {"conv": Node("nn.Conv2d"), "first": Node("nn.Linear"), "second": Node("nn.Linear", {"out_features": 3})}
-    store = Store(Document(nodes), catalogue(), lambda document, base: check(document, catalogue(), base))
+    store = ProjectStore(Document(nodes), catalogue(), lambda document, base: check(document, catalogue(), base))
     yield store
     store.close()
 
 
 @pytest.fixture
-def panel(qtbot: QtBot, store: Store) -> InspectorPanel:
+def panel(qtbot: QtBot, store: ProjectStore) -> InspectorPanel:
     panel = InspectorPanel(store)
     qtbot.addWidget(panel)
     panel.resize(320, 800)
@@ -49,13 +49,13 @@ def panel(qtbot: QtBot, store: Store) -> InspectorPanel:
     return panel
 
 
-def row(panel: InspectorPanel, name: str) -> Row:
+def row(panel: InspectorPanel, name: str) -> ParameterRow:
     assert isinstance(panel.form, (NodeForm, ProjectForm))
     rows = panel.form.rows if isinstance(panel.form, NodeForm) else list(panel.form.rows.values())
     return next(row for row in rows if row.parameter.name == name)
 
 
-def typed(row: Row, text: str) -> TypedField:
+def typed(row: ParameterRow, text: str) -> TypedField:
     field = row.field
     assert isinstance(field, TypedField)
     field.line.setFocus()
@@ -66,7 +66,9 @@ def typed(row: Row, text: str) -> TypedField:
 
 @pytest.mark.parametrize("key", TYPES)
 def test_every_type_has_a_form(qtbot: QtBot, key: str) -> None:
-    store = Store(Document({"node": Node(key)}), catalogue(), lambda document, base: check(document, catalogue(), base))
+    store = ProjectStore(
+        Document({"node": Node(key)}), catalogue(), lambda document, base: check(document, catalogue(), base)
+    )
     form = NodeForm(store, ["node"])
     qtbot.addWidget(form)
     kind = catalogue()[key]
@@ -79,7 +81,7 @@ def test_every_type_has_a_form(qtbot: QtBot, key: str) -> None:
     store.close()
 
 
-def test_typing_edits_and_undo_takes_the_word_back_at_once(panel: InspectorPanel, store: Store) -> None:
+def test_typing_edits_and_undo_takes_the_word_back_at_once(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["first"])
     typed(row(panel, "out_features"), "128")
     assert store.document.nodes["first"].params == {"out_features": 128}
@@ -90,7 +92,7 @@ def test_typing_edits_and_undo_takes_the_word_back_at_once(panel: InspectorPanel
     assert field.line.text() == ""
 
 
-def test_an_empty_field_is_the_default_again(panel: InspectorPanel, store: Store) -> None:
+def test_an_empty_field_is_the_default_again(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["second"])
     field = typed(row(panel, "out_features"), "5")
     field.line.selectAll()
@@ -98,7 +100,7 @@ def test_an_empty_field_is_the_default_again(panel: InspectorPanel, store: Store
     assert store.document.nodes["second"].params == {}
 
 
-def test_what_is_no_value_is_said_and_not_stored(panel: InspectorPanel, store: Store) -> None:
+def test_what_is_no_value_is_said_and_not_stored(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["second"])
     wrong = row(panel, "out_features")
     typed(wrong, "0")
@@ -109,7 +111,7 @@ def test_what_is_no_value_is_said_and_not_stored(panel: InspectorPanel, store: S
     assert not wrong._problem.isVisible()
 
 
-def test_arrows_step_from_what_is_implied(panel: InspectorPanel, store: Store) -> None:
+def test_arrows_step_from_what_is_implied(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["conv"])
     field = row(panel, "stride").field
     assert isinstance(field, TypedField)
@@ -120,7 +122,7 @@ def test_arrows_step_from_what_is_implied(panel: InspectorPanel, store: Store) -
     assert store.document.nodes["second"].params == {"out_features": 4}
 
 
-def test_one_number_or_a_tuple(panel: InspectorPanel, store: Store) -> None:
+def test_one_number_or_a_tuple(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["conv"])
     typed(row(panel, "kernel_size"), "3")
     assert store.document.nodes["conv"].params["kernel_size"] == 3
@@ -128,7 +130,7 @@ def test_one_number_or_a_tuple(panel: InspectorPanel, store: Store) -> None:
     assert store.document.nodes["conv"].params["kernel_size"] == [3, 5]
 
 
-def test_a_switch_back_at_its_default_is_unset(panel: InspectorPanel, store: Store) -> None:
+def test_a_switch_back_at_its_default_is_unset(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["first"])
     box = row(panel, "bias").field.editor
     QTest.keyClick(box, Qt.Key.Key_Space)
@@ -137,7 +139,7 @@ def test_a_switch_back_at_its_default_is_unset(panel: InspectorPanel, store: Sto
     assert store.document.nodes["first"].params == {}
 
 
-def test_a_choice_back_at_its_default_is_unset(panel: InspectorPanel, store: Store) -> None:
+def test_a_choice_back_at_its_default_is_unset(panel: InspectorPanel, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "loss", Node("nn.CrossEntropyLoss")))
     store.select(["loss"])
     combo = row(panel, "reduction").field.editor
@@ -149,7 +151,7 @@ def test_a_choice_back_at_its_default_is_unset(panel: InspectorPanel, store: Sto
     assert store.document.nodes["loss"].params == {}
 
 
-def test_renaming_keeps_the_form_on_the_node(panel: InspectorPanel, store: Store) -> None:
+def test_renaming_keeps_the_form_on_the_node(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["first"])
     panel.rename()
     form = panel.form
@@ -171,7 +173,7 @@ def test_renaming_keeps_the_form_on_the_node(panel: InspectorPanel, store: Store
         ("Encoder", "Encoder"),
     ],
 )
-def test_a_title_becomes_a_name(panel: InspectorPanel, store: Store, title: str, name: str) -> None:
+def test_a_title_becomes_a_name(panel: InspectorPanel, store: ProjectStore, title: str, name: str) -> None:
     store.select(["first"])
     panel.rename()
     form = panel.form
@@ -186,7 +188,7 @@ def test_a_title_becomes_a_name(panel: InspectorPanel, store: Store, title: str,
 
 
 @pytest.mark.parametrize("name", ["second", "_", "!", ""])
-def test_a_name_that_cannot_be_is_refused(panel: InspectorPanel, store: Store, name: str) -> None:
+def test_a_name_that_cannot_be_is_refused(panel: InspectorPanel, store: ProjectStore, name: str) -> None:
     store.select(["first"])
     panel.rename()
     form = panel.form
@@ -198,7 +200,7 @@ def test_a_name_that_cannot_be_is_refused(panel: InspectorPanel, store: Store, n
     assert form._header._problem.isVisible()
 
 
-def test_several_nodes_share_their_fields(panel: InspectorPanel, store: Store) -> None:
+def test_several_nodes_share_their_fields(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["first", "second"])
     shared = row(panel, "out_features")
     assert isinstance(shared.field, TypedField)
@@ -214,7 +216,7 @@ def test_several_nodes_share_their_fields(panel: InspectorPanel, store: Store) -
 
 def test_inferred_values_are_greyed(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.select(["hidden"])
-    inspector = window.desks[project].inspector
+    inspector = window.project_views[project].inspector
     field = row(inspector, "in_features").field
     assert isinstance(field, TypedField)
     qtbot.waitUntil(lambda: field.line.placeholderText() == "64 (from input)")
@@ -224,7 +226,7 @@ def test_inferred_values_are_greyed(qtbot: QtBot, window: MainWindow, project: P
 def test_what_arrives_and_what_leaves_is_told(window: MainWindow, project: Project) -> None:
     def told(name: str) -> list[str]:
         project.store.select([name])
-        form = window.desks[project].inspector.form
+        form = window.project_views[project].inspector.form
         assert isinstance(form, NodeForm)
         return [each.text() for each in form.findChildren(QLabel)]
 
@@ -245,13 +247,13 @@ def test_a_problem_is_shown_with_its_remedy(qtbot: QtBot, window: MainWindow, pr
     qtbot.waitUntil(lambda: bool(store.report.errors))
     fix = store.report.errors[0].fix
     assert fix is not None
-    row_of = window.desks[project].problems.rows[0]
+    row_of = window.project_views[project].problems.rows[0]
     QTest.mouseClick(row_of.button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: store.is_checked and not store.report.errors)
     assert store.history.undo_title == fix.title
 
 
-def test_without_a_selection_the_project_is_shown(panel: InspectorPanel, store: Store) -> None:
+def test_without_a_selection_the_project_is_shown(panel: InspectorPanel, store: ProjectStore) -> None:
     assert isinstance(panel.form, ProjectForm)
     typed(row(panel, "epochs"), "3")
     assert store.document.training.epochs == 3
@@ -301,11 +303,11 @@ def test_implied_words() -> None:
 
 
 @pytest.fixture
-def path_line(panel: InspectorPanel, store: Store) -> PathLine:
+def path_line(panel: InspectorPanel, store: ProjectStore) -> PathEdit:
     store.edit("Add", lambda document: edits.add(document, "idx", Node("data.IDX")))
     store.select(["idx"])
     line = row(panel, "folder").field.editor
-    assert isinstance(line, PathLine)
+    assert isinstance(line, PathEdit)
     return line
 
 
@@ -319,7 +321,7 @@ def path_line(panel: InspectorPanel, store: Store) -> PathLine:
     ],
 )
 def test_a_long_path_shows_its_end(
-    panel: InspectorPanel, path_line: PathLine, store: Store, path: str, end: str
+    panel: InspectorPanel, path_line: PathEdit, store: ProjectStore, path: str, end: str
 ) -> None:
     store.edit("Set", lambda document: edits.set_param(document, "idx", "folder", path))
     panel.setFocus()
@@ -331,7 +333,7 @@ def test_a_long_path_shows_its_end(
 
 
 def test_all_of_a_long_path_is_told_by_its_tooltip(
-    qtbot: QtBot, panel: InspectorPanel, path_line: PathLine, store: Store
+    qtbot: QtBot, panel: InspectorPanel, path_line: PathEdit, store: ProjectStore
 ) -> None:
     path = "/srv/projects/first/data/mnist"
     store.edit("Set", lambda document: edits.set_param(document, "idx", "folder", path))
@@ -348,7 +350,7 @@ def test_a_long_remedy_does_not_widen_the_form(qtbot: QtBot, window: MainWindow,
         "Join", lambda document: edits.connect(document, Wire(End("digits", "samples"), End("batches", "samples")))
     )
     project.store.select(["hidden"])
-    inspector = window.desks[project].inspector
+    inspector = window.project_views[project].inspector
     qtbot.waitUntil(lambda: any(problem.fix for problem in project.store.report.problems if problem.node == "hidden"))
     form = inspector.form
     assert isinstance(form, NodeForm)
@@ -364,7 +366,7 @@ def test_a_long_remedy_does_not_widen_the_form(qtbot: QtBot, window: MainWindow,
 
 
 def test_no_line_of_the_description_is_cut_through(window: MainWindow, project: Project) -> None:
-    form = window.desks[project].inspector.form
+    form = window.project_views[project].inspector.form
     assert isinstance(form, ProjectForm)
     QApplication.processEvents()
     text = form._description
@@ -383,7 +385,7 @@ def at(window: MainWindow, widget: QWidget) -> QPoint:
 def hidden(qtbot: QtBot, window: MainWindow, project: Project) -> NodeForm:
     """The form of the node "hidden", in a window whose mouse events take the way of real ones."""
     project.store.select(["hidden"])
-    form = window.desks[project].inspector.form
+    form = window.project_views[project].inspector.form
     assert isinstance(form, NodeForm)
     QTest.mouseRelease(window.windowHandle(), Qt.MouseButton.LeftButton)  # as other tests may have left it
     qtbot.waitUntil(lambda: form.rows[0].field.y() >= 0 and form.isVisible())
@@ -472,7 +474,7 @@ def test_a_click_on_run_in_the_empty_panel_keeps_the_text(
     field = typed(wrong, "0")
     [run] = [
         each
-        for each in window.desks[project].runs.findChildren(QPushButton)
+        for each in window.project_views[project].runs.findChildren(QPushButton)
         if each.isVisible() and each.text() == "Run"
     ]
     QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=at(window, run))
@@ -487,7 +489,7 @@ def test_no_trial_begins_while_a_field_holds_no_value(
     wrong = next(row for row in hidden.rows if row.parameter.name == "out_features")
     field = typed(wrong, "0")
     window.commands.run(command)
-    assert window.desks[project].trial is None
+    assert window.project_views[project].trial is None
     assert field.line.hasFocus() and field.line.text() == "0"
     assert "hidden.out_features holds “0”" in window.status._said.text()
 
@@ -497,7 +499,7 @@ def test_a_setting_of_the_training_that_is_no_value_leaves_no_run_to_begin(
 ) -> None:
     """The value that is typed after the refusal is trained with."""
     project.store.select(())
-    epochs = row(window.desks[project].inspector, "epochs")
+    epochs = row(window.project_views[project].inspector, "epochs")
     field = typed(epochs, "0")
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_F5)
     assert not project.runner.runs

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from studio.ui.window.notification_bar import Notice
+from studio.ui.window.notification_bar import NotificationBar
 from tests.ui.conftest import MakeWindow
 
 _STUDIO = """
@@ -30,8 +30,8 @@ window = app.make_window(Settings(state / "settings.ini"), state)
 window.show()
 document = template("digits-mlp").document
 document = replace(document, training=replace(document.training, epochs=100_000))  # it does not end before the kill
-project = window.workspace.from_template(Template("digits-mlp", document))
-window.desks[project].run_when_checked()
+project = window.open_projects.from_template(Template("digits-mlp", document))
+window.project_views[project].run_when_checked()
 
 def tell():
     run = project.runner.run
@@ -65,8 +65,8 @@ def test_runs_of_an_unsaved_project_outlive_a_kill(qtbot: QtBot, make_window: Ma
         child.communicate()
     window = make_window()
     window.files.offer_recovery()
-    qtbot.waitUntil(lambda: any(each.isVisible() for each in window.findChildren(Notice)), timeout=5000)
-    QTest.mouseClick(window.findChildren(Notice)[0].choices[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: any(each.isVisible() for each in window.findChildren(NotificationBar)), timeout=5000)
+    QTest.mouseClick(window.findChildren(NotificationBar)[0].choices[0], Qt.MouseButton.LeftButton)
     project = window.project
     assert project is not None and len(project.store.document.nodes) > 5
     qtbot.waitUntil(lambda: len(project.library.runs) == 1, timeout=10_000)
@@ -74,5 +74,5 @@ def test_runs_of_an_unsaved_project_outlive_a_kill(qtbot: QtBot, make_window: Ma
     assert run.folder is not None and json.loads((run.folder / "run.json").read_text())["state"]
     assert run.state == "interrupted" and project.unsaved_runs == 1 and project.needs_saving
     path = tmp_path / "kept.gradwire"
-    window.workspace.save(project, path)
+    window.open_projects.save(project, path)
     qtbot.waitUntil(lambda: any(path.with_suffix(".runs").glob("*/metrics.jsonl")), timeout=10_000)

@@ -11,9 +11,9 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
 from studio.document.templates import template
-from studio.ui.panels.inspector.course_plot import CourseView
+from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.panels.inspector.trains import Trains
+from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 
@@ -33,13 +33,13 @@ def two(qtbot: QtBot, project: Project) -> Project:
 
 def form(window: MainWindow, project: Project, name: str) -> NodeForm:
     project.store.select([name])
-    found = window.desks[project].inspector.form
+    found = window.project_views[project].inspector.form
     assert isinstance(found, NodeForm)
     return found
 
 
-def layers(window: MainWindow, project: Project, name: str) -> Trains:
-    found = form(window, project, name).findChild(Trains)
+def layers(window: MainWindow, project: Project, name: str) -> TrainedLayersList:
+    found = form(window, project, name).findChild(TrainedLayersList)
     assert found is not None
     return found
 
@@ -104,7 +104,9 @@ def test_layers_of_the_selected_optimizer_light_up(qtbot: QtBot, window: MainWin
     qtbot.waitUntil(lambda: two.store.is_checked)
 
     def lit() -> set[str]:
-        return {name for name, item in window.desks[two].canvas.canvas_scene.nodes.items() if item.state.highlighted}
+        return {
+            name for name, item in window.project_views[two].canvas.canvas_scene.nodes.items() if item.state.highlighted
+        }
 
     for selected, trained in {"sgd": {"logits"}, "adam": {"hidden"}, "relu": set[str]()}.items():
         two.store.select([selected])
@@ -119,7 +121,7 @@ def test_a_schedule_shows_its_plan(qtbot: QtBot, window: MainWindow, project: Pr
         return edits.connect(document, Wire(End("adam", "optimizer"), End("cosine", "optimizer")))
 
     store.edit("Add a schedule", function)
-    view = form(window, project, "cosine").findChild(CourseView)
+    view = form(window, project, "cosine").findChild(LearningRatePlot)
     assert view is not None
     qtbot.waitUntil(view.isVisible)
     assert view.plot.rates[0] == (0.0, 0.005) and view.plot.rates[-1][0] == 30
@@ -128,18 +130,18 @@ def test_a_schedule_shows_its_plan(qtbot: QtBot, window: MainWindow, project: Pr
     qtbot.waitUntil(lambda: view.plot.rates[-1][0] == 4)
     store.edit("Remove it", lambda document: edits.remove(document, ["cosine"]))
     qtbot.waitUntil(lambda: store.is_checked)
-    other = form(window, project, "adam").findChild(CourseView)
+    other = form(window, project, "adam").findChild(LearningRatePlot)
     assert other is not None and not other.isVisible()
 
 
 def test_each_of_two_optimizers_has_curves_of_its_own(qtbot: QtBot, window: MainWindow) -> None:
-    project = window.workspace.from_template(template("digits-gan"))
+    project = window.open_projects.from_template(template("digits-gan"))
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.docks["runs"].reveal()
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: project.runner.state == "paused")
     window.commands.run("run.step")
-    panel = window.desks[project].runs
+    panel = window.project_views[project].runs
     qtbot.waitUntil(lambda: "loss/judge_adam" in panel.plots)
     assert panel.plots["loss/judge_adam"].isVisible() and panel.plots["loss/generator_adam"].isVisible()
     assert not panel.plots["learning_rate/judge_adam"].isVisible()

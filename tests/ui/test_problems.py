@@ -12,8 +12,8 @@ from studio.document.model import Document, Node
 from studio.lowering.fixes import assign
 from studio.lowering.report import Fix, Problem, Report
 from studio.nodes.catalogue import catalogue
-from studio.ui.panels.problems import ProblemsPanel
-from studio.ui.project.project_store import Store
+from studio.ui.panels.problems_panel import ProblemsPanel
+from studio.ui.project.project_store import ProjectStore
 from tests.ui.canvas.conftest import Checks, dispose
 
 
@@ -23,7 +23,7 @@ def test_rows_stay_while_a_button_is_down(qtbot: QtBot) -> None:
     wrong = Problem("error", "bad", "p is 2.", node="drop", fix=fix)
     checks = Checks()
     checks.report = Report(problems=(wrong,))
-    store = Store(Document({"drop": Node("nn.Dropout", {"p": 2})}), catalogue(), checks)
+    store = ProjectStore(Document({"drop": Node("nn.Dropout", {"p": 2})}), catalogue(), checks)
     panel = ProblemsPanel(store)
     qtbot.addWidget(panel)
     panel.resize(600, 300)
@@ -52,7 +52,7 @@ def test_equal_problems_are_one_row_that_selects_all_nodes(qtbot: QtBot) -> None
             for name, fix in zip(names, fixes, strict=True)
         )
     )
-    store = Store(Document({name: Node("nn.Dropout") for name in names}), catalogue(), checks)
+    store = ProjectStore(Document({name: Node("nn.Dropout") for name in names}), catalogue(), checks)
     panel = ProblemsPanel(store)
     qtbot.addWidget(panel)
     panel.resize(600, 300)
@@ -81,7 +81,7 @@ def test_equal_problems_are_one_row_that_selects_all_nodes(qtbot: QtBot) -> None
 def test_a_row_names_its_node_once(qtbot: QtBot, message: str, words: str) -> None:
     checks = Checks()
     checks.report = Report(problems=(Problem("error", "bad", message, node="drop"),))
-    store = Store(Document({"drop": Node("nn.Dropout")}), catalogue(), checks)
+    store = ProjectStore(Document({"drop": Node("nn.Dropout")}), catalogue(), checks)
     panel = ProblemsPanel(store)
     qtbot.addWidget(panel)
     panel.show()
@@ -98,7 +98,7 @@ def test_keys_go_on_to_the_next_problem(qtbot: QtBot) -> None:
     wrong = [Problem("error", f"bad-{n}", f"{n} is bad.", node="drop", fix=fix) for n, fix in enumerate(fixes)]
     checks = Checks()
     checks.report = Report(problems=(*wrong, Problem("warning", "other", "Another one.", node="drop")))
-    store = Store(Document({"drop": Node("nn.Dropout", {"p": 2})}), catalogue(), checks)
+    store = ProjectStore(Document({"drop": Node("nn.Dropout", {"p": 2})}), catalogue(), checks)
     panel = ProblemsPanel(store)
     qtbot.addWidget(panel)
     panel.resize(600, 300)

@@ -14,7 +14,7 @@ from studio.document.templates import template
 from studio.ui import dialogs
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.settings_dialog import SettingsDialog
-from studio.ui.window.shortcut_table import KeyTable
+from studio.ui.window.shortcut_table import ShortcutTable
 from tests.ui.test_window import answer, change
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
@@ -22,7 +22,7 @@ MESSAGE, SAVE_BEFORE_QUITTING = dialogs.message, dialogs.save_before_quitting
 
 
 @pytest.fixture
-def keys(window: MainWindow, qtbot: QtBot) -> KeyTable:
+def keys(window: MainWindow, qtbot: QtBot) -> ShortcutTable:
     window.open_settings()
     dialog = window.findChild(SettingsDialog)
     assert dialog is not None
@@ -30,7 +30,7 @@ def keys(window: MainWindow, qtbot: QtBot) -> KeyTable:
     return dialog.keys
 
 
-def press(table: KeyTable, id: str, key: Qt.Key, qtbot: QtBot) -> None:
+def press(table: ShortcutTable, id: str, key: Qt.Key, qtbot: QtBot) -> None:
     """Choose a command and press its new keys, which count a second later."""
     table.choose(id)
     with qtbot.waitSignal(table.keys.editingFinished):
@@ -43,7 +43,7 @@ def click(button: QPushButton) -> None:
 
 
 def test_keys_of_another_command_are_taken_only_after_a_question(
-    window: MainWindow, keys: KeyTable, qtbot: QtBot
+    window: MainWindow, keys: ShortcutTable, qtbot: QtBot
 ) -> None:
     press(keys, "view.focus", Qt.Key.Key_S, qtbot)
     assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
@@ -60,7 +60,7 @@ def test_keys_of_another_command_are_taken_only_after_a_question(
 
 
 def test_default_gives_keys_back_and_asks_for_those_that_it_takes(
-    window: MainWindow, keys: KeyTable, qtbot: QtBot
+    window: MainWindow, keys: ShortcutTable, qtbot: QtBot
 ) -> None:
     press(keys, "view.focus", Qt.Key.Key_S, qtbot)
     click(keys.reassign)
@@ -83,8 +83,8 @@ def test_default_gives_keys_back_and_asks_for_those_that_it_takes(
 def test_quitting_asks_once_with_a_list(
     window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, stays: bool
 ) -> None:
-    projects = [window.workspace.from_template(template("digits-mlp")) for _ in range(2)]
-    saved = window.workspace.new()
+    projects = [window.open_projects.from_template(template("digits-mlp")) for _ in range(2)]
+    saved = window.open_projects.new()
     for project in projects:
         change(project)
     told: list[str] = []
@@ -108,15 +108,15 @@ def test_quitting_asks_once_with_a_list(
     window.close()
     assert len(told) == 1 and all(name in told[0] for name in names) and saved.store.name not in told[0]
     assert window.isVisible() is stays
-    assert len(window.workspace.projects) == (3 if stays else 0)
+    assert len(window.open_projects.projects) == (3 if stays else 0)
     assert shown == (projects if said == "Save all" else [])
     assert len(list(tmp_path.glob("*.gradwire"))) == len(shown)
 
 
 def test_closing_a_tab_in_the_back_shows_it_before_asking(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    back = window.workspace.new()
+    back = window.open_projects.new()
     change(back)
-    window.workspace.new()
+    window.open_projects.new()
     asked = answer(monkeypatch, "save_before_closing", "cancel")
     window.files.close(back)
     assert asked and window.project is back

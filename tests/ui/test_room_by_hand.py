@@ -15,7 +15,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.panels.inspector.typed import TypedField
+from studio.ui.panels.inspector.text_fields import TypedField
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import Hand
@@ -27,7 +27,7 @@ Key = Qt.Key
 @pytest.fixture
 def view(qtbot: QtBot, window: MainWindow, project: Project) -> CanvasView:
     """The digits template at 100%."""
-    view = window.desks[project].canvas
+    view = window.project_views[project].canvas
     view.setFocus()
     qtbot.waitUntil(view.hasFocus)
     view.camera.zoom_to(1.0, animated=False)
@@ -94,7 +94,7 @@ def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbours(
     hand = Hand(view)
     view.reveal("adam")
     hand.click(hand.node("adam"))
-    form = window.desks[project].inspector.form
+    form = window.project_views[project].inspector.form
     assert isinstance(form, NodeForm)
     field = next(row.field for row in form.rows if row.parameter.name == "weight_decay")
     assert isinstance(field, TypedField)
@@ -136,7 +136,7 @@ def test_types_from_the_palette_panel_get_wires_with_room_for_shapes(
 def test_twelve_nodes_open_readable_at_twice_the_size(window: MainWindow, qtbot: QtBot, project: Project) -> None:
     """What is left of 1024×700 pixels at 200%: half of both."""
     window.resize(512, 350)
-    view = window.desks[project].canvas
+    view = window.project_views[project].canvas
     view.canvas_actions.open_at_readable_zoom()
     zoom = view.canvas_scene.paint_context.zoom
     assert zoom.detail is LevelOfDetail.FULL and zoom.scale >= 0.75

@@ -15,9 +15,9 @@ from studio.ui.window.main_window import MainWindow
 
 def test_a_project_opens_where_its_labels_can_be_read(qtbot: QtBot, window: MainWindow) -> None:
     window.resize(1024, 700)
-    project = window.workspace.from_template(template("digits-residual"))
+    project = window.open_projects.from_template(template("digits-residual"))
     qtbot.waitUntil(lambda: project.store.is_checked)
-    canvas = window.desks[project].canvas
+    canvas = window.project_views[project].canvas
     qtbot.waitUntil(canvas.isVisible)
     assert canvas.canvas_scene.paint_context.zoom.detail is LevelOfDetail.FULL
     left = min(box.left for box in canvas.canvas_scene.boxes().values())
@@ -26,10 +26,10 @@ def test_a_project_opens_where_its_labels_can_be_read(qtbot: QtBot, window: Main
 
 def test_the_bar_of_plots_keeps_its_labels(qtbot: QtBot, window: MainWindow) -> None:
     window.resize(1440, 900)
-    project = window.workspace.from_template(template("digits-mlp"))
+    project = window.open_projects.from_template(template("digits-mlp"))
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.commands.run("run.start")
-    bar = window.desks[project].runs.bar
+    bar = window.project_views[project].runs.bar
     qtbot.waitUntil(bar.isVisible)
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: not project.runner.is_active)
@@ -45,9 +45,9 @@ def test_the_bar_of_plots_keeps_its_labels(qtbot: QtBot, window: MainWindow) -> 
 def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
     """Beside the list, not squeezed under it. What the bar has no room for is in its menu."""
     window.resize(1024, 700)
-    project = window.workspace.from_template(template("digits-mlp"))
+    project = window.open_projects.from_template(template("digits-mlp"))
     qtbot.waitUntil(lambda: project.store.is_checked)
-    panel = window.desks[project].runs
+    panel = window.project_views[project].runs
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: project.runner.state == "paused" and len(panel.plots) > 1)
     window.commands.run("run.stop")
@@ -74,9 +74,9 @@ def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) 
 
 def test_the_scale_of_gradient_norms_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
     window.resize(1024, 700)
-    project = window.workspace.from_template(template("digits-mlp"))
+    project = window.open_projects.from_template(template("digits-mlp"))
     qtbot.waitUntil(lambda: project.store.is_checked)
-    panel = window.desks[project].autograd
+    panel = window.project_views[project].autograd
     window.commands.run("run.look")
     qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
     QApplication.processEvents()

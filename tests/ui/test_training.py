@@ -36,9 +36,9 @@ def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endl
     qtbot.waitUntil(lambda: points(endless) >= 1)
     first = points(endless)
     qtbot.waitUntil(lambda: points(endless) > first)
-    plots = window.desks[endless].runs.plots
+    plots = window.project_views[endless].runs.plots
     qtbot.waitUntil(lambda: "accuracy" in plots and points(endless, kind="validation") > 0)
-    window.desks[endless].runs.draw()
+    window.project_views[endless].runs.draw()
     assert plots["loss"].curves.points >= first
     assert "Epoch" in window.topbar._words.text()
     window.commands.run("run.stop")
@@ -49,7 +49,7 @@ def test_curves_rest_while_training_goes_on_and_are_whole_when_it_halts(
     qtbot: QtBot, window: MainWindow, endless: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs_panel, "_REST", 10_000_000)
-    panel = window.desks[endless].runs
+    panel = window.project_views[endless].runs
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: panel._redraw.isActive() and panel._redraw.interval() > 10_000)
     window.commands.run("run.pause")
@@ -146,7 +146,7 @@ def test_a_failure_is_shown_at_its_node_and_the_next_run_works(
     assert problem.node == "dropout"
     assert "caught fire" in problem.message
     assert "1 error" in window.status.check.text()
-    assert "caught fire" in window.desks[project].log.toPlainText()
+    assert "caught fire" in window.project_views[project].log.toPlainText()
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: project.runner.state == "done")
     assert not project.store.report.errors
@@ -168,7 +168,7 @@ def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endl
     qtbot.waitUntil(lambda: points(endless) > 0)
     session = endless.runner._session
     assert session is not None
-    window.workspace.close(endless)
+    window.open_projects.close(endless)
     assert session.is_over
 
 
@@ -184,7 +184,7 @@ def test_editing_while_a_run_goes_is_fine(qtbot: QtBot, window: MainWindow, endl
 
 
 def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    panel = window.desks[project].autograd
+    panel = window.project_views[project].autograd
     window.commands.run("run.look")
     qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
     project.store.select(["hidden"])
@@ -203,7 +203,7 @@ def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow,
 def test_the_autograd_graph_is_centred_where_it_is_too_high_for_its_panel(
     qtbot: QtBot, window: MainWindow, project: Project
 ) -> None:
-    view = window.desks[project].autograd.view
+    view = window.project_views[project].autograd.view
     window.docks["autograd"].reveal()
     window.resizeDocks([window.docks["autograd"]], [200], Qt.Orientation.Vertical)
     window.commands.run("run.look")
@@ -220,7 +220,7 @@ def test_the_log_tells_the_end_of_a_run_after_its_last_epoch(
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: project.runner.state == "done")
-    lines = [line.split("  ", 1)[1] for line in window.desks[project].log.toPlainText().splitlines()]
+    lines = [line.split("  ", 1)[1] for line in window.project_views[project].log.toPlainText().splitlines()]
     assert [line.partition(",")[0] for line in lines] == ["Run 1 running", "Epoch 1", "Run 1 done"]
 
 
@@ -235,7 +235,7 @@ def test_looking_while_a_run_goes(qtbot: QtBot, window: MainWindow, endless: Pro
 
 
 def test_the_code_follows_the_selection_both_ways(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    code = window.desks[project].code
+    code = window.project_views[project].code
     window.docks["code"].reveal()
     qtbot.waitUntil(lambda: code.program is not None)
     assert code.program is not None
@@ -249,7 +249,7 @@ def test_the_code_follows_the_selection_both_ways(qtbot: QtBot, window: MainWind
 
 
 def test_code_of_a_graph_with_errors_is_the_last_good_one(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    code = window.desks[project].code
+    code = window.project_views[project].code
     window.docks["code"].reveal()
     qtbot.waitUntil(lambda: code.program is not None)
     good = code.editor.toPlainText()
@@ -267,7 +267,7 @@ def test_curves_can_be_read_hidden_and_copied(
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: project.runner.state == "done")
-    panel = window.desks[project].runs
+    panel = window.project_views[project].runs
     panel.draw()
     plot = panel.plots["loss"]
     qtbot.waitUntil(plot.isVisible)
@@ -289,7 +289,7 @@ def test_waiting_for_data_is_a_problem_with_a_remedy(
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: any(problem.code == "slow-data" for problem in project.store.report.problems))
     window.commands.run("run.stop")
-    [row] = window.desks[project].problems.rows
+    [row] = window.project_views[project].problems.rows
     QTest.mouseClick(row.button, Qt.MouseButton.LeftButton)
     assert project.store.document.nodes["batches"].params["workers"] == 2
     qtbot.waitUntil(lambda: project.store.report.problems == ())
@@ -309,8 +309,8 @@ def test_a_loss_that_runs_away_is_a_problem_at_its_optimizer_with_a_remedy(
     found = project.store.report.problems
     assert sorted(problem.code for problem in found) == ["diverged", "slow-data"], "one does not hide the other"
     problem = next(problem for problem in found if problem.code == "diverged")
-    assert problem.node == "adam" and window.desks[project].log.toPlainText().count(problem.message) == 1
-    row = next(row for row in window.desks[project].problems.rows if row.button.text().startswith("Set lr to"))
+    assert problem.node == "adam" and window.project_views[project].log.toPlainText().count(problem.message) == 1
+    row = next(row for row in window.project_views[project].problems.rows if row.button.text().startswith("Set lr to"))
     QTest.mouseClick(row.button, Qt.MouseButton.LeftButton)
     assert project.store.document.nodes["adam"].params["lr"] == 100_000
     qtbot.waitUntil(lambda: project.store.report.problems == ())
@@ -319,7 +319,7 @@ def test_a_loss_that_runs_away_is_a_problem_at_its_optimizer_with_a_remedy(
 def test_the_autograd_panel_shows_a_run_that_was_trained_before_it_was_opened(
     qtbot: QtBot, window: MainWindow, endless: Project
 ) -> None:
-    panel = window.desks[endless].autograd
+    panel = window.project_views[endless].autograd
     window.docks["autograd"].reveal()
     window.commands.run("run.start")  # which brings Runs to the front
     qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 3)
@@ -331,7 +331,7 @@ def test_the_autograd_panel_shows_a_run_that_was_trained_before_it_was_opened(
 
 
 def test_the_table_and_the_top_bar_say_which_loss_they_show(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
-    table = window.desks[endless].runs.list.table
+    table = window.project_views[endless].runs.list.table
     column = [field.key for field in table.fields].index("train_loss")
     across = Qt.Orientation.Horizontal
     assert table.headerData(column, across) == "Mean loss"

@@ -13,24 +13,24 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Training
+from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.project_form import ProjectForm
-from studio.ui.panels.inspector.row import Row
+from studio.ui.panels.inspector.text_fields import TypedField
 from studio.ui.panels.inspector.training_form import GROUPS
-from studio.ui.panels.inspector.typed import TypedField
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 
 SETTINGS = {setting.name: setting for group in GROUPS.values() for setting in group}
 
 
-def row(window: MainWindow, project: Project, name: str) -> Row:
+def row(window: MainWindow, project: Project, name: str) -> ParameterRow:
     project.store.select([])
-    form = window.desks[project].inspector.form
+    form = window.project_views[project].inspector.form
     assert isinstance(form, ProjectForm)
     return form.rows[name]
 
 
-def typed(row: Row, text: str) -> None:
+def typed(row: ParameterRow, text: str) -> None:
     assert isinstance(row.field, TypedField)
     row.field.line.setFocus()
     row.field.line.selectAll()

@@ -14,7 +14,7 @@ from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
 from studio.training import trying
 from studio.ui.project.project import Project
-from studio.ui.trials.dialog import TrialDialog
+from studio.ui.trials.trial_dialog import TrialDialog
 from studio.ui.window.main_window import MainWindow
 
 
@@ -27,7 +27,7 @@ def eager(qtbot: QtBot, project: Project) -> None:
 
 def begun(window: MainWindow, project: Project, command: str) -> TrialDialog:
     window.commands.run(command)
-    dialog = window.desks[project].trial
+    dialog = window.project_views[project].trial
     assert dialog is not None
     return dialog
 
@@ -53,7 +53,7 @@ def test_the_rate_that_was_found_is_used_and_undone(qtbot: QtBot, window: MainWi
     QTest.mouseClick(use, Qt.MouseButton.LeftButton)
     assert project.store.document.nodes["adam"].params["lr"] == rate
     assert project.store.history.undo_title == f"Use the learning rate {rate:g}"
-    qtbot.waitUntil(lambda: window.desks[project].trial is None)
+    qtbot.waitUntil(lambda: window.project_views[project].trial is None)
     project.store.undo()
     assert project.store.document is before
 
@@ -94,20 +94,20 @@ def test_a_network_that_does_not(
     told = dialog.verdict.text()
     assert "still" in told and "hidden" in told and "1e-07 of adam" in told and "mute dropout" in told
     QTest.mouseClick(button(dialog, "Find a learning rate"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: window.desks[project].trial not in (None, dialog))
+    qtbot.waitUntil(lambda: window.project_views[project].trial not in (None, dialog))
 
 
 def test_it_is_given_up_with_escape(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     dialog = begun(window, project, "run.find-rate")
     before = project.store.document
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: window.desks[project].trial is None)
+    qtbot.waitUntil(lambda: window.project_views[project].trial is None)
     assert project.store.document is before
 
 
 def test_closing_the_project_ends_it(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     trier = begun(window, project, "run.overfit")._trier
-    window.workspace.close(project)
+    window.open_projects.close(project)
     assert not trier.is_running
 
 
@@ -115,7 +115,7 @@ def test_a_graph_with_errors_is_not_tried(qtbot: QtBot, window: MainWindow, proj
     project.store.edit("Break", lambda document: edits.remove(document, ["cross_entropy"]))
     qtbot.waitUntil(lambda: bool(project.store.report.errors))
     window.commands.run("run.find-rate")
-    assert window.desks[project].trial is None
+    assert window.project_views[project].trial is None
 
 
 def test_what_ends_a_trial_is_said(
@@ -159,4 +159,4 @@ def test_a_trial_that_is_left_is_gone(qtbot: QtBot, window: MainWindow, project:
             assert len(shown()) == 1
             QTest.keyClick(shown()[0], Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: not shown())
-    assert window.desks[project].trial is None
+    assert window.project_views[project].trial is None

@@ -15,12 +15,12 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits, files
 from studio.document.model import Document, End, Node, Wire
 from studio.ui import dialogs
-from studio.ui.panels.log import LogPanel
+from studio.ui.panels.log_panel import LogPanel
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme import theme
 from studio.ui.window.main_window import MainWindow
-from studio.ui.window.notification_bar import Notice
+from studio.ui.window.notification_bar import NotificationBar
 from tests.ui.conftest import MakeWindow
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -44,8 +44,8 @@ def answer(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> list[tu
     return asked
 
 
-def notices(window: MainWindow) -> list[Notice]:
-    return [notice for notice in window.findChildren(Notice) if notice.isVisible()]
+def notices(window: MainWindow) -> list[NotificationBar]:
+    return [notice for notice in window.findChildren(NotificationBar) if notice.isVisible()]
 
 
 # -- the welcome page
@@ -89,7 +89,7 @@ def test_save_asks_for_a_file_once(
     assert len(asked) == 1
     assert files.load(path) == project.store.document
     assert project.store.is_saved
-    assert path in window.workspace.recent
+    assert path in window.open_projects.recent
 
 
 def test_what_was_saved_opens_again(
@@ -106,7 +106,7 @@ def test_what_was_saved_opens_again(
     assert window.project is not None
     assert window.project.store.document == document
     window.files.open(path)
-    assert len(window.workspace.projects) == 1
+    assert len(window.open_projects.projects) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\x00\x01", b'{"format": 999}', b"[" * 10_000])
@@ -137,7 +137,7 @@ def test_closing_with_changes_asks(
     window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, stays: bool
 ) -> None:
     path = tmp_path / "mine.gradwire"
-    window.workspace.save(project, path)
+    window.open_projects.save(project, path)
     saved = project.store.document
     change(project)
     asked = answer(monkeypatch, "save_before_closing", said)
@@ -168,7 +168,7 @@ def test_a_file_is_dropped_in(window: MainWindow, tmp_path: Path) -> None:
 
 def test_a_change_on_disk_is_noticed(qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path) -> None:
     path = tmp_path / "mine.gradwire"
-    window.workspace.save(project, path)
+    window.open_projects.save(project, path)
     other = Document({"relu": Node("nn.ReLU")})
     files.save(other, path)
     qtbot.waitUntil(lambda: len(notices(window)) == 1)
@@ -185,7 +185,7 @@ def test_saving_over_a_foreign_change_asks(
     window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "mine.gradwire"
-    window.workspace.save(project, path)
+    window.open_projects.save(project, path)
     files.save(Document(), path)
     change(project)
     asked = answer(monkeypatch, "overwrite_foreign_change", False)
@@ -196,7 +196,7 @@ def test_saving_over_a_foreign_change_asks(
 
 def test_work_of_a_killed_app_is_offered(qtbot: QtBot, make_window: MakeWindow, tmp_path: Path) -> None:
     first = make_window()
-    project = first.workspace.new()
+    project = first.open_projects.new()
     change(project)
     project.keep()
     document = project.store.document
@@ -215,11 +215,11 @@ def test_work_of_a_killed_app_is_offered(qtbot: QtBot, make_window: MakeWindow, 
 
 
 def test_unsaved_work_is_kept_without_being_asked(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
-    project = window.workspace.new()
+    project = window.open_projects.new()
     change(project)
     folder = tmp_path / "state" / "autosave"
     qtbot.waitUntil(lambda: len(list(folder.glob("*.json"))) == 1)
-    window.workspace.close(project)
+    window.open_projects.close(project)
     assert not list(folder.glob("*.json"))
 
 
@@ -227,12 +227,12 @@ def test_unsaved_work_is_kept_without_being_asked(qtbot: QtBot, window: MainWind
 
 
 def test_tabs_follow_the_project(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    other = window.workspace.new()
+    other = window.open_projects.new()
     assert window.project is other
     assert window.tabs.count() == 2
     window.tabs.setCurrentIndex(0)
     assert window.project is project
-    assert window.docks["inspector"].panel is window.desks[project].inspector
+    assert window.docks["inspector"].panel is window.project_views[project].inspector
     change(project)
     assert window.tabs.tabText(0).endswith("•")
     assert not window.tabs.tabText(1).endswith("•")
@@ -252,12 +252,12 @@ def test_focus_mode_hides_all_but_the_canvas_and_brings_it_back(window: MainWind
 
 def test_the_layout_is_remembered_and_can_be_restored(qtbot: QtBot, make_window: MakeWindow) -> None:
     first = make_window()
-    first.workspace.new()
+    first.open_projects.new()
     first.docks["palette"].close()
     first.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, first.docks["inspector"])
     first.close()
     second = make_window()
-    second.workspace.new()
+    second.open_projects.new()
     assert second.docks["palette"].isHidden()
     assert second.dockWidgetArea(second.docks["inspector"]) == Qt.DockWidgetArea.LeftDockWidgetArea
     second.commands.run("view.layout")
@@ -269,7 +269,7 @@ def test_an_unreadable_layout_is_ignored(make_window: MakeWindow, settings: Sett
     settings.layout = QByteArray(b"nonsense")
     settings.geometry = QByteArray(b"nonsense")
     window = make_window()
-    window.workspace.new()
+    window.open_projects.new()
     assert not window.docks["palette"].isHidden()
 
 
@@ -324,7 +324,7 @@ def test_menus_offer_nothing_for_a_canvas_that_is_not_there(window: MainWindow) 
         return {each.text().partition("\t")[0]: each.isEnabled() for each in menu.actions() if not each.menu()}
 
     assert not any(offered()[title] for title in ("Fit all", "Zoom in", "Zoom to 100%"))
-    window.workspace.new()
+    window.open_projects.new()
     assert all(offered()[title] for title in ("Fit all", "Zoom in", "Zoom to 100%"))
 
 
@@ -337,7 +337,7 @@ def test_a_menu_of_colours_opens_only_with_a_selected_run(qtbot: QtBot, window: 
     run.aboutToShow.emit()
     assert not colour.isEnabled()
     project.runner.step()
-    runs = window.desks[project].runs
+    runs = window.project_views[project].runs
     qtbot.waitUntil(lambda: project.runner.state == "paused" and runs.do.has_any_folder())
     run.aboutToShow.emit()
     assert colour.isEnabled()
@@ -356,7 +356,7 @@ def test_the_status_line_counts_and_leads_to_the_problems(qtbot: QtBot, window: 
 
 
 def test_an_empty_graph_is_no_mistake(qtbot: QtBot, window: MainWindow) -> None:
-    project = window.workspace.new()
+    project = window.open_projects.new()
     qtbot.waitUntil(lambda: project.store.is_checked)
     assert window.status.check.text() == "Empty graph"
     assert window.docks["problems"].windowTitle() == "Problems"
@@ -364,7 +364,7 @@ def test_an_empty_graph_is_no_mistake(qtbot: QtBot, window: MainWindow) -> None:
 
 def test_a_click_on_a_problem_selects_its_node(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
-    problems = window.desks[project].problems
+    problems = window.project_views[project].problems
     qtbot.waitUntil(lambda: len(problems.rows) == 1)
     window.docks["problems"].reveal()
     QTest.mouseClick(problems.rows[0], Qt.MouseButton.LeftButton, pos=QPoint(12, 12))
@@ -466,8 +466,8 @@ def test_a_file_with_a_loop_is_opened_checked_and_closed(
     links = (("a", "b"), ("b", "a"), ("a", "linear"))
     wires = tuple(sorted(Wire(End(source, "output"), End(target, "input")) for source, target in links))
     files.save(Document(nodes, wires), tmp_path / "loop.gradwire")
-    project = window.workspace.open(tmp_path / "loop.gradwire")
+    project = window.open_projects.open(tmp_path / "loop.gradwire")
     qtbot.waitUntil(lambda: project.store.is_checked)
     assert "cycle" in [problem.code for problem in project.store.report.problems]
     answer(monkeypatch, "save_before_closing", "discard")
-    window.workspace.close(project)
+    window.open_projects.close(project)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.wires.wire_graph import Direction
-from studio.ui.commands import Command
+from studio.ui.command_registry import Command
 
 _DIRECTIONS: tuple[Direction, ...] = ("left", "right", "up", "down")
 

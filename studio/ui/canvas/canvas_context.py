@@ -12,7 +12,7 @@ from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.wires.pending_wire import PendingWire
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class PointerState:
 
 @dataclass(frozen=True, slots=True)
 class CanvasContext:
-    store: Store
+    store: ProjectStore
     scene: CanvasScene
     camera: Camera
     view: QGraphicsView

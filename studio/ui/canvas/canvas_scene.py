@@ -29,7 +29,7 @@ from studio.ui.canvas.wires.wire_curve import WireCurve
 from studio.ui.canvas.wires.wire_graph import WireGraph
 from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.canvas.wires.wire_router import WireRouter
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import Theme
 
 _UNKNOWN = NodeInfo()
@@ -42,7 +42,7 @@ class CanvasScene(QGraphicsScene):
     moved = Signal()
     """Nodes or wires came, went or changed their places."""
 
-    def __init__(self, store: Store, theme: Theme, parent: QObject | None = None) -> None:
+    def __init__(self, store: ProjectStore, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._document = Document()

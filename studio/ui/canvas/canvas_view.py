@@ -45,7 +45,7 @@ from studio.ui.canvas.level_of_detail import Zoom
 from studio.ui.canvas.overlays.canvas_overlays import CanvasOverlays
 from studio.ui.canvas.overlays.canvas_tooltips import selection_description, tooltip
 from studio.ui.canvas.wires.pending_wire import PendingWire
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import Theme, ThemeManager
 
 _NOTCH = 120.0
@@ -64,7 +64,7 @@ class CanvasView(QGraphicsView):
     parameters_wanted = Signal()
     """Enter was pressed: the fields of what is selected are wanted."""
 
-    def __init__(self, store: Store, themes: ThemeManager, parent: QWidget | None = None) -> None:
+    def __init__(self, store: ProjectStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.store = store
         self._themes = themes

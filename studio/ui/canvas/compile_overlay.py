@@ -11,7 +11,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.layers.graph_break_layer import GraphBreakLayer, sign_tooltip
 from studio.ui.canvas.region_layer import Choice, RegionLayer
 from studio.ui.canvas.region_legend import RegionLegend
-from studio.ui.project.compile_explainer import Explainer
+from studio.ui.project.compile_explainer import CompileExplainer
 
 _EDGE = 12
 _WORKING = "Finding out on a copy of the model…"
@@ -26,7 +26,7 @@ class CompileOverlay(QObject):
     break_chosen = Signal(int)
     """The sign of a break was clicked: its index in the explanation."""
 
-    def __init__(self, view: CanvasView, explainer: Explainer) -> None:
+    def __init__(self, view: CanvasView, explainer: CompileExplainer) -> None:
         super().__init__(view)
         self._view, self._explainer = view, explainer
         scene = view.canvas_scene

@@ -14,7 +14,7 @@ from studio.nodes.types import NodeType
 from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
-from studio.ui.palette.tree import MIME
+from studio.ui.palette.node_type_tree import MIME
 
 _BELOW = 120
 """Pixels from one node to the next, for several files."""

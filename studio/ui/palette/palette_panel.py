@@ -9,12 +9,12 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QStackedLayout, QTreeView, QVBoxLayout, QWidget
 
 from studio.nodes.types import NodeType
-from studio.ui.palette.groups import by_rank, in_order
-from studio.ui.palette.row import RowDelegate
-from studio.ui.palette.tree import TypeTree
-from studio.ui.project.project_store import Store
+from studio.ui.palette.node_groups import by_rank, in_order
+from studio.ui.palette.node_type_tree import NodeTypeTree
+from studio.ui.palette.palette_delegate import PaletteDelegate
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import ThemeManager
-from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.inputs import LineEdit
 
 
@@ -24,7 +24,7 @@ class PalettePanel(QWidget):
     requested = Signal(object)
     """The NodeType to add."""
 
-    def __init__(self, store: Store, themes: ThemeManager, parent: QWidget | None = None) -> None:
+    def __init__(self, store: ProjectStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._opened: dict[str, bool] = {}
@@ -36,8 +36,8 @@ class PalettePanel(QWidget):
         self.field.setClearButtonEnabled(True)
         self.field.textChanged.connect(self._search)
         self.field.installEventFilter(self)
-        self.model = TypeTree(self)
-        self.tree = _tree(self.model, RowDelegate(themes, wide=False, parent=self))
+        self.model = NodeTypeTree(self)
+        self.tree = _tree(self.model, PaletteDelegate(themes, wide=False, parent=self))
         self.tree.doubleClicked.connect(self._request)
         self.tree.clicked.connect(self._toggle)
         self.tree.collapsed.connect(partial(self._remember, is_open=False))
@@ -114,7 +114,7 @@ class PalettePanel(QWidget):
         self.tree.viewport().update()
 
 
-def _tree(model: TypeTree, delegate: RowDelegate) -> QTreeView:
+def _tree(model: NodeTypeTree, delegate: PaletteDelegate) -> QTreeView:
     tree = QTreeView()
     tree.setModel(model)
     tree.setItemDelegate(delegate)

@@ -16,7 +16,7 @@ from studio.lowering.report import Problem, Report
 Check: TypeAlias = Callable[[Document, Path | None], Report]
 
 
-class Checker(QObject):
+class BackgroundChecker(QObject):
     checked = Signal(object, object)
     """A Document and its Report."""
     _finished = Signal(object, object)

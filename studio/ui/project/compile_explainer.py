@@ -18,8 +18,8 @@ from studio.document.model import Document
 from studio.lowering.program import LoweringError
 from studio.training.explaining import Found, Stage, explaining, is_same_step
 from studio.training.regions import Map, on_canvas
-from studio.ui.project.project_store import Store
-from studio.ui.project.training_runner import Runner
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.training_runner import TrainingRunner
 
 State = Literal["empty", "working", "ready", "failed"]
 
@@ -29,14 +29,14 @@ _LAST_SECONDS = 5.0
 """For what is under way when the project is closed."""
 
 
-class Explainer(QObject):
+class CompileExplainer(QObject):
     """Explains in a thread of its own; of what several threads find only the newest is taken."""
 
     changed = Signal()
     """State, stage, explanation, or whether it is still about the present graph."""
     _told = Signal(int, object)
 
-    def __init__(self, store: Store, runner: Runner, parent: QObject | None = None) -> None:
+    def __init__(self, store: ProjectStore, runner: TrainingRunner, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store, self._runner = store, runner
         self._numbers = itertools.count(1)
@@ -255,4 +255,4 @@ def _words(error: Exception) -> str:
     return text or f"{type(error).__name__} without a message"
 
 
-__all__ = ["Explainer"]
+__all__ = ["CompileExplainer"]

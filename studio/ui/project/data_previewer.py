@@ -21,7 +21,7 @@ from studio.training.data.chain import DataProblem, Opener, chain_to, watched
 from studio.training.data.figures import Statistics
 from studio.training.data.previewing import Facts, Look, Preview, Sample
 from studio.training.data.statistics import Progress, describing
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 
 State = Literal["empty", "opening", "ready", "failed"]
 
@@ -49,7 +49,7 @@ class Answer:
     samples: tuple[Sample, ...]
 
 
-class Previewer(QObject):
+class DataPreviewer(QObject):
     """Does nothing until somebody looks (`watch`)."""
 
     opened = Signal()
@@ -62,7 +62,7 @@ class Previewer(QObject):
     """Progress, statistics, or why there are none."""
     _told = Signal(object)
 
-    def __init__(self, store: Store, parent: QObject | None = None) -> None:
+    def __init__(self, store: ProjectStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._opener = Opener()
@@ -315,4 +315,4 @@ def _call(act: Callable[[], object]) -> None:
     act()
 
 
-__all__ = ["Answer", "Previewer", "State"]
+__all__ = ["Answer", "DataPreviewer", "State"]

@@ -15,7 +15,7 @@ from studio.nodes.catalogue import Catalogue
 from studio.ui.project.project import Project
 
 
-class Workspace(QObject):
+class OpenProjects(QObject):
     opened = Signal(object)
     """A Project; it becomes the current one."""
     closed = Signal(object)

@@ -13,10 +13,10 @@ from studio.document.errors import FileError
 from studio.document.model import Document
 from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue
-from studio.ui.project.compile_explainer import Explainer
-from studio.ui.project.project_store import Store
+from studio.ui.project.compile_explainer import CompileExplainer
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
-from studio.ui.project.training_runner import Runner
+from studio.ui.project.training_runner import TrainingRunner
 
 AUTOSAVE_MS = 1000
 _SETTLE_MS = 300
@@ -42,7 +42,7 @@ class Project(QObject):
     ) -> None:
         super().__init__(parent)
         checker = Checker()
-        self.store = Store(
+        self.store = ProjectStore(
             document,
             catalogue,
             lambda wanted, base: checker.examine(wanted, catalogue, base)[1],
@@ -53,8 +53,8 @@ class Project(QObject):
         self._journal = Autosave(journals)
         self.library = RunLibrary(_runs_of(path, self._journal), self)
         self.library.look()
-        self.runner = Runner(self.store, self.library, self)
-        self.explainer = Explainer(self.store, self.runner, self)
+        self.runner = TrainingRunner(self.store, self.library, self)
+        self.explainer = CompileExplainer(self.store, self.runner, self)
         self._stamp = stamp
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)

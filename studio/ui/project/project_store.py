@@ -13,7 +13,7 @@ from studio.document.edits import EditError
 from studio.document.history import History
 from studio.document.model import Document
 from studio.lowering.report import Problem, Report
-from studio.ui.project.background_checker import Check, Checker
+from studio.ui.project.background_checker import BackgroundChecker, Check
 
 if TYPE_CHECKING:
     from studio.nodes.catalogue import Catalogue
@@ -23,7 +23,7 @@ _OF_NEW_NODES = ("missing-parameter", "not-wired")
 """What the check finds in any new node: no problem before the node has a wire, or a run was asked for with it."""
 
 
-class Store(QObject):
+class ProjectStore(QObject):
     """One project: its history, its file, what is selected and what the check found."""
 
     document_changed = Signal(object, object)
@@ -62,7 +62,7 @@ class Store(QObject):
         self._checked: Document | None = None
         self._was_saved = self.history.is_saved
         self._drafts: list[Callable[[], str]] = []
-        self._checker = Checker(check, self)
+        self._checker = BackgroundChecker(check, self)
         self._checker.checked.connect(self._take_report)
         self.recheck()
 

@@ -14,7 +14,7 @@ _INERTIA = 0.5
 """How much of the last estimate stays in the next one."""
 
 
-class Pace:
+class RefreshInterval:
     """Turns what the window's thread computes between two looks into the time until the next one."""
 
     def __init__(self) -> None:
@@ -36,4 +36,4 @@ class Pace:
         return round(min(max(1000 * self._seconds / share, QUICKEST_MS), slowest))
 
 
-__all__ = ["QUICK", "QUICKEST_MS", "QUICK_SHARE", "QUICK_SLOWEST_MS", "SHARE", "SLOWEST_MS", "Pace"]
+__all__ = ["QUICK", "QUICKEST_MS", "QUICK_SHARE", "QUICK_SLOWEST_MS", "SHARE", "SLOWEST_MS", "RefreshInterval"]

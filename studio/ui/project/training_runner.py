@@ -18,8 +18,8 @@ from studio.training.events import Failed, Looked, SessionEvent, StateChanged, W
 from studio.training.runs.history import News, Run
 from studio.training.runs.resuming import Resumed, beside, resumed
 from studio.training.session import Session
-from studio.ui.project.project_store import Store
-from studio.ui.project.refresh_interval import QUICKEST_MS, Pace
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.refresh_interval import QUICKEST_MS, RefreshInterval
 from studio.ui.project.run_library import RunLibrary
 
 STOP_SECONDS = 5.0
@@ -27,7 +27,7 @@ _MEMORY_SECONDS = 1.0
 """Between two looks at how much memory is in use."""
 
 
-class Runner(QObject):
+class TrainingRunner(QObject):
     """Starts, pauses, stops and resumes the training of a project."""
 
     state_changed = Signal(str)
@@ -41,7 +41,7 @@ class Runner(QObject):
     refused = Signal(str)
     """Why no run could be started."""
 
-    def __init__(self, store: Store, library: RunLibrary, parent: QObject | None = None) -> None:
+    def __init__(self, store: ProjectStore, library: RunLibrary, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._library = library
@@ -60,7 +60,7 @@ class Runner(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(QUICKEST_MS)
         self._timer.timeout.connect(self._look_again)
-        self._pace = Pace()
+        self._pace = RefreshInterval()
 
     # -- reading
 
@@ -254,7 +254,7 @@ class Runner(QObject):
         self.run = run
         run.state = "running"
         self.run_begun.emit(run)
-        self._pace = Pace()  # what was computed before the run is no cost of looking at it
+        self._pace = RefreshInterval()  # what was computed before the run is no cost of looking at it
         self._timer.start()
 
     def _can_begin(self) -> bool:

@@ -16,7 +16,7 @@ from studio.training.data.chain import Chain, DataProblem, before, chain_to
 from studio.training.data.fitting import Learned, learn
 from studio.training.data.statistics import Progress
 from studio.ui import number_format
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 
 _LAST_SECONDS = 5.0
 
@@ -33,7 +33,7 @@ class Outcome:
     problem: str = ""
 
 
-class Learner(QObject):
+class TransformFitter(QObject):
     """One node at a time; a second one begun gives the first one up."""
 
     changed = Signal()
@@ -42,7 +42,7 @@ class Learner(QObject):
     """What was learned, for the status line."""
     _told = Signal(int, object)
 
-    def __init__(self, store: Store, parent: QObject | None = None) -> None:
+    def __init__(self, store: ProjectStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._numbers = itertools.count(1)
@@ -150,7 +150,7 @@ class Learner(QObject):
         self._outcomes[node] = outcome
 
 
-def _chain_before(node: str, store: Store) -> Chain | None:
+def _chain_before(node: str, store: ProjectStore) -> Chain | None:
     """The data that arrive at a node now."""
     document = store.document
     if node not in document.nodes:
@@ -162,4 +162,4 @@ def _chain_before(node: str, store: Store) -> Chain | None:
         return None
 
 
-__all__ = ["Learner"]
+__all__ = ["TransformFitter"]

@@ -27,7 +27,7 @@ _ROLE = Qt.ItemDataRole.UserRole
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PaletteEntry:
     """One line of the palette."""
 
     title: str
@@ -46,7 +46,7 @@ class CommandPalette(QFrame):
         self._room = parent
         self.setProperty("role", "popup")
         self.setObjectName("command-palette")
-        self._choices: list[Choice] = []
+        self._choices: list[PaletteEntry] = []
         self._before: QWidget | None = None
         self.edit = LineEdit()
         self.edit.setPlaceholderText("Type a command or the name of a node")
@@ -70,7 +70,7 @@ class CommandPalette(QFrame):
         self.list.itemClicked.connect(self._run)
         self.hide()
 
-    def open(self, choices: Iterable[Choice]) -> None:
+    def open(self, choices: Iterable[PaletteEntry]) -> None:
         """Show these choices, ready to type."""
         self._choices = list(choices)
         self._before = self.window().focusWidget()
@@ -137,7 +137,7 @@ class CommandPalette(QFrame):
         self.setFixedHeight(around.top() + 8 + self.edit.sizeHint().height() + 8 + below + 8 + around.bottom())
 
     def _run(self, item: QListWidgetItem) -> None:
-        choice: Choice = item.data(_ROLE)
+        choice: PaletteEntry = item.data(_ROLE)
         self.dismiss()
         choice.run()
 
@@ -152,7 +152,7 @@ class _RowDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        choice: Choice = index.data(_ROLE)
+        choice: PaletteEntry = index.data(_ROLE)
         colors = theme.current()
         area = QRect(option.rect)
         painter.save()

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.reference.nodes import section
-from studio.ui.panels.problems import ProblemRow
+from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.window.dock import Dock
 from studio.ui.window.help_page import HelpPage
 from studio.ui.window.help_page import section as page_section

@@ -12,22 +12,22 @@ from studio.document.autosave import Recovery
 from studio.document.errors import FileError
 from studio.document.format import SUFFIX
 from studio.ui import dialogs
-from studio.ui.project.open_projects import Workspace
+from studio.ui.project.open_projects import OpenProjects
 from studio.ui.project.project import Project
-from studio.ui.window.notification_bar import Notice
+from studio.ui.window.notification_bar import NotificationBar
 
 
 class FileActions(QObject):
     noticed = Signal(object)
-    """A Notice that the window should show."""
+    """A NotificationBar to show in the window."""
     said = Signal(str)
     """A remark for the status line."""
 
-    def __init__(self, workspace: Workspace, parent: QWidget) -> None:
+    def __init__(self, open_projects: OpenProjects, parent: QWidget) -> None:
         super().__init__(parent)
-        self._workspace = workspace
+        self._workspace = open_projects
         self._window = parent
-        workspace.opened.connect(self._watch)
+        open_projects.opened.connect(self._watch)
 
     def open(self, path: Path) -> Project | None:
         """Open a file, or say why that is not possible."""
@@ -98,7 +98,7 @@ class FileActions(QObject):
         for recovery in self._workspace.recoverable():
             name = recovery.path.name if recovery.path else "an unsaved project"
             when = f"{recovery.time.astimezone():%d %b, %H:%M}"
-            notice = Notice(
+            notice = NotificationBar(
                 f"Gradwire was ended before {name} was saved. Its changes of {when} were kept.",
                 [("Open", partial(self._recover, recovery)), ("Discard", partial(self._workspace.discard, recovery))],
             )
@@ -129,7 +129,7 @@ class FileActions(QObject):
         else:
             text = f"{path.name} was changed by another program."
             choices = [("Load its version", partial(self._reload, project))]
-        self.noticed.emit(Notice(text, [*choices, ("Keep mine", project.keep_mine)]))
+        self.noticed.emit(NotificationBar(text, [*choices, ("Keep mine", project.keep_mine)]))
 
     def _reload(self, project: Project) -> None:
         try:

@@ -20,7 +20,7 @@ _LARGEST_STEP = 40.0
 _SPACING = Spacing(column=0, row=0, bend=0.5, grid=0.25)
 
 
-class Thumbnail(QWidget):
+class GraphThumbnail(QWidget):
     """Laid out for a small place, whatever the document's own layout is."""
 
     def __init__(self, document: Document, catalogue: Catalogue, height: int = 120) -> None:

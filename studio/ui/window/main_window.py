@@ -15,23 +15,23 @@ from studio.lowering.grouping import grouped
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import dropped_data_files
-from studio.ui.commands import Commands
-from studio.ui.panels.runs.actions import RunActions
-from studio.ui.panels.runs.commands import runs_commands
-from studio.ui.project.open_projects import Workspace
+from studio.ui.command_registry import CommandRegistry
+from studio.ui.panels.runs.run_actions import RunActions
+from studio.ui.panels.runs.run_commands import runs_commands
+from studio.ui.project.open_projects import OpenProjects
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
-from studio.ui.trials.overfit import OverfitDialog
-from studio.ui.trials.rate import RateDialog
+from studio.ui.trials.learning_rate_dialog import LearningRateDialog
+from studio.ui.trials.overfit_dialog import OverfitDialog
 from studio.ui.window import menu_bar
 from studio.ui.window.command_palette import CommandPalette
 from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
-from studio.ui.window.notification_bar import Notice
-from studio.ui.window.project_view import Desk
+from studio.ui.window.notification_bar import NotificationBar
+from studio.ui.window.project_view import ProjectView
 from studio.ui.window.settings_dialog import SettingsDialog
-from studio.ui.window.status_bar import StatusLine
+from studio.ui.window.status_bar import StatusBar
 from studio.ui.window.top_bar import TopBar
 from studio.ui.window.welcome_page import WelcomePage
 from studio.ui.window.window_commands import palette_choices, window_commands
@@ -42,23 +42,23 @@ _WATCHING = ("autograd", "compile", "data")
 
 
 class MainWindow(QMainWindow):
-    def __init__(self, workspace: Workspace, settings: Settings, themes: ThemeManager) -> None:
+    def __init__(self, open_projects: OpenProjects, settings: Settings, themes: ThemeManager) -> None:
         super().__init__()
-        self.workspace, self.settings, self.themes = workspace, settings, themes
-        self.desks: dict[Project, Desk] = {}
-        self.files = FileActions(workspace, self)
+        self.open_projects, self.settings, self.themes = open_projects, settings, themes
+        self.project_views: dict[Project, ProjectView] = {}
+        self.files = FileActions(open_projects, self)
         self.docks = DockArea(self)
         self.setWindowTitle("Gradwire")
         self.setAcceptDrops(True)
 
-        self.commands = Commands(self, settings.bindings)
+        self.commands = CommandRegistry(self, settings.bindings)
         self.tabs = QTabWidget()
         self.commands.add(*window_commands(self), *canvas_commands(lambda: self.canvas, self.tabs))
         self.commands.add(*runs_commands(lambda: self.run_actions, self.docks["runs"]))
         self.command_palette = CommandPalette(self)
-        self.welcome = WelcomePage(templates(), workspace.catalogue)
+        self.welcome = WelcomePage(templates(), open_projects.catalogue)
         self.topbar = TopBar(self.commands)
-        self.status = StatusLine()
+        self.status = StatusBar()
         self.setStatusBar(self.status)
         self.tabs.setDocumentMode(True)
         self.tabs.setTabsClosable(True)
@@ -75,16 +75,16 @@ class MainWindow(QMainWindow):
 
     @property
     def project(self) -> Project | None:
-        return self.workspace.current
+        return self.open_projects.current
 
     @property
     def canvas(self) -> CanvasView | None:
-        return self.desks[self.project].canvas if self.project else None
+        return self.project_views[self.project].canvas if self.project else None
 
     @property
     def run_actions(self) -> RunActions | None:
         """What can be done with the runs that are selected."""
-        return self.desks[self.project].runs.do if self.project else None
+        return self.project_views[self.project].runs.do if self.project else None
 
     @property
     def is_focused(self) -> bool:
@@ -117,15 +117,15 @@ class MainWindow(QMainWindow):
     def toggle_regions(self) -> None:
         """Show compiled regions on the canvas, or no longer."""
         if self.project is not None:
-            overlay = self.desks[self.project].overlay
+            overlay = self.project_views[self.project].overlay
             overlay.show_overlay(not overlay.is_on)
 
     def show_welcome(self) -> None:
         """The welcome page before the projects; opening or choosing one leaves it."""
-        self.workspace.make_current(None)
+        self.open_projects.make_current(None)
 
     def new_project(self) -> None:
-        self.workspace.new()
+        self.open_projects.new()
 
     def open_palette(self) -> None:
         """Open the command palette."""
@@ -150,19 +150,19 @@ class MainWindow(QMainWindow):
 
     def find_rate(self) -> None:
         """Look for a learning rate, in a window of its own."""
-        self._try(RateDialog)
+        self._try(LearningRateDialog)
 
     def overfit(self) -> None:
         """See whether the network learns one batch by heart, in a window of its own."""
         self._try(OverfitDialog)
 
-    def _try(self, kind: type[RateDialog] | type[OverfitDialog]) -> None:
+    def _try(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> None:
         if self.project is not None:
-            trial = self.desks[self.project].try_out(kind)
+            trial = self.project_views[self.project].try_out(kind)
             if trial is not None:
                 trial.other_wanted.connect(self.commands.run)
 
-    def show_notice(self, notice: Notice) -> None:
+    def show_notice(self, notice: NotificationBar) -> None:
         """A strip above the canvas."""
         self._notices.addWidget(notice)
 
@@ -181,7 +181,7 @@ class MainWindow(QMainWindow):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            for project in self.workspace.projects:
+            for project in self.open_projects.projects:
                 project.look_at_disk()
                 project.store.recheck()  # data files may be others
 
@@ -203,7 +203,9 @@ class MainWindow(QMainWindow):
         if (data := dropped_data_files(event)) and self.canvas is not None:
             self.canvas.drop_files(data)
         elif data:
-            self.show_notice(Notice("To use data, open or create a project, then drop the file onto its canvas.", []))
+            self.show_notice(
+                NotificationBar("To use data, open or create a project, then drop the file onto its canvas.", [])
+            )
 
     # -- parts
 
@@ -231,10 +233,10 @@ class MainWindow(QMainWindow):
         return bar
 
     def _connect(self) -> None:
-        self.workspace.opened.connect(self._add)
-        self.workspace.closed.connect(self._remove)
-        self.workspace.current_changed.connect(self._show)
-        self.workspace.recent_changed.connect(self._show_recent)
+        self.open_projects.opened.connect(self._add)
+        self.open_projects.closed.connect(self._remove)
+        self.open_projects.current_changed.connect(self._show)
+        self.open_projects.recent_changed.connect(self._show_recent)
         self.files.noticed.connect(self.show_notice)
         self.files.said.connect(self.status.say)
         self.tabs.currentChanged.connect(self._choose_tab)
@@ -259,11 +261,11 @@ class MainWindow(QMainWindow):
     # -- projects come, go and change places
 
     def _add(self, project: Project) -> None:
-        desk = Desk(project, self.settings, self.themes)
-        self.desks[project] = desk
-        for name, panel in desk.panels.items():
+        project_view = ProjectView(project, self.settings, self.themes)
+        self.project_views[project] = project_view
+        for name, panel in project_view.panels.items():
             self.docks[name].add(project, panel)
-        self.tabs.addTab(desk.canvas, "")
+        self.tabs.addTab(project_view.canvas, "")
         self._name_tab(project)
         project.store.saved_changed.connect(partial(self._name_tab, project))
         project.store.path_changed.connect(partial(self._name_tab, project))
@@ -271,31 +273,31 @@ class MainWindow(QMainWindow):
         project.runner.state_changed.connect(self.commands.refresh)
         project.store.document_changed.connect(self.commands.refresh)
         project.store.selection_changed.connect(self.commands.refresh)
-        desk.canvas.find_action = self._find_action
-        desk.canvas.drop_refused.connect(lambda text: self.show_notice(Notice(text, [])))
-        desk.canvas.template_requested.connect(self.show_welcome)
-        desk.canvas.parameters_wanted.connect(partial(self._edit_parameters, desk))
-        desk.zoomed.connect(self.status.show_zoom)
-        desk.said.connect(self.status.say)
-        desk.break_wanted.connect(self.show_compile)
-        desk.problems_wanted.connect(self.show_problems)
-        desk.overlay.toggled.connect(self.commands.refresh)
-        desk.runs.list.chosen.connect(self.commands.refresh)
+        project_view.canvas.find_action = self._find_action
+        project_view.canvas.drop_refused.connect(lambda text: self.show_notice(NotificationBar(text, [])))
+        project_view.canvas.template_requested.connect(self.show_welcome)
+        project_view.canvas.parameters_wanted.connect(partial(self._edit_parameters, project_view))
+        project_view.zoomed.connect(self.status.show_zoom)
+        project_view.said.connect(self.status.say)
+        project_view.break_wanted.connect(self.show_compile)
+        project_view.problems_wanted.connect(self.show_problems)
+        project_view.overlay.toggled.connect(self.commands.refresh)
+        project_view.runs.list.chosen.connect(self.commands.refresh)
         project.library.runs_changed.connect(self.commands.refresh)
         project.library.described.connect(self.commands.refresh)
-        desk.runs.do.jobs.changed.connect(self.commands.refresh)
+        project_view.runs.do.jobs.changed.connect(self.commands.refresh)
 
-    def _edit_parameters(self, desk: Desk) -> None:
+    def _edit_parameters(self, project_view: ProjectView) -> None:
         self.docks["inspector"].reveal()
-        desk.inspector.activateWindow()
-        desk.inspector.edit()
+        project_view.inspector.activateWindow()
+        project_view.inspector.edit()
 
     def _remove(self, project: Project) -> None:
-        desk = self.desks.pop(project)
-        for name in desk.panels:
+        project_view = self.project_views.pop(project)
+        for name in project_view.panels:
             self.docks[name].remove(project)
-        self.tabs.removeTab(self.tabs.indexOf(desk.canvas))
-        desk.close()
+        self.tabs.removeTab(self.tabs.indexOf(project_view.canvas))
+        project_view.close()
 
     def _show(self, project: Project | None) -> None:
         """Make the window that of this project, or the welcome page."""
@@ -303,17 +305,17 @@ class MainWindow(QMainWindow):
             self._central.setCurrentWidget(self.welcome)
             self.setWindowTitle("Gradwire")
         else:
-            desk = self.desks[project]
+            project_view = self.project_views[project]
             self._central.setCurrentWidget(self.tabs)
-            self.tabs.setCurrentWidget(desk.canvas)
+            self.tabs.setCurrentWidget(project_view.canvas)
             for dock in self.docks:
                 dock.show_for(project)
-            self.status.show_zoom(desk.zoom)
+            self.status.show_zoom(project_view.zoom)
             self._name_tab(project)
-            desk.canvas.setFocus()
+            project_view.canvas.setFocus()
         self._set_chrome(project is not None)
         if project is not None:
-            QTimer.singleShot(0, self.desks[project].begin)
+            QTimer.singleShot(0, self.project_views[project].begin)
         for name in _WATCHING:
             self._see(name, self.docks[name].isVisible() and not self.docks[name].visibleRegion().isEmpty())
         self.topbar.watch(project)
@@ -323,8 +325,10 @@ class MainWindow(QMainWindow):
 
     def _see(self, dock: str, visible: bool) -> None:
         """Panels that compute for being looked at do so only while they are in sight."""
-        for project, desk in self.desks.items():
-            panel = {"autograd": desk.autograd, "compile": desk.compile, "data": desk.data}[dock]
+        for project, project_view in self.project_views.items():
+            panel = {"autograd": project_view.autograd, "compile": project_view.compile, "data": project_view.data}[
+                dock
+            ]
             panel.set_in_sight(visible and project is self.project)
 
     def _set_chrome(self, visible: bool) -> None:
@@ -338,18 +342,20 @@ class MainWindow(QMainWindow):
 
     def _choose_tab(self, index: int) -> None:
         chosen = self.tabs.widget(index)
-        for project, desk in self.desks.items():
-            if desk.canvas is chosen and self._central.currentWidget() is self.tabs:
-                self.workspace.make_current(project)
+        for project, project_view in self.project_views.items():
+            if project_view.canvas is chosen and self._central.currentWidget() is self.tabs:
+                self.open_projects.make_current(project)
 
     def _close_tab(self, index: int) -> None:
         closing = self.tabs.widget(index)
-        project = next(project for project, desk in self.desks.items() if desk.canvas is closing)
+        project = next(
+            project for project, project_view in self.project_views.items() if project_view.canvas is closing
+        )
         self.files.close(project)
 
     def _name_tab(self, project: Project, *_: object) -> None:
         store = project.store
-        index = self.tabs.indexOf(self.desks[project].canvas)
+        index = self.tabs.indexOf(self.project_views[project].canvas)
         self.tabs.setTabText(index, store.name if store.is_saved else f"{store.name} •")
         self.tabs.setTabToolTip(index, str(store.path or "Not saved yet"))
         if project is self.project:
@@ -363,17 +369,17 @@ class MainWindow(QMainWindow):
             self.docks["problems"].set_count(len(found))
 
     def _open_template(self, template: Template, run: bool) -> None:
-        project = self.workspace.from_template(template)
+        project = self.open_projects.from_template(template)
         if run:
-            self.desks[project].run_when_checked()
+            self.project_views[project].run_when_checked()
 
     def _find_action(self, id: str) -> QAction | None:
         return self.commands.action(id) if id in self.commands else None
 
     def _show_recent(self) -> None:
-        recent = self.workspace.recent
+        recent = self.open_projects.recent
         self.welcome.show_recent(recent)
-        menu_bar.fill_recent(self._recent, recent, self.files.open, self.workspace.forget_recent)
+        menu_bar.fill_recent(self._recent, recent, self.files.open, self.open_projects.forget_recent)
 
 
 def _project_files(event: QDropEvent) -> list[Path]:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QMenu, QMenuBar
 
-from studio.ui.commands import Commands
+from studio.ui.command_registry import CommandRegistry
 from studio.ui.widgets.labels import tip
 
 ORDER = ("File", "Edit", "Add", "View", "Run", "Help")
 
 
-def fill(bar: QMenuBar, commands: Commands) -> dict[str, QMenu]:
+def fill(bar: QMenuBar, commands: CommandRegistry) -> dict[str, QMenu]:
     """Make the menus that the commands name; "View/Panels" is a menu in a menu. Returns them by that path."""
     bar.clear()
     menus: dict[str, QMenu] = {}

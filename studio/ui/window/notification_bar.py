@@ -7,11 +7,11 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from studio.ui.widgets import buttons
+from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
-from studio.ui.widgets.picture import Picture
 
 
-class Notice(QFrame):
+class NotificationBar(QFrame):
     """Goes away with whatever button is pressed."""
 
     def __init__(
@@ -22,7 +22,7 @@ class Notice(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 8, 6)
         row.setSpacing(8)
-        row.addWidget(Picture("warning", "warning"))
+        row.addWidget(IconWidget("warning", "warning"))
         self.text = label(text, wrap=True)
         row.addWidget(self.text, 1)
         self.choices = [buttons.push(title, self._then(run)) for title, run in choices]

@@ -20,25 +20,25 @@ from studio.ui.panels.autograd.autograd_panel import AutogradPanel
 from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.data.data_panel import DataPanel
-from studio.ui.panels.inspector.from_data import from_data
+from studio.ui.panels.inspector.fit_from_data import fit_from_data_row
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
-from studio.ui.panels.log import LogPanel
-from studio.ui.panels.problems import ProblemsPanel
+from studio.ui.panels.log_panel import LogPanel
+from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
-from studio.ui.project.data_previewer import Previewer
+from studio.ui.project.data_previewer import DataPreviewer
 from studio.ui.project.project import Project
-from studio.ui.project.transform_fitter import Learner
+from studio.ui.project.transform_fitter import TransformFitter
 from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
-from studio.ui.trials.dialog import TrialDialog
-from studio.ui.trials.overfit import OverfitDialog
-from studio.ui.trials.rate import RateDialog
+from studio.ui.trials.learning_rate_dialog import LearningRateDialog
+from studio.ui.trials.overfit_dialog import OverfitDialog
+from studio.ui.trials.trial_dialog import TrialDialog
 
 _FIGURES_MS = 200
 """Nobody reads numbers that change more often, and each change paints a part of the canvas."""
 
 
-class Desk(QObject):
+class ProjectView(QObject):
     zoomed = Signal(float)
     said = Signal(str)
     """A remark for the status line."""
@@ -52,13 +52,13 @@ class Desk(QObject):
         self.project = project
         store, runner = project.store, project.runner
         self.canvas = CanvasView(store, themes)
-        self.learner = Learner(store, self)
+        self.fitter = TransformFitter(store, self)
         palette = PalettePanel(store, themes)
         palette.requested.connect(self.canvas.add_at_center)
-        self.inspector = InspectorPanel(store, [partial(from_data, self.learner)])
+        self.inspector = InspectorPanel(store, [partial(fit_from_data_row, self.fitter)])
         self.runs = RunsPanel(store, runner, project.library, settings)
         self.problems = ProblemsPanel(store)
-        self.previewer = Previewer(store, self)
+        self.previewer = DataPreviewer(store, self)
         self.data = DataPanel(store, self.previewer)
         self.autograd = AutogradPanel(store, runner)
         self.compile = CompilePanel(store, runner, project.explainer)
@@ -92,7 +92,7 @@ class Desk(QObject):
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
         self.data.node_wanted.connect(self.canvas.reveal)
-        self.learner.said.connect(self.said)
+        self.fitter.said.connect(self.said)
         self.data.source_wanted.connect(self._search_node)
         self.runs.said.connect(self.said)
         self.runs.node_wanted.connect(self.canvas.reveal)
@@ -233,7 +233,7 @@ class Desk(QObject):
         """Scale of the canvas."""
         return self.canvas.camera.scale
 
-    def try_out(self, kind: type[RateDialog] | type[OverfitDialog]) -> TrialDialog | None:
+    def try_out(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> TrialDialog | None:
         """Begin a trial in a window of its own, instead of one that is open. None while no run could begin."""
         store = self.project.store
         if obstacle := store.ask():
@@ -260,7 +260,7 @@ class Desk(QObject):
         self.canvas.close_view()
         self.autograd.close_view()
         self.previewer.close()
-        self.learner.close()
+        self.fitter.close()
         self.canvas.deleteLater()
 
 

@@ -7,19 +7,19 @@ from typing import cast
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFormLayout, QVBoxLayout, QWidget
 
-from studio.ui.commands import Commands
+from studio.ui.command_registry import CommandRegistry
 from studio.ui.settings import Settings
 from studio.ui.theme import motion, theme
 from studio.ui.theme.theme import MODES, Mode
 from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label, line
-from studio.ui.window.shortcut_table import KeyTable
+from studio.ui.window.shortcut_table import ShortcutTable
 
 _MODE_WORDS = {"light": "Light", "dark": "Dark", "system": "As the system"}
 
 
 class SettingsDialog(QDialog):
-    def __init__(self, settings: Settings, commands: Commands, parent: QWidget) -> None:
+    def __init__(self, settings: Settings, commands: CommandRegistry, parent: QWidget) -> None:
         super().__init__(parent)
         self._settings, self._commands = settings, commands
         self.setWindowTitle("Settings")
@@ -33,7 +33,7 @@ class SettingsDialog(QDialog):
         self.motion = QCheckBox("Show changes at once, without movement")
         self.motion.setChecked(settings.reduce_motion)
         self.motion.toggled.connect(self._set_motion)
-        self.keys = KeyTable(commands)
+        self.keys = ShortcutTable(commands)
         form = QFormLayout()
         form.setHorizontalSpacing(16)
         form.setVerticalSpacing(8)

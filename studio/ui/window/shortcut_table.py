@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.commands import Command, Commands
+from studio.ui.command_registry import Command, CommandRegistry
 from studio.ui.fuzzy_match import score
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import LineEdit
@@ -25,10 +25,10 @@ from studio.ui.widgets.labels import label
 _ID = Qt.ItemDataRole.UserRole
 
 
-class KeyTable(QWidget):
+class ShortcutTable(QWidget):
     """Choose a command, press its new keys. Keys that another command has are taken from it only if the user agrees."""
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: CommandRegistry) -> None:
         super().__init__()
         self._commands = commands
         self.search = LineEdit()

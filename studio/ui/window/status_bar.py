@@ -17,7 +17,7 @@ from studio.ui.widgets.tier_mark import tier_icon
 _MESSAGE_MS = 6000
 
 
-class StatusLine(QStatusBar):
+class StatusBar(QStatusBar):
     problems_wanted = Signal()
     """The check state was clicked."""
     compile_wanted = Signal()

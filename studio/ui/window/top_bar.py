@@ -13,8 +13,8 @@ from studio.document import edits
 from studio.training import supply
 from studio.training.progress import Progress
 from studio.ui import number_format
-from studio.ui.commands import Commands
-from studio.ui.panels.runs.plot import title
+from studio.ui.command_registry import CommandRegistry
+from studio.ui.panels.runs.curve_plot import title
 from studio.ui.project.project import Project
 from studio.ui.theme import fonts
 from studio.ui.widgets import buttons
@@ -30,7 +30,7 @@ _REFRESH_MS = 150
 class TopBar(QWidget):
     """Shows one project at a time; `watch` says which."""
 
-    def __init__(self, commands: Commands, parent: QWidget | None = None) -> None:
+    def __init__(self, commands: CommandRegistry, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._project: Project | None = None
         self._soon = QTimer(self)

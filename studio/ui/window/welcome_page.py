@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLayout, QScroll
 from studio.document.templates import Template
 from studio.nodes.catalogue import Catalogue
 from studio.ui.widgets import buttons
+from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import ElidedLabel, label, tip
-from studio.ui.widgets.picture import Picture
-from studio.ui.window.graph_thumbnail import Thumbnail
+from studio.ui.window.graph_thumbnail import GraphThumbnail
 
 TUTORIALS = Path(__file__).resolve().parents[3] / "docs" / "tutorials"
 _WIDTH, _COLUMNS = 1040, 2
@@ -73,7 +73,7 @@ class WelcomePage(QScrollArea):
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(16)
-        row.addWidget(Picture("app", "accent", 44))
+        row.addWidget(IconWidget("app", "accent", 44))
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(label("Gradwire", "title"))
@@ -168,7 +168,7 @@ class TemplateCard(_Pressable):
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 12)
         column.setSpacing(4)
-        column.addWidget(Thumbnail(template.document, catalogue))
+        column.addWidget(GraphThumbnail(template.document, catalogue))
         column.addSpacing(4)
         words = QVBoxLayout()
         words.setContentsMargins(4, 0, 4, 0)
@@ -190,7 +190,7 @@ class _RecentFile(_Pressable):
         row = QHBoxLayout(self)
         row.setContentsMargins(6, 4, 6, 4)
         row.setSpacing(8)
-        row.addWidget(Picture("file", "text-dim"))
+        row.addWidget(IconWidget("file", "text-dim"))
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addWidget(ElidedLabel(path.stem))

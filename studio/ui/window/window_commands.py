@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from studio.document import edits
 from studio.ui import dialogs
-from studio.ui.commands import Command
+from studio.ui.command_registry import Command
 from studio.ui.project.project import Project
 from studio.ui.theme.theme import MODES, Mode
 from studio.ui.window import keyboard_focus
-from studio.ui.window.command_palette import Choice
+from studio.ui.window.command_palette import PaletteEntry
 from studio.ui.window.context_help import show_context_help
 
 if TYPE_CHECKING:
@@ -26,20 +26,20 @@ def window_commands(window: MainWindow) -> tuple[Command, ...]:
     return (*_file(window), *_edit(window), *_view(window), *_run(window), *_help(window))
 
 
-def palette_choices(window: MainWindow) -> Iterator[Choice]:
+def palette_choices(window: MainWindow) -> Iterator[PaletteEntry]:
     """What the command palette offers now: enabled commands, then the nodes of the project."""
     for command in window.commands:
         if command.id != "help.commands" and window.commands.action(command.id).isEnabled():
             keys = window.commands.shortcuts(command.id)
             place = command.menu.replace("/", " › ")
             run = partial(window.commands.run, command.id)
-            yield Choice(command.title, run, place, keys[0] if keys else "", command.icon)
+            yield PaletteEntry(command.title, run, place, keys[0] if keys else "", command.icon)
     if window.project is not None and window.canvas is not None:
         store = window.project.store
         for name, node in store.document.nodes.items():
             kind = store.catalogue.get(node.type)
             icon = kind.icon if kind else "unknown"
-            yield Choice(name, partial(window.canvas.reveal, name), kind.title if kind else node.type, "", icon)
+            yield PaletteEntry(name, partial(window.canvas.reveal, name), kind.title if kind else node.type, "", icon)
 
 
 def _on(window: MainWindow, act: Callable[[Project], object]) -> Callable[[], None]:
@@ -139,7 +139,7 @@ def _view(window: MainWindow) -> Iterator[Command]:
         "regions",
         help="Colour what is compiled in one piece, and show the bridges through Python between",
         enabled=is_open,
-        checked=_if(window, lambda project: window.desks[project].overlay.is_on),
+        checked=_if(window, lambda project: window.project_views[project].overlay.is_on),
     )
     yield Command("view.layout", "Restore default layout", window.restore_layout, (), "View", "layout", enabled=is_open)
     for mode in MODES:

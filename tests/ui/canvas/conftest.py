@@ -16,8 +16,8 @@ from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.commands import Commands
-from studio.ui.project.project_store import Store
+from studio.ui.command_registry import CommandRegistry
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion
 from studio.ui.theme.theme import ThemeManager
 from tests.ui.canvas.hand import Hand
@@ -62,7 +62,7 @@ class Checks:
         return self.report
 
 
-def dispose(store: Store) -> None:
+def dispose(store: ProjectStore) -> None:
     """Delete a store here and now. The garbage collector may otherwise do so in the thread of another store's check."""
     store.close()
     shiboken6.delete(store)
@@ -86,10 +86,10 @@ def make_view(qtbot: QtBot, checks: Checks, themes: ThemeManager) -> Iterator[Ma
 
     def make(document: Document) -> CanvasView:
         window = QMainWindow()
-        store = Store(document, catalogue(), checks)
+        store = ProjectStore(document, catalogue(), checks)
         view = CanvasView(store, themes)
         made.append((view, window))
-        commands = Commands(window)
+        commands = CommandRegistry(window)
         commands.add(*canvas_commands(lambda: view, view))
         store.selection_changed.connect(commands.refresh)
         view.find_action = commands.action
@@ -119,7 +119,7 @@ def view(make_view: MakeView) -> CanvasView:
 
 
 @pytest.fixture
-def store(view: CanvasView) -> Store:
+def store(view: CanvasView) -> ProjectStore:
     return view.store
 
 

@@ -14,7 +14,7 @@ from studio.document import edits
 from studio.document.model import Document
 from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion
 from tests.ui.canvas.conftest import MakeView, network
 from tests.ui.canvas.hand import CTRL, SHIFT, Hand
@@ -22,11 +22,11 @@ from tests.ui.canvas.hand import CTRL, SHIFT, Hand
 Key = Qt.Key
 
 
-def wires(store: Store) -> set[str]:
+def wires(store: ProjectStore) -> set[str]:
     return {str(here) for here in store.document.wires}
 
 
-def test_delete_removes_nodes_with_their_wires(hand: Hand, store: Store) -> None:
+def test_delete_removes_nodes_with_their_wires(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     hand.key(Key.Key_Delete)
     assert set(store.document.nodes) == {"digits", "batches", "loss", "adam"}
@@ -36,13 +36,13 @@ def test_delete_removes_nodes_with_their_wires(hand: Hand, store: Store) -> None
     assert store.document == network()
 
 
-def test_ctrl_delete_reconnects(hand: Hand, store: Store) -> None:
+def test_ctrl_delete_reconnects(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     hand.key(Key.Key_Delete, CTRL)
     assert "batches.input -> loss.input" in wires(store)
 
 
-def test_duplicate_keeps_the_wires_among_the_copies(hand: Hand, store: Store) -> None:
+def test_duplicate_keeps_the_wires_among_the_copies(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     hand.key(Key.Key_D, CTRL)
     assert store.selection == {"hidden_2", "relu_2"}
@@ -51,7 +51,7 @@ def test_duplicate_keeps_the_wires_among_the_copies(hand: Hand, store: Store) ->
     assert "batches.input -> hidden_2.input" not in wires(store)
 
 
-def test_copy_and_paste_is_json_text_on_the_clipboard(hand: Hand, store: Store) -> None:
+def test_copy_and_paste_is_json_text_on_the_clipboard(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_C, CTRL)
     assert '"nn.Linear"' in QGuiApplication.clipboard().text()
@@ -63,21 +63,21 @@ def test_copy_and_paste_is_json_text_on_the_clipboard(hand: Hand, store: Store) 
     assert store.document.nodes["hidden_3"].at == (624, 264)
 
 
-def test_paste_with_inputs(hand: Hand, store: Store) -> None:
+def test_paste_with_inputs(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_C, CTRL)
     hand.key(Key.Key_V, CTRL | SHIFT)
     assert "batches.input -> hidden_2.input" in wires(store)
 
 
-def test_cut(hand: Hand, store: Store) -> None:
+def test_cut(hand: Hand, store: ProjectStore) -> None:
     store.select(["adam"])
     hand.key(Key.Key_X, CTRL)
     assert "adam" not in store.document.nodes
     assert '"optim.Adam"' in QGuiApplication.clipboard().text()
 
 
-def test_foreign_text_is_refused_with_a_reason(hand: Hand, store: Store) -> None:
+def test_foreign_text_is_refused_with_a_reason(hand: Hand, store: ProjectStore) -> None:
     reasons: list[str] = []
     store.refused.connect(reasons.append)
     QGuiApplication.clipboard().setText("import this")
@@ -86,14 +86,14 @@ def test_foreign_text_is_refused_with_a_reason(hand: Hand, store: Store) -> None
     assert "clipboard" in reasons[0]
 
 
-def test_select_all_and_escape(hand: Hand, store: Store) -> None:
+def test_select_all_and_escape(hand: Hand, store: ProjectStore) -> None:
     hand.key(Key.Key_A, CTRL)
     assert store.selection == set(network().nodes)
     hand.key(Key.Key_Escape)
     assert store.selection == frozenset()
 
 
-def test_m_mutes_and_unmutes(hand: Hand, store: Store) -> None:
+def test_m_mutes_and_unmutes(hand: Hand, store: ProjectStore) -> None:
     store.select(["relu", "hidden"])
     hand.key(Key.Key_M)
     assert store.document.nodes["relu"].muted
@@ -103,7 +103,7 @@ def test_m_mutes_and_unmutes(hand: Hand, store: Store) -> None:
     assert store.history.undo_title == "Unmute 2 nodes"
 
 
-def test_arrows_go_from_node_to_node(hand: Hand, store: Store) -> None:
+def test_arrows_go_from_node_to_node(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_Right)
     assert store.selection == {"relu"}
@@ -114,13 +114,13 @@ def test_arrows_go_from_node_to_node(hand: Hand, store: Store) -> None:
     assert store.selection == {"batches"}
 
 
-def test_the_first_arrow_selects_the_node_nearest_the_middle(hand: Hand, store: Store) -> None:
+def test_the_first_arrow_selects_the_node_nearest_the_middle(hand: Hand, store: ProjectStore) -> None:
     hand.view.camera.center_on(QPointF(1100, 30))
     hand.key(Key.Key_Right)
     assert store.selection == {"adam"}
 
 
-def test_an_arrow_brings_the_node_into_view(hand: Hand, store: Store) -> None:
+def test_an_arrow_brings_the_node_into_view(hand: Hand, store: ProjectStore) -> None:
     hand.view.camera.center_on(QPointF(-600, 0))
     store.select(["digits"])
     hand.key(Key.Key_Right)
@@ -128,7 +128,7 @@ def test_an_arrow_brings_the_node_into_view(hand: Hand, store: Store) -> None:
     assert hand.view.camera.visible.contains(QPointF(box.right, box.bottom))
 
 
-def test_shift_and_arrows_nudge_in_one_step_of_undo(hand: Hand, store: Store) -> None:
+def test_shift_and_arrows_nudge_in_one_step_of_undo(hand: Hand, store: ProjectStore) -> None:
     store.select(["adam"])
     hand.key(Key.Key_Right, SHIFT)
     hand.key(Key.Key_Right, SHIFT)
@@ -138,7 +138,7 @@ def test_shift_and_arrows_nudge_in_one_step_of_undo(hand: Hand, store: Store) ->
     assert store.document.nodes["adam"].at == (1080, 0)
 
 
-def test_f_fits_the_selection_and_home_everything(hand: Hand, store: Store) -> None:
+def test_f_fits_the_selection_and_home_everything(hand: Hand, store: ProjectStore) -> None:
     camera, canvas = hand.view.camera, hand.view.canvas_scene
     store.select(["hidden"])
     hand.key(Key.Key_F)
@@ -177,7 +177,7 @@ def test_a_tap_on_space_opens_the_search(hand: Hand) -> None:
     assert hand.view.overlays.search.isVisible()
 
 
-def test_escape_leaves_the_search_and_gives_the_focus_back(hand: Hand, store: Store) -> None:
+def test_escape_leaves_the_search_and_gives_the_focus_back(hand: Hand, store: ProjectStore) -> None:
     hand.key(Key.Key_Tab)
     hand.key(Key.Key_Escape, target=hand.view.overlays.search.field)
     assert not hand.view.overlays.search.isVisible()
@@ -191,7 +191,7 @@ def test_going_elsewhere_closes_the_search(hand: Hand) -> None:
     assert not hand.view.overlays.search.isVisible()
 
 
-def test_a_new_node_is_wired_behind_the_selected_one(hand: Hand, store: Store) -> None:
+def test_a_new_node_is_wired_behind_the_selected_one(hand: Hand, store: ProjectStore) -> None:
     hand.view.canvas_actions.add_behind(store.catalogue["nn.GELU"], "adam")  # an optimizer feeds no activation
     assert store.document == network()
     store.edit("Delete", lambda document: edits.remove(document, ["relu"]))
@@ -229,7 +229,7 @@ def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
 # -- renaming
 
 
-def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
+def test_f2_renames_in_place(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
     editor = hand.view.overlays.editor
@@ -246,7 +246,7 @@ def test_f2_renames_in_place(hand: Hand, store: Store) -> None:
 
 
 @pytest.mark.parametrize(("name", "reason"), [("relu", "already"), ("!", "empty"), ("", "empty")])
-def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: Store, name: str, reason: str) -> None:
+def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: ProjectStore, name: str, reason: str) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
     editor = hand.view.overlays.editor
@@ -261,7 +261,7 @@ def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: Store, name:
     assert hand.view.overlays.editor is None
 
 
-def test_the_editor_of_a_name_stays_within_the_view(hand: Hand, store: Store) -> None:
+def test_the_editor_of_a_name_stays_within_the_view(hand: Hand, store: ProjectStore) -> None:
     store.edit("Move", lambda document: edits.move(document, {"hidden": (5000.0, 0.0)}))
     store.select(["hidden"])
     hand.key(Key.Key_F2)
@@ -270,7 +270,7 @@ def test_the_editor_of_a_name_stays_within_the_view(hand: Hand, store: Store) ->
     assert hand.view.viewport().rect().contains(editor.geometry())
 
 
-def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(hand: Hand, store: Store) -> None:
+def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
     editor = hand.view.overlays.editor
@@ -281,7 +281,7 @@ def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(hand: Hand, store:
     assert "my_first_layer" in store.document.nodes
 
 
-def test_a_node_that_goes_away_takes_the_editor_with_it(hand: Hand, store: Store) -> None:
+def test_a_node_that_goes_away_takes_the_editor_with_it(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden"])
     hand.key(Key.Key_F2)
     store.edit("Delete", lambda document: edits.remove(document, ["hidden"]))
@@ -291,7 +291,7 @@ def test_a_node_that_goes_away_takes_the_editor_with_it(hand: Hand, store: Store
 # -- arranging
 
 
-def test_l_lays_out(hand: Hand, store: Store, qtbot: QtBot) -> None:
+def test_l_lays_out(hand: Hand, store: ProjectStore, qtbot: QtBot) -> None:
     store.edit("Mess", lambda document: edits.move(document, {"relu": (0, 400), "adam": (200, 300)}))
     with qtbot.waitSignal(hand.view.auto_layout.finished):
         hand.key(Key.Key_L)
@@ -303,7 +303,7 @@ def test_l_lays_out(hand: Hand, store: Store, qtbot: QtBot) -> None:
     assert store.document.nodes["relu"].at == (0, 400)
 
 
-def test_l_lays_out_only_the_selection(hand: Hand, store: Store, qtbot: QtBot) -> None:
+def test_l_lays_out_only_the_selection(hand: Hand, store: ProjectStore, qtbot: QtBot) -> None:
     store.edit("Mess", lambda document: edits.move(document, {"relu": (440, 400), "adam": (200, 300)}))
     store.select(["hidden", "relu"])
     with qtbot.waitSignal(hand.view.auto_layout.finished):
@@ -312,7 +312,7 @@ def test_l_lays_out_only_the_selection(hand: Hand, store: Store, qtbot: QtBot) -
     assert store.document.nodes["hidden"].at[1] == store.document.nodes["relu"].at[1]
 
 
-def test_an_edit_gives_the_layout_up(view: CanvasView, store: Store, qtbot: QtBot) -> None:
+def test_an_edit_gives_the_layout_up(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
     view.canvas_actions.lay_out()
     store.edit("Move", lambda document: edits.move(document, {"relu": (0, 800)}))
     assert not view.auto_layout.is_busy
@@ -321,7 +321,7 @@ def test_an_edit_gives_the_layout_up(view: CanvasView, store: Store, qtbot: QtBo
     assert store.history.undo_title == "Move"
 
 
-def test_align_and_distribute_are_one_edit_each(view: CanvasView, store: Store) -> None:
+def test_align_and_distribute_are_one_edit_each(view: CanvasView, store: ProjectStore) -> None:
     do: CanvasActions = view.canvas_actions
     store.select(["hidden", "relu", "loss"])
     do.align("left")
@@ -334,7 +334,7 @@ def test_align_and_distribute_are_one_edit_each(view: CanvasView, store: Store) 
     assert abs(gaps[0] - gaps[1]) <= 8
 
 
-def test_a_movement_ends_where_the_document_says(view: CanvasView, store: Store, qtbot: QtBot) -> None:
+def test_a_movement_ends_where_the_document_says(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
     motion.set_reduced(False)
     store.select(["hidden", "relu"])
     view.canvas_actions.align("bottom")
@@ -345,7 +345,7 @@ def test_a_movement_ends_where_the_document_says(view: CanvasView, store: Store,
     assert all(item.at == store.document.nodes[name].at for name, item in view.canvas_scene.nodes.items())
 
 
-def test_freezing_and_recomputing_show_their_badges(hand: Hand, store: Store) -> None:
+def test_freezing_and_recomputing_show_their_badges(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     hand.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
     assert {name for name, node in store.document.nodes.items() if node.frozen} == {"hidden", "relu"}

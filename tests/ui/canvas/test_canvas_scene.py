@@ -20,7 +20,7 @@ from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import node_layout
 from studio.ui.canvas.wires.wire_item import WireItem
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import ThemeManager
 from tests.studio.document.strategies import Edit, documents, edit
 from tests.ui.canvas.conftest import Checks, MakeView, dispose, network, wire
@@ -55,7 +55,7 @@ def assert_shows(scene: CanvasScene, document: Document) -> None:
         assert item.curve.end == scene.nodes[here.target.node].port("input", here.target.port)
 
 
-def take(store: Store, step: Step) -> None:
+def take(store: ProjectStore, step: Step) -> None:
     if isinstance(step, Edit):
         store.edit(step.title, step, merge=step.merge_key)
     else:
@@ -67,7 +67,7 @@ def take(store: Store, step: Step) -> None:
 def test_the_scene_is_the_document(
     themes: ThemeManager, checks: Checks, document: Document, sequence: list[Step]
 ) -> None:
-    store = Store(document, catalogue(), checks)
+    store = ProjectStore(document, catalogue(), checks)
     scene = CanvasScene(store, themes.theme, store)
     assert_shows(scene, document)
     for step in sequence:
@@ -79,7 +79,7 @@ def test_the_scene_is_the_document(
     dispose(store)
 
 
-def test_unchanged_nodes_keep_their_items(view: CanvasView, store: Store) -> None:
+def test_unchanged_nodes_keep_their_items(view: CanvasView, store: ProjectStore) -> None:
     before = dict(view.canvas_scene.nodes)
     store.edit("Rename", lambda document: edits.rename(document, "hidden", "first"))
     assert view.canvas_scene.nodes["first"] is before["hidden"]
@@ -187,7 +187,7 @@ def test_live_figures_come_and_go(view: CanvasView) -> None:
     assert (loss.content.line, loss.state.progress) == ("", None)
 
 
-def test_selection_goes_both_ways(view: CanvasView, store: Store) -> None:
+def test_selection_goes_both_ways(view: CanvasView, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     assert {name for name, item in view.canvas_scene.nodes.items() if item.state.selected} == {"hidden", "relu"}
 
@@ -225,7 +225,9 @@ def test_wires_of_inputs_targets_and_losses_have_lines_of_their_own(view: Canvas
     assert pens["relu.output -> loss.input"] == pens["batches.input -> hidden.input"]
 
 
-def test_a_step_that_renames_a_node_and_takes_its_wire_shows_the_port_unwired(view: CanvasView, store: Store) -> None:
+def test_a_step_that_renames_a_node_and_takes_its_wire_shows_the_port_unwired(
+    view: CanvasView, store: ProjectStore
+) -> None:
     """One undo step may hold a rename and a wire."""
     store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout")))
     store.edit("Rename", lambda document: edits.rename(document, "drop", "half"), merge="one")

@@ -16,9 +16,9 @@ from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.overlays.canvas_tooltips import tooltip
-from studio.ui.commands import Commands
-from studio.ui.palette.tree import MIME
-from studio.ui.project.project_store import Store
+from studio.ui.command_registry import CommandRegistry
+from studio.ui.palette.node_type_tree import MIME
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion
 from studio.ui.theme.theme import ThemeManager, contrast
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
@@ -41,14 +41,14 @@ def drop(view: CanvasView, key: str, place: QPoint) -> None:
 # -- dropping from the palette
 
 
-def test_a_dropped_type_becomes_a_node_there(hand: Hand, store: Store) -> None:
+def test_a_dropped_type_becomes_a_node_there(hand: Hand, store: ProjectStore) -> None:
     drop(hand.view, "nn.GELU", hand.at(704, 300))
     assert store.document.nodes["gelu"].at == (680, 288)
     assert store.selection == {"gelu"}
     assert store.history.undo_title == "Add GELU"
 
 
-def test_a_type_dropped_on_a_wire_is_inserted(hand: Hand, store: Store) -> None:
+def test_a_type_dropped_on_a_wire_is_inserted(hand: Hand, store: ProjectStore) -> None:
     drop(hand.view, "nn.Dropout", hand.wire("hidden.output -> relu.input"))
     assert wire("hidden.output -> dropout.input") in store.document.wires
     assert wire("dropout.output -> relu.input") in store.document.wires
@@ -56,13 +56,13 @@ def test_a_type_dropped_on_a_wire_is_inserted(hand: Hand, store: Store) -> None:
     assert store.document == network()
 
 
-def test_a_type_that_does_not_fit_a_wire_is_only_added(hand: Hand, store: Store) -> None:
+def test_a_type_that_does_not_fit_a_wire_is_only_added(hand: Hand, store: ProjectStore) -> None:
     drop(hand.view, "optim.SGD", hand.wire("hidden.output -> relu.input"))
     assert store.document.wires == network().wires
     assert "sgd" in store.document.nodes
 
 
-def test_a_foreign_type_is_ignored(hand: Hand, store: Store) -> None:
+def test_a_foreign_type_is_ignored(hand: Hand, store: ProjectStore) -> None:
     drop(hand.view, "nn.Gone", hand.at(700, 300))
     assert store.document == network()
 
@@ -106,7 +106,7 @@ def test_a_press_on_the_minimap_looks_there(view: CanvasView) -> None:
     assert (view.camera.visible.center() - QPointF(*whole.center)).manhattanLength() <= 20  # a pixel of the map
 
 
-def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, store: Store) -> None:
+def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, store: ProjectStore) -> None:
     bar, box = view.overlays.bar, view.canvas_scene.selection_frame
     store.select(["hidden"])
     assert not bar.isVisible()
@@ -125,7 +125,7 @@ def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, s
     assert view.hasFocus()
 
 
-def test_the_tools_are_away_while_nodes_are_dragged(hand: Hand, store: Store) -> None:
+def test_the_tools_are_away_while_nodes_are_dragged(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     bar, start = hand.view.overlays.bar, hand.node("hidden")
     hand.hold(start, start + QPoint(20, 120))
@@ -136,7 +136,7 @@ def test_the_tools_are_away_while_nodes_are_dragged(hand: Hand, store: Store) ->
     assert bar.geometry().bottom() < above
 
 
-def test_the_tools_stay_in_sight(view: CanvasView, store: Store) -> None:
+def test_the_tools_stay_in_sight(view: CanvasView, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     for x, y in ((590, 330), (590, -250), (1200, 30), (0, 30)):
         view.camera.center_on(QPointF(x, y))
@@ -163,7 +163,7 @@ def test_tooltips(make_view: MakeView, checks: Checks) -> None:
     assert tooltip(view.store, view.canvas_scene, Hit()) == ""
 
 
-def test_screen_readers_hear_the_selection(view: CanvasView, store: Store) -> None:
+def test_screen_readers_hear_the_selection(view: CanvasView, store: ProjectStore) -> None:
     assert view.accessibleName() == "Canvas"
     assert view.accessibleDescription() == "6 nodes"
     store.select(["hidden"])
@@ -173,7 +173,7 @@ def test_screen_readers_hear_the_selection(view: CanvasView, store: Store) -> No
 
 
 def test_every_command_has_a_title_and_its_own_keys(view: CanvasView) -> None:
-    commands = Commands(view)
+    commands = CommandRegistry(view)
     commands.add(*canvas_commands(lambda: view, view))
     for command in commands:
         assert command.title[0].isupper()
@@ -222,7 +222,7 @@ def test_a_zoom_takes_a_moment_unless_movement_is_unwanted(view: CanvasView, qtb
 
 
 def test_a_node_that_moves_after_a_pan_leaves_nothing_behind(
-    qtbot: QtBot, view: CanvasView, hand: Hand, store: Store
+    qtbot: QtBot, view: CanvasView, hand: Hand, store: ProjectStore
 ) -> None:
     """Looks at the screen: a picture of the widget would be painted again."""
     window, screen = view.window(), view.screen()

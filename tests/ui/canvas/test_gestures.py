@@ -12,19 +12,19 @@ from studio.document import edits
 from studio.document.model import Node
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from tests.ui.canvas.conftest import network, wire
 from tests.ui.canvas.hand import ALT, CTRL, MIDDLE, RIGHT, SHIFT, Hand
 
 
-def wires(store: Store) -> set[str]:
+def wires(store: ProjectStore) -> set[str]:
     return {str(here) for here in store.document.wires}
 
 
 # -- selecting
 
 
-def test_a_click_selects_and_a_click_beside_deselects(hand: Hand, store: Store) -> None:
+def test_a_click_selects_and_a_click_beside_deselects(hand: Hand, store: ProjectStore) -> None:
     hand.click(hand.node("hidden"))
     assert store.selection == {"hidden"}
     hand.click(hand.node("relu"))
@@ -34,7 +34,7 @@ def test_a_click_selects_and_a_click_beside_deselects(hand: Hand, store: Store) 
 
 
 @pytest.mark.parametrize("keys", [SHIFT, CTRL])
-def test_shift_and_ctrl_toggle(hand: Hand, store: Store, keys: Qt.KeyboardModifier) -> None:
+def test_shift_and_ctrl_toggle(hand: Hand, store: ProjectStore, keys: Qt.KeyboardModifier) -> None:
     hand.click(hand.node("hidden"))
     hand.click(hand.node("relu"), keys=keys)
     assert store.selection == {"hidden", "relu"}
@@ -42,7 +42,7 @@ def test_shift_and_ctrl_toggle(hand: Hand, store: Store, keys: Qt.KeyboardModifi
     assert store.selection == {"relu"}
 
 
-def test_a_rubber_band_selects_what_it_touches(hand: Hand, store: Store) -> None:
+def test_a_rubber_band_selects_what_it_touches(hand: Hand, store: ProjectStore) -> None:
     hand.drag(hand.at(430, -60), hand.at(700, 30))
     assert store.selection == {"hidden", "relu"}
     hand.drag(hand.at(1070, -60), hand.at(1090, 30), keys=SHIFT)
@@ -51,7 +51,7 @@ def test_a_rubber_band_selects_what_it_touches(hand: Hand, store: Store) -> None
     assert store.selection == {"relu", "adam"}
 
 
-def test_escape_takes_the_rubber_band_back(hand: Hand, store: Store) -> None:
+def test_escape_takes_the_rubber_band_back(hand: Hand, store: ProjectStore) -> None:
     store.select(["adam"])
     hand.hold(hand.at(430, -60), hand.at(700, 30))
     assert store.selection == {"hidden", "relu"}
@@ -62,7 +62,7 @@ def test_escape_takes_the_rubber_band_back(hand: Hand, store: Store) -> None:
     assert store.selection == {"adam"}
 
 
-def test_a_click_selects_a_wire_and_delete_removes_it(hand: Hand, store: Store) -> None:
+def test_a_click_selects_a_wire_and_delete_removes_it(hand: Hand, store: ProjectStore) -> None:
     hand.click(hand.wire("loss.loss -> adam.loss"))
     assert [str(here) for here in hand.view.canvas_scene.selected_wires] == ["loss.loss -> adam.loss"]
     hand.key(Qt.Key.Key_Delete)
@@ -73,7 +73,7 @@ def test_a_click_selects_a_wire_and_delete_removes_it(hand: Hand, store: Store) 
 # -- moving
 
 
-def test_a_drag_moves_the_selection_in_one_step_of_undo(hand: Hand, store: Store) -> None:
+def test_a_drag_moves_the_selection_in_one_step_of_undo(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     start = hand.node("hidden")
     hand.drag(start, start + QPoint(30, 90), start + QPoint(41, 163))
@@ -84,7 +84,7 @@ def test_a_drag_moves_the_selection_in_one_step_of_undo(hand: Hand, store: Store
     assert store.document == network()
 
 
-def test_dragging_a_node_that_is_not_selected_selects_it(hand: Hand, store: Store) -> None:
+def test_dragging_a_node_that_is_not_selected_selects_it(hand: Hand, store: ProjectStore) -> None:
     store.select(["hidden"])
     start = hand.node("adam")
     hand.drag(start, start + QPoint(0, 100))
@@ -92,7 +92,7 @@ def test_dragging_a_node_that_is_not_selected_selects_it(hand: Hand, store: Stor
     assert store.document.nodes["hidden"].at == (440, 0)
 
 
-def test_a_small_tremble_is_a_click(hand: Hand, store: Store) -> None:
+def test_a_small_tremble_is_a_click(hand: Hand, store: ProjectStore) -> None:
     start = hand.node("adam")
     hand.press(start)
     hand.move(start + QPoint(2, 1))
@@ -101,7 +101,7 @@ def test_a_small_tremble_is_a_click(hand: Hand, store: Store) -> None:
     assert store.selection == {"adam"}
 
 
-def test_nodes_snap_to_their_neighbours_edges(hand: Hand, store: Store) -> None:
+def test_nodes_snap_to_their_neighbours_edges(hand: Hand, store: ProjectStore) -> None:
     store.edit("Off the grid", lambda document: edits.move(document, {"adam": (1080, 201)}))
     start = hand.node("hidden")
     hand.hold(start, start + QPoint(0, 203))
@@ -111,13 +111,13 @@ def test_nodes_snap_to_their_neighbours_edges(hand: Hand, store: Store) -> None:
     assert not hand.view.canvas_scene.gesture_overlay.isVisible()
 
 
-def test_alt_moves_freely(hand: Hand, store: Store) -> None:
+def test_alt_moves_freely(hand: Hand, store: ProjectStore) -> None:
     start = hand.node("adam")
     hand.drag(start, start + QPoint(3, 101), keys=ALT)
     assert store.document.nodes["adam"].at == (1083, 101)
 
 
-def test_escape_takes_a_move_back(hand: Hand, store: Store) -> None:
+def test_escape_takes_a_move_back(hand: Hand, store: ProjectStore) -> None:
     start = hand.node("hidden")
     hand.hold(start, start + QPoint(50, 150))
     assert hand.view.canvas_scene.nodes["hidden"].at != (440, 0)
@@ -127,7 +127,7 @@ def test_escape_takes_a_move_back(hand: Hand, store: Store) -> None:
     assert store.document == network()
 
 
-def test_an_undo_during_a_drag_ends_the_drag(hand: Hand, store: Store) -> None:
+def test_an_undo_during_a_drag_ends_the_drag(hand: Hand, store: ProjectStore) -> None:
     store.edit("Rename", lambda document: edits.rename(document, "adam", "optimizer"))
     start = hand.node("optimizer")
     hand.hold(start, start + QPoint(50, 150))
@@ -138,7 +138,7 @@ def test_an_undo_during_a_drag_ends_the_drag(hand: Hand, store: Store) -> None:
     assert hand.view.canvas_scene.nodes["adam"].at == (1080, 0)
 
 
-def test_a_node_dropped_on_a_wire_is_inserted(hand: Hand, store: Store) -> None:
+def test_a_node_dropped_on_a_wire_is_inserted(hand: Hand, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout", at=(560, 200))))
     goal = hand.wire("hidden.output -> relu.input")
     hand.drag(hand.node("drop"), goal + QPoint(0, -20), goal)
@@ -150,7 +150,7 @@ def test_a_node_dropped_on_a_wire_is_inserted(hand: Hand, store: Store) -> None:
     assert store.document.nodes["drop"].at == (560, 200)
 
 
-def test_a_node_that_does_not_fit_is_only_moved(hand: Hand, store: Store) -> None:
+def test_a_node_that_does_not_fit_is_only_moved(hand: Hand, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "other", Node("optim.SGD", at=(560, 200))))
     hand.drag(hand.node("other"), hand.wire("hidden.output -> relu.input"))
     assert wires(store) == {str(here) for here in network().wires}
@@ -159,26 +159,26 @@ def test_a_node_that_does_not_fit_is_only_moved(hand: Hand, store: Store) -> Non
 # -- wires
 
 
-def test_a_wire_is_drawn_from_an_output(hand: Hand, store: Store) -> None:
+def test_a_wire_is_drawn_from_an_output(hand: Hand, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(640, 160))))
     hand.drag(hand.port("hidden", "output", "output"), hand.port("gelu", "input", "input"))
     assert "hidden.output -> gelu.input" in wires(store)
     assert store.history.undo_title == "Connect hidden.output to gelu.input"
 
 
-def test_a_wire_is_drawn_from_an_input(hand: Hand, store: Store) -> None:
+def test_a_wire_is_drawn_from_an_input(hand: Hand, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(640, 160))))
     hand.drag(hand.port("gelu", "input", "input"), hand.port("hidden", "output", "output"))
     assert "hidden.output -> gelu.input" in wires(store)
 
 
-def test_the_body_of_a_node_takes_a_wire(hand: Hand, store: Store) -> None:
+def test_the_body_of_a_node_takes_a_wire(hand: Hand, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(640, 160))))
     hand.drag(hand.port("hidden", "output", "output"), hand.node("gelu"))
     assert "hidden.output -> gelu.input" in wires(store)
 
 
-def test_an_occupied_input_is_replaced(hand: Hand, store: Store) -> None:
+def test_an_occupied_input_is_replaced(hand: Hand, store: ProjectStore) -> None:
     hand.drag(hand.port("hidden", "output", "output"), hand.port("loss", "input", "input"))
     assert "hidden.output -> loss.input" in wires(store)
     assert "relu.output -> loss.input" not in wires(store)
@@ -194,7 +194,7 @@ def test_an_occupied_input_is_replaced(hand: Hand, store: Store) -> None:
     ],
 )
 def test_a_wrong_wire_is_refused_with_the_reason(
-    hand: Hand, store: Store, source: tuple[str, str, str], target: tuple[str, str, str], reason: str
+    hand: Hand, store: ProjectStore, source: tuple[str, str, str], target: tuple[str, str, str], reason: str
 ) -> None:
     goal = hand.port(*target)  # pyright: ignore[reportArgumentType]
     hand.hold(hand.port(*source), goal)  # pyright: ignore[reportArgumentType]
@@ -216,7 +216,7 @@ def test_while_wiring_what_fits_glows_and_the_rest_fades(hand: Hand) -> None:
     assert not any(item.state.faded or item.state.fitting_ports for item in nodes.values())
 
 
-def test_an_inputs_wire_is_plugged_in_elsewhere(hand: Hand, store: Store) -> None:
+def test_an_inputs_wire_is_plugged_in_elsewhere(hand: Hand, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "mse", Node("nn.MSELoss", at=(840, 160))))
     hand.drag(hand.port("loss", "input", "input"), hand.port("mse", "input", "input"))
     assert "relu.output -> mse.input" in wires(store)
@@ -225,27 +225,27 @@ def test_an_inputs_wire_is_plugged_in_elsewhere(hand: Hand, store: Store) -> Non
     assert "relu.output -> loss.input" in wires(store)
 
 
-def test_an_inputs_wire_dropped_on_nothing_is_gone(hand: Hand, store: Store) -> None:
+def test_an_inputs_wire_dropped_on_nothing_is_gone(hand: Hand, store: ProjectStore) -> None:
     hand.drag(hand.port("loss", "input", "input"), hand.at(760, 250))
     assert "relu.output -> loss.input" not in wires(store)
     assert not hand.view.overlays.search.isVisible()
 
 
-def test_an_inputs_wire_put_back_changes_nothing(hand: Hand, store: Store) -> None:
+def test_an_inputs_wire_put_back_changes_nothing(hand: Hand, store: ProjectStore) -> None:
     place = hand.port("loss", "input", "input")
     hand.drag(place, hand.at(760, 250), place)
     assert store.document == network()
     assert not store.history.can_undo
 
 
-def test_a_wire_is_taken_off_at_its_nearer_end(hand: Hand, store: Store) -> None:
+def test_a_wire_is_taken_off_at_its_nearer_end(hand: Hand, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(440, 160))))
     hand.drag(hand.wire("relu.output -> loss.input", 0.2), hand.port("gelu", "output", "output"))
     assert "gelu.output -> loss.input" in wires(store)
     assert "relu.output -> loss.input" not in wires(store)
 
 
-def test_a_wire_dropped_on_empty_canvas_opens_the_search_for_what_fits(hand: Hand, store: Store) -> None:
+def test_a_wire_dropped_on_empty_canvas_opens_the_search_for_what_fits(hand: Hand, store: ProjectStore) -> None:
     hand.drag(hand.port("loss", "output", "loss"), hand.at(1000, 300))
     search = hand.view.overlays.search
     assert search.isVisible()
@@ -262,7 +262,7 @@ def test_a_wire_dropped_on_empty_canvas_opens_the_search_for_what_fits(hand: Han
     assert store.document == network()
 
 
-def test_alt_click_breaks_the_wires_of_a_port(hand: Hand, store: Store) -> None:
+def test_alt_click_breaks_the_wires_of_a_port(hand: Hand, store: ProjectStore) -> None:
     hand.click(hand.port("batches", "output", "input"), keys=ALT)
     assert "batches.input -> hidden.input" not in wires(store)
     assert len(store.document.wires) == len(network().wires) - 1
@@ -270,7 +270,7 @@ def test_alt_click_breaks_the_wires_of_a_port(hand: Hand, store: Store) -> None:
     assert "batches.target -> loss.target" not in wires(store)
 
 
-def test_ctrl_and_the_right_button_cut(hand: Hand, store: Store) -> None:
+def test_ctrl_and_the_right_button_cut(hand: Hand, store: ProjectStore) -> None:
     hand.drag(hand.at(600, -100), hand.at(600, 20), hand.at(600, 45), hand.at(600, 100), button=RIGHT, keys=CTRL)
     assert wires(store) == {str(here) for here in network().wires} - {
         "hidden.output -> relu.input",
@@ -279,7 +279,7 @@ def test_ctrl_and_the_right_button_cut(hand: Hand, store: Store) -> None:
     assert store.history.undo_title == "Cut 2 wires"
 
 
-def test_escape_leaves_the_knife(hand: Hand, store: Store) -> None:
+def test_escape_leaves_the_knife(hand: Hand, store: ProjectStore) -> None:
     hand.hold(hand.at(600, -100), hand.at(600, 20), hand.at(600, 100), button=RIGHT, keys=CTRL)
     hand.key(Qt.Key.Key_Escape)
     hand.release(hand.at(600, 100), RIGHT, CTRL)
@@ -296,7 +296,7 @@ def test_the_middle_button_pans(hand: Hand) -> None:
     assert hand.view.camera.visible.topLeft() == before + QPointF(-60, 30)
 
 
-def test_space_and_a_drag_pan(hand: Hand, store: Store) -> None:
+def test_space_and_a_drag_pan(hand: Hand, store: ProjectStore) -> None:
     before = hand.view.camera.visible.topLeft()
     QTest.keyPress(hand.view, Qt.Key.Key_Space)
     hand.drag(hand.node("hidden"), hand.node("hidden") + QPoint(50, 0))
@@ -362,7 +362,7 @@ def test_hovering_shows_the_path(hand: Hand) -> None:
     assert hand.view.canvas_scene.nodes["relu"].state.hovered_port is None
 
 
-def test_a_double_click_on_nothing_adds_a_node_there(hand: Hand, store: Store) -> None:
+def test_a_double_click_on_nothing_adds_a_node_there(hand: Hand, store: ProjectStore) -> None:
     hand.double_click(hand.at(700, 300))
     hand.type("gelu", hand.view.overlays.search.field)
     hand.key(Qt.Key.Key_Return, target=hand.view.overlays.search.field)
@@ -372,7 +372,7 @@ def test_a_double_click_on_nothing_adds_a_node_there(hand: Hand, store: Store) -
     assert store.selection == {"gelu"}
 
 
-def test_a_right_click_selects_and_opens_the_menu_of_a_node(hand: Hand, store: Store, qtbot: object) -> None:
+def test_a_right_click_selects_and_opens_the_menu_of_a_node(hand: Hand, store: ProjectStore, qtbot: object) -> None:
     hand.click(hand.node("hidden"), RIGHT)
     menu = QApplication.activePopupWidget()
     assert store.selection == {"hidden"}

@@ -21,7 +21,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.layout.push_nodes import push_right
 from studio.ui.canvas.level_of_detail import LevelOfDetail
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
 from tests.ui.canvas.hand import Hand
 from tests.ui.canvas.test_canvas_view import drop
@@ -32,7 +32,7 @@ def overlapping(view: CanvasView) -> list[tuple[str, str]]:
     return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
 
 
-def places(store: Store) -> dict[str, tuple[float, float]]:
+def places(store: ProjectStore) -> dict[str, tuple[float, float]]:
     return {name: node.at for name, node in store.document.nodes.items()}
 
 
@@ -58,7 +58,7 @@ def test_room_is_made_and_nothing_new_overlaps(others: list[Box], box: Box) -> N
         assert named[a].meets(named[b]) or not after[a].meets(after[b])
 
 
-def test_a_type_dropped_on_a_short_wire_pushes_what_follows(hand: Hand, store: Store) -> None:
+def test_a_type_dropped_on_a_short_wire_pushes_what_follows(hand: Hand, store: ProjectStore) -> None:
     before = places(store)
     drop(hand.view, "nn.Dropout", hand.wire("hidden.output -> relu.input"))
     assert overlapping(hand.view) == []
@@ -72,7 +72,7 @@ def test_a_type_dropped_on_a_short_wire_pushes_what_follows(hand: Hand, store: S
     assert places(store) == before
 
 
-def test_a_node_dragged_onto_a_short_wire_pushes_what_follows(hand: Hand, store: Store) -> None:
+def test_a_node_dragged_onto_a_short_wire_pushes_what_follows(hand: Hand, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout", at=(560, 200))))
     before = places(store)
     goal = hand.wire("hidden.output -> relu.input")
@@ -84,7 +84,7 @@ def test_a_node_dragged_onto_a_short_wire_pushes_what_follows(hand: Hand, store:
 
 
 def test_a_growing_caption_pushes_the_neighbours_in_the_step_that_made_it_grow(
-    view: CanvasView, store: Store, checks: Checks, qtbot: QtBot
+    view: CanvasView, store: ProjectStore, checks: Checks, qtbot: QtBot
 ) -> None:
     before = places(store)
     checks.report = replace(
@@ -100,7 +100,7 @@ def test_a_growing_caption_pushes_the_neighbours_in_the_step_that_made_it_grow(
     assert places(store) == before
 
 
-def test_a_long_name_is_elided_and_pushes_the_neighbours(view: CanvasView, store: Store, qtbot: QtBot) -> None:
+def test_a_long_name_is_elided_and_pushes_the_neighbours(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
     name = "a_name_that_goes_on_for_much_longer_than_any_node_is_wide"
     store.edit("Rename", lambda document: edits.rename(document, "hidden", name))
     qtbot.waitUntil(lambda: store.is_checked and overlapping(view) == [])
@@ -117,7 +117,7 @@ def test_opening_a_project_moves_nothing(make_view: MakeView, checks: Checks) ->
     assert view.store.is_saved
 
 
-def test_a_node_from_the_palette_has_a_wire_long_enough_for_a_shape(view: CanvasView, store: Store) -> None:
+def test_a_node_from_the_palette_has_a_wire_long_enough_for_a_shape(view: CanvasView, store: ProjectStore) -> None:
     store.edit("Remove", lambda document: edits.remove(document, ["relu", "loss", "adam"]))
     store.select(["hidden"])
     view.add_at_center(catalogue()["nn.ReLU"])

@@ -18,7 +18,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.wires.route_search import Obstacles, find_route, passes_through
 from studio.ui.canvas.wires.wire_curve import WireCurve, wire_curve
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import ThemeManager
 from tests.ui.canvas.conftest import Checks, MakeView, dispose, wire
 from tests.ui.canvas.hand import Hand
@@ -107,7 +107,7 @@ def test_wires_follow_nodes_that_come_move_and_go(make_view: MakeView) -> None:
     assert item.curve == before
 
 
-def test_laid_out_skip_wires_run_behind_no_node(make_view: MakeView, store: Store) -> None:
+def test_laid_out_skip_wires_run_behind_no_node(make_view: MakeView, store: ProjectStore) -> None:
     del store
     view = make_view(skipping())
     chain = ("a.output -> b.input", "b.output -> c.input", "c.output -> d.input")
@@ -151,13 +151,13 @@ def test_moved_wires_run_as_when_the_graph_is_opened(
 ) -> None:
     nodes = {name: Node("ops.add", at=where) for name, where in zip("abcdef", at, strict=True)}
     chain = [wire(f"{source}.output -> {target}.{port}") for source, target, port in ROUND]
-    store = Store(Document(nodes, tuple(sorted(chain))), catalogue(), checks)
+    store = ProjectStore(Document(nodes, tuple(sorted(chain))), catalogue(), checks)
     scene = CanvasScene(store, themes.theme, store)
     for name, where in sequence:
         scene.preview({name: (where[0] + 80, where[1])})
         store.edit("Move", lambda document, name=name, where=where: edits.move(document, {name: where}))
     store.edit("Remove", lambda document: edits.disconnect(document, [chain[0]]))
-    fresh_store = Store(store.document, catalogue(), checks)
+    fresh_store = ProjectStore(store.document, catalogue(), checks)
     fresh = CanvasScene(fresh_store, themes.theme, fresh_store)
     assert {each: item.curve for each, item in scene.wires.items()} == {
         each: item.curve for each, item in fresh.wires.items()

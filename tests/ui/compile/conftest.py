@@ -57,9 +57,9 @@ def tell(monkeypatch: pytest.MonkeyPatch) -> Callable[[Explanation | Exception],
 @pytest.fixture
 def panel(window: MainWindow, project: Project) -> CompilePanel:
     window.docks["compile"].reveal()
-    return window.desks[project].compile
+    return window.project_views[project].compile
 
 
 @pytest.fixture
 def overlay(window: MainWindow, project: Project) -> CompileOverlay:
-    return window.desks[project].overlay
+    return window.project_views[project].overlay

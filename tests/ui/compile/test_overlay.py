@@ -80,7 +80,7 @@ def test_the_sign_of_a_break_opens_its_row(
     place = window.canvas.camera.to_view(sign.center()).toPoint()
     QTest.mouseMove(window.canvas.viewport(), place)
     QTest.mouseClick(window.canvas.viewport(), LEFT, pos=place)
-    panel = window.desks[project].compile
+    panel = window.project_views[project].compile
     qtbot.waitUntil(panel.isVisible)
     assert panel.outline.key == Key("break", 0)
     assert panel.details.detail.help == "bool"

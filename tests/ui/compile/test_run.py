@@ -42,7 +42,7 @@ def test_the_badge_and_the_panel_follow_a_run(
     assert {text.partition(" ")[0] for text in seen} <= {"", "Recording", "Interpreted", "Compiled", "Replayed"}
     explainer = endless.explainer
     qtbot.waitUntil(lambda: explainer.explanation is not None and explainer.is_live)
-    panel = window.desks[endless].compile
+    panel = window.project_views[endless].compile
     qtbot.waitUntil(lambda: panel.outline.isVisible() and panel.header.badge.text() == badge.text())
     assert "kernels" in badge.toolTip()
     assert overlay.regions._drawn

@@ -42,9 +42,9 @@ def show(qtbot: QtBot, window: MainWindow) -> Show:
     """Opens a document and looks at its data, by the key of the panel."""
 
     def open_document(document: Document) -> DataPanel:
-        project = window.workspace.new(document)
+        project = window.open_projects.new(document)
         window.commands.run("view.data")
-        panel = window.desks[project].data
+        panel = window.project_views[project].data
         qtbot.waitUntil(lambda: panel._previewer.state in ("ready", "failed") or not document.nodes)
         if panel._previewer.state == "ready":
             qtbot.waitUntil(lambda: is_filled(panel))

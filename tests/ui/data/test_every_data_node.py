@@ -56,7 +56,7 @@ def placed(kind: NodeType) -> Document:
 
 def added(qtbot: QtBot, window: MainWindow, kind: NodeType, files: Path) -> str:
     """Opens a project, finds the type in the palette by its title, and wires the new node to the loader."""
-    project = window.workspace.new(placed(kind), kind.title)
+    project = window.open_projects.new(placed(kind), kind.title)
     store, view = project.store, window.canvas
     assert view is not None
     qtbot.waitUntil(lambda: store.is_checked)
@@ -65,7 +65,7 @@ def added(qtbot: QtBot, window: MainWindow, kind: NodeType, files: Path) -> str:
     if kind.role is not Role.SOURCE:
         hand.click(hand.node("scale"))
     before = set(store.document.nodes)
-    palette = window.desks[project].panels["palette"]
+    palette = window.project_views[project].panels["palette"]
     assert isinstance(palette, PalettePanel)
     palette.field.setFocus()
     QTest.keyClicks(palette.field, kind.title)
@@ -100,7 +100,7 @@ def looked_at(qtbot: QtBot, window: MainWindow, name: str) -> DataPanel:
     assert project is not None
     project.store.select([name])
     window.docks["data"].reveal()
-    panel = window.desks[project].data
+    panel = window.project_views[project].data
     qtbot.waitUntil(lambda: panel.header.title.text() == name and is_filled(panel))
     return panel
 

@@ -28,7 +28,7 @@ def test_a_run_says_how_long_an_epoch_is_once_it_knows(
     qtbot: QtBot, window: MainWindow, show: Show, tmp_path: Path
 ) -> None:
     show(streamed(shards(tmp_path / "shards"), training=Training(epochs=3)))
-    project = window.workspace.projects[-1]
+    project = window.open_projects.projects[-1]
     bar = window.topbar
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: project.runner.state == "paused")

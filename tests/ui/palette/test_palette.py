@@ -16,9 +16,9 @@ from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import CATEGORIES, NodeType, PortType
 from studio.ui.palette import PalettePanel, SearchPalette
-from studio.ui.palette.groups import by_rank, in_order
-from studio.ui.palette.tree import MIME
-from studio.ui.project.project_store import Store
+from studio.ui.palette.node_groups import by_rank, in_order
+from studio.ui.palette.node_type_tree import MIME
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import ThemeManager
 
 Key = Qt.Key
@@ -26,7 +26,7 @@ Key = Qt.Key
 
 @pytest.fixture
 def panel(qtbot: QtBot) -> Iterator[PalettePanel]:
-    store = Store(Document(), catalogue(), lambda document, base: Report())
+    store = ProjectStore(Document(), catalogue(), lambda document, base: Report())
     panel = PalettePanel(store, ThemeManager("dark"))
     qtbot.addWidget(panel)
     panel.resize(240, 600)

@@ -63,6 +63,6 @@ def open_project(qtbot: QtBot, window: MainWindow, path: Path) -> Callable[[], t
         window.docks["runs"].reveal()
         qtbot.waitUntil(lambda: project.store.is_checked and project.library.has_looked)
         qtbot.waitUntil(lambda: not project.library.is_reading)
-        return project, window.desks[project].runs
+        return project, window.project_views[project].runs
 
     return opened

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.training.runs import exporting
 from studio.ui import dialogs, trash
-from studio.ui.panels.runs.job_strip import JobStrip
+from studio.ui.panels.runs.file_job_bar import FileJobBar
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, names, press, recorded, values
@@ -97,7 +97,7 @@ def test_points_are_saved_beside_the_window_and_can_be_cancelled(
     click(panel, 0)
     panel.window().commands.run("runs.csv")
     qtbot.waitUntil(gate.reached.is_set)
-    strip = panel.findChild(JobStrip)
+    strip = panel.findChild(FileJobBar)
     assert strip is not None and strip.isVisible() and "1 run" in strip.words.toolTip() + strip.words.text()
     assert not panel.do.can_export() and not panel.do.can_delete()
     press(panel, strip.cancel)
@@ -119,7 +119,7 @@ def test_closing_a_project_puts_an_end_to_what_is_written(
     window.commands.run("runs.csv")
     qtbot.waitUntil(gate.reached.is_set)
     gate.opened.set()
-    window.workspace.close(project)
+    window.open_projects.close(project)
     assert [path.name for path in target.parent.iterdir()] in ([], ["points.csv"])
 
 
@@ -135,7 +135,7 @@ def test_moving_to_the_trash_can_be_cancelled_between_two_runs(
     click(panel, 1, held=Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
     qtbot.waitUntil(gate.reached.is_set)
-    strip = panel.findChild(JobStrip)
+    strip = panel.findChild(FileJobBar)
     assert strip is not None
     press(panel, strip.cancel)
     gate.opened.set()
@@ -192,7 +192,7 @@ def test_closing_during_a_run_keeps_the_runs_of_a_project_that_was_just_saved(
     monkeypatch.setattr(dialogs, "save_before_closing", lambda *_, **__: "save")
     monkeypatch.setattr(dialogs, "path_to_save", lambda *_: tmp_path / "mine.gradwire")
     window.commands.run("file.close")
-    assert not window.workspace.projects
+    assert not window.open_projects.projects
     assert len(list((tmp_path / "mine.runs").glob("*/weights.safetensors"))) == 1
     assert not list((tmp_path / "state" / "autosave").iterdir())
 
@@ -203,7 +203,7 @@ def test_a_project_saved_twice_during_a_run_gets_it_where_it_was_saved_last(
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: project.runner.state == "paused")
     for name in ("first", "second"):
-        window.workspace.save(project, tmp_path / f"{name}.gradwire")
+        window.open_projects.save(project, tmp_path / f"{name}.gradwire")
     [owner] = (tmp_path / "state" / "autosave").glob("*.owner")
     assert owner.read_text() == str(tmp_path / "second.runs")
     window.commands.run("run.stop")
@@ -217,5 +217,5 @@ def test_runs_of_a_project_that_is_given_up_are_gone(
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: project.runner.state == "paused")
     assert list((tmp_path / "state").rglob("run.json"))
-    window.workspace.close(project)
+    window.open_projects.close(project)
     assert not list((tmp_path / "state").rglob("*.runs"))

@@ -34,7 +34,7 @@ def test_a_stopped_run_is_resumed_to_the_same_numbers(
     run = project.library.runs[1]
     assert run.state == "done" and run.folder == stopped
     told = "The run goes on as it began. The canvas differs now: hidden.out_features is 7, not "
-    assert told in window.desks[project].log.toPlainText()
+    assert told in window.project_views[project].log.toPlainText()
     assert values(run) == recorded(stopped) == recorded(whole)
     assert len(project.library.runs) == 2
 
@@ -84,7 +84,7 @@ def test_a_longer_run_has_its_learning_rate_planned_anew(
     press(panel, panel.details.resume)
     qtbot.waitUntil(lambda: project.runner.state == "done")
     told = "The learning rate of adam is planned anew, for 4 epochs in all: it is 0.0025 from here on, where it was 0."
-    assert told in window.desks[project].log.toPlainText()
+    assert told in window.project_views[project].log.toPlainText()
     lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
     rates = [line["learning_rate"] for line in lines if line["event"] == "epoch"]
     assert rates == pytest.approx([0.005, 0.0025, 0.0025, 0.00125])
@@ -117,7 +117,7 @@ def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     assert (run.state, project.runner.state, project.runner.run) == ("stopped", "idle", None)
     assert panel.do.can_resume() and not project.runner.is_active
     assert (stopped / "run.json").read_bytes() == about
-    log = window.desks[project].log.toPlainText()
+    log = window.project_views[project].log.toPlainText()
     assert "points.csv" in log and f"{run.name} failed" not in log
     assert values(run) == recorded(stopped)
     window.commands.run("runs.resume")

@@ -20,7 +20,7 @@ from studio.ui.canvas.overlays.pointer_message import PointerMessage
 from studio.ui.canvas.overlays.rename_editor import RenameEditor
 from studio.ui.canvas.overlays.selection_bar import SelectionBar
 from studio.ui.canvas.wires.pending_wire import PendingWire
-from studio.ui.palette.search import SearchPalette
+from studio.ui.palette.search_palette import SearchPalette
 from studio.ui.theme.theme import ThemeManager
 
 _PORT_LINE = HEADER * 1.5

@@ -8,10 +8,10 @@ from studio.document.model import End
 from studio.lowering.report import Report
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 
 
-def tooltip(store: Store, scene: CanvasScene, hit: Hit) -> str:
+def tooltip(store: ProjectStore, scene: CanvasScene, hit: Hit) -> str:
     if hit.end is not None:
         return _port(store.report, scene, hit)
     if hit.node is not None:
@@ -22,7 +22,7 @@ def tooltip(store: Store, scene: CanvasScene, hit: Hit) -> str:
     return _joined(f"<b>{html.escape(str(hit.wire))}</b> · {item.role}", _mono(item.label), _error(item.error))
 
 
-def selection_description(store: Store, scene: CanvasScene) -> str:
+def selection_description(store: ProjectStore, scene: CanvasScene) -> str:
     """The selection in words, for screen readers."""
     names = [name for name in scene.nodes if name in store.selection]
     if len(names) != 1:
@@ -33,7 +33,7 @@ def selection_description(store: Store, scene: CanvasScene) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _node(store: Store, scene: CanvasScene, name: str) -> str:
+def _node(store: ProjectStore, scene: CanvasScene, name: str) -> str:
     node, content = store.document.nodes[name], scene.nodes[name].content
     kind = store.catalogue.get(node.type)
     title = kind.title if kind else node.type

@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.ui.widgets import buttons
+from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
-from studio.ui.widgets.picture import Picture
 
 _GAP = 16
 _EMPTY, _REFUSED = "Nothing here yet", "There is nothing to run yet"
@@ -26,7 +26,7 @@ class EmptyCanvasHint(QObject):
         column = QVBoxLayout(self.words)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        column.addWidget(Picture("layer", "border-strong", 40), 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(IconWidget("layer", "border-strong", 40), 0, Qt.AlignmentFlag.AlignHCenter)
         self.heading, self.missing = label(_EMPTY, "heading"), label(_MISSING, "dim")
         for text in (
             self.heading,

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.document import edits, names
 from studio.ui.canvas.overlays.pointer_message import PointerMessage
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.inputs import LineEdit
 
@@ -18,7 +18,7 @@ class RenameEditor(LineEdit):
 
     closed = Signal()
 
-    def __init__(self, store: Store, themes: ThemeManager, name: str, parent: QWidget) -> None:
+    def __init__(self, store: ProjectStore, themes: ThemeManager, name: str, parent: QWidget) -> None:
         super().__init__(name, parent)
         self._store = store
         self._name = name

@@ -12,11 +12,11 @@ from studio.ui.layered_layout import Layout
 from studio.ui.panels.autograd.layouter import Layouter
 from studio.ui.panels.autograd.scale import NormScale
 from studio.ui.panels.autograd.view import GraphView
-from studio.ui.project.project_store import Store
-from studio.ui.project.training_runner import Runner
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.training_runner import TrainingRunner
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
-from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.labels import ElidedLabel
 
 _WORDS = "Gradient norm"
@@ -26,7 +26,7 @@ _GAP = 12
 
 
 class AutogradPanel(QWidget):
-    def __init__(self, store: Store, runner: Runner, parent: QWidget | None = None) -> None:
+    def __init__(self, store: ProjectStore, runner: TrainingRunner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store, self._runner = store, runner
         self._snapshot: Snapshot | None = None

@@ -7,12 +7,12 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.lowering.program import LoweringError, Program, lower
-from studio.ui.panels.code.editor import CodeEditor
-from studio.ui.panels.code.highlight import PythonHighlighter
-from studio.ui.project.project_store import Store
+from studio.ui.panels.code.code_editor import CodeEditor
+from studio.ui.panels.code.python_highlighter import PythonHighlighter
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import theme
 from studio.ui.widgets import buttons
-from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.labels import label
 
 _DELAY_MS = 120
@@ -21,7 +21,7 @@ _DELAY_MS = 120
 class CodePanel(QWidget):
     """Written anew only while it can be seen, and not for every step of a drag."""
 
-    def __init__(self, store: Store, parent: QWidget | None = None) -> None:
+    def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._program: Program | None = None

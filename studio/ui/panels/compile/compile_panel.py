@@ -15,13 +15,13 @@ from studio.ui.panels.compile import detail
 from studio.ui.panels.compile.details import Details
 from studio.ui.panels.compile.header import STAGES, Header
 from studio.ui.panels.compile.outline import Key, Outline
-from studio.ui.project.compile_explainer import Explainer
-from studio.ui.project.project_store import Store
-from studio.ui.project.training_runner import Runner
+from studio.ui.project.compile_explainer import CompileExplainer
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.training_runner import TrainingRunner
 from studio.ui.widgets import buttons
-from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.empty_state import EmptyState
+from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
-from studio.ui.widgets.picture import Picture
 
 _EMPTY, _WORKING, _FAILED, _FOUND = range(4)
 
@@ -34,7 +34,9 @@ class CompilePanel(QWidget):
     chosen = Signal(object, object, object)
     """What should stand out on the canvas: names of nodes; segment and kernel, or None; index of a break, or None."""
 
-    def __init__(self, store: Store, runner: Runner, explainer: Explainer, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, store: ProjectStore, runner: TrainingRunner, explainer: CompileExplainer, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._store, self._runner, self._explainer = store, runner, explainer
         self._shown: Explanation | None = None
@@ -224,7 +226,7 @@ class _Notice(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 4, 8, 4)
         row.setSpacing(8)
-        row.addWidget(Picture("warning", "warning"))
+        row.addWidget(IconWidget("warning", "warning"))
         row.addWidget(label(text, wrap=True), 1)
         self.button = buttons.push("Explain again", run)  # pyright: ignore[reportArgumentType]
         row.addWidget(self.button)

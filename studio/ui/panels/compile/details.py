@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
-from studio.ui.panels.code.editor import CodeEditor
-from studio.ui.panels.code.highlight import PythonHighlighter
+from studio.ui.panels.code.code_editor import CodeEditor
+from studio.ui.panels.code.python_highlighter import PythonHighlighter
 from studio.ui.panels.compile.detail import Detail
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons

@@ -6,14 +6,14 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.training.data.previewing import Facts, Part
-from studio.ui.panels.data.detail import Detail
-from studio.ui.panels.data.grid import SampleGrid
-from studio.ui.panels.data.header import Header
+from studio.ui.panels.data.data_panel_header import DataPanelHeader
+from studio.ui.panels.data.sample_detail import SampleDetail
+from studio.ui.panels.data.sample_grid import SampleGrid
+from studio.ui.panels.data.sample_table import SampleTable
 from studio.ui.panels.data.statistics_page import StatisticsPage
-from studio.ui.panels.data.table import SampleTable
-from studio.ui.project.data_previewer import Answer, Previewer
-from studio.ui.project.project_store import Store
-from studio.ui.widgets.empty import EmptyState
+from studio.ui.project.data_previewer import Answer, DataPreviewer
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.labels import label
 
 
@@ -23,13 +23,13 @@ class DataPanel(QWidget):
     source_wanted = Signal()
     """A data source should be added."""
 
-    def __init__(self, store: Store, previewer: Previewer, parent: QWidget | None = None) -> None:
+    def __init__(self, store: ProjectStore, previewer: DataPreviewer, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store, self._previewer = store, previewer
         self._facts: Facts | None = None
         self._jump: int | None = None
         """Where to go once the samples that were chosen are there."""
-        self.header = Header()
+        self.header = DataPanelHeader()
         self.empty = EmptyState(
             "data",
             "No data yet",
@@ -43,7 +43,7 @@ class DataPanel(QWidget):
         self.working = _Working()
         self.nothing = EmptyState("data", "No samples", "There are none of this class in this part of the data.")
         self.grid, self.table = SampleGrid(), SampleTable()
-        self.detail = Detail()
+        self.detail = SampleDetail()
         self.detail.hide()
         self.statistics = StatisticsPage(describe=previewer.describe, cancel=previewer.cancel)
         self._views = QStackedLayout()

@@ -26,12 +26,12 @@ from studio.training.data.figures import ChannelFigures, Finding, Statistics
 from studio.training.data.previewing import Part
 from studio.training.data.statistics import Progress
 from studio.ui import number_format
-from studio.ui.panels.data.bars import COLORS, ClassBars, HistogramView, PointsView, number
+from studio.ui.panels.data.distribution_charts import COLORS, ClassBars, HistogramView, PointsView, number
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
-from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.empty_state import EmptyState
+from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
-from studio.ui.widgets.picture import Picture
 
 _TITLES = ("", "Missing", "Min", "Max", "Mean", "Std")
 _MISSING = 1
@@ -213,7 +213,7 @@ class _FindingRow(QWidget):
         row.setSpacing(8)
         top = QVBoxLayout()
         is_fine = show is None
-        top.addWidget(Picture("ok" if is_fine else finding.severity, "ok" if is_fine else finding.severity))
+        top.addWidget(IconWidget("ok" if is_fine else finding.severity, "ok" if is_fine else finding.severity))
         top.addStretch(1)
         row.addLayout(top)
         column = QVBoxLayout()

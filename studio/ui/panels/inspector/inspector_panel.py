@@ -8,23 +8,23 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from studio.ui.panels.inspector.node_form import NodeForm, Offer
+from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.project_form import ProjectForm
-from studio.ui.panels.inspector.row import Row
-from studio.ui.project.project_store import Store
-from studio.ui.widgets.postponed import Postponed
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.widgets.deferred_change import DeferredChange
 from studio.ui.window import keyboard_focus
 
 
 class InspectorPanel(QScrollArea):
     """Keeps its form as long as it fits the selection, so that typing is not disturbed by what it changes."""
 
-    def __init__(self, store: Store, offers: Sequence[Offer] = (), parent: QWidget | None = None) -> None:
+    def __init__(self, store: ProjectStore, offers: Sequence[Offer] = (), parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store, self._offers = store, offers
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._update = Postponed(self._refresh, self)
+        self._update = DeferredChange(self._refresh, self)
         store.selection_changed.connect(self._update.run)
         store.document_changed.connect(self._update.run)
         store.report_changed.connect(self._update.run)
@@ -67,7 +67,7 @@ class InspectorPanel(QScrollArea):
         return True
 
     @property
-    def _rows(self) -> list[Row]:
+    def _rows(self) -> list[ParameterRow]:
         return self.form.rows if isinstance(self.form, NodeForm) else list(self.form.rows.values())
 
     def _refresh(self) -> None:

@@ -14,14 +14,14 @@ from studio.document.model import Document, End
 from studio.lowering.report import Problem
 from studio.nodes.types import NodeType, Role
 from studio.ui import number_format
-from studio.ui.panels.inspector.course_plot import CourseView
-from studio.ui.panels.inspector.header import NodeHeader, SeveralHeader
-from studio.ui.panels.inspector.row import Row, Setting, Value
-from studio.ui.panels.inspector.trains import Trains
-from studio.ui.project.project_store import Store
+from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
+from studio.ui.panels.inspector.node_header import MultiSelectionHeader, NodeHeader
+from studio.ui.panels.inspector.parameter_row import ParameterRow, Setting, Value
+from studio.ui.panels.inspector.trained_layers import TrainedLayersList
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets import buttons
+from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label, line
-from studio.ui.widgets.picture import Picture
 
 Offer: TypeAlias = Callable[[str, NodeType], QWidget | None]
 """From a node's name and type to a row of its form; None where there is nothing to offer."""
@@ -37,7 +37,7 @@ class NodeForm(QWidget):
     place_wanted = Signal(QWidget)
     """A part of the form that should come into view."""
 
-    def __init__(self, store: Store, names: Sequence[str], offers: Sequence[Offer] = ()) -> None:
+    def __init__(self, store: ProjectStore, names: Sequence[str], offers: Sequence[Offer] = ()) -> None:
         super().__init__()
         self.setObjectName("page")
         self._store = store
@@ -50,11 +50,13 @@ class NodeForm(QWidget):
         if len(names) == 1:
             header = self._header = NodeHeader(store, names[0], self._kinds[0])
         else:
-            header = SeveralHeader(len(names))
+            header = MultiSelectionHeader(len(names))
         self._column.addWidget(header)
         self._mark = header.mark
         self._mark.clicked.connect(self._go_to_problems)
-        self.rows = [Row(store, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)]
+        self.rows = [
+            ParameterRow(store, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)
+        ]
         self._add_rows()
         # Below the fields, which stay where they are when problems come and go while somebody types.
         self._problems = QVBoxLayout()
@@ -66,7 +68,7 @@ class NodeForm(QWidget):
         for row in self.offers:
             self._column.addWidget(row)
         self._trains = self._layer_list()
-        self._course = CourseView()
+        self._course = LearningRatePlot()
         self._figures = QGridLayout()
         self._figures.setHorizontalSpacing(8)
         self._figures.setVerticalSpacing(4)
@@ -121,11 +123,11 @@ class NodeForm(QWidget):
             form.addWidget(row)
         self._column.addLayout(form)
 
-    def _layer_list(self) -> Trains | None:
+    def _layer_list(self) -> TrainedLayersList | None:
         kind = next(iter(self._kinds), None)
         if len(self.names) != 1 or kind is None or kind.role is not Role.OPTIMIZER:
             return None
-        layers = Trains(self._store, self.names[0], self)
+        layers = TrainedLayersList(self._store, self.names[0], self)
         self._column.addWidget(layers)
         return layers
 
@@ -217,13 +219,13 @@ def _place(port: str, others: Sequence[str], side: str) -> str:
 class _Notice(QWidget):
     """A problem of the node, with its remedy."""
 
-    def __init__(self, store: Store, problem: Problem) -> None:
+    def __init__(self, store: ProjectStore, problem: Problem) -> None:
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         top = QVBoxLayout()
-        top.addWidget(Picture(problem.severity, problem.severity))
+        top.addWidget(IconWidget(problem.severity, problem.severity))
         top.addStretch(1)
         row.addLayout(top)
         column = QVBoxLayout()

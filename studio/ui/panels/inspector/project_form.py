@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from studio.document import edits
 from studio.ui import number_format
-from studio.ui.panels.inspector.row import Row
+from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.training_form import TrainingForm
-from studio.ui.project.project_store import Store
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.inputs import TextEdit
 from studio.ui.widgets.labels import ElidedLabel, label, line
 
@@ -17,7 +17,7 @@ _LINES = 5
 
 
 class ProjectForm(QWidget):
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ProjectStore) -> None:
         super().__init__()
         self.setObjectName("page")
         self._store = store
@@ -72,7 +72,7 @@ class ProjectForm(QWidget):
         self._values["Multiply-adds"].setText(f"{number_format.macs(report.macs)} per sample")
 
     @property
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> dict[str, ParameterRow]:
         """The settings of the training, by name."""
         return self._training.rows
 

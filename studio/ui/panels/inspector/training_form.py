@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from engine.registry import Parameter, Range
 from studio.document import edits
 from studio.document.model import Document, Training
-from studio.ui.panels.inspector.row import Row, Setting, Value
-from studio.ui.project.project_store import Store
+from studio.ui.panels.inspector.parameter_row import ParameterRow, Setting, Value
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.labels import label
 
 _USUAL = Training()
@@ -92,10 +92,10 @@ _NOTES = {
 
 
 class TrainingForm(QWidget):
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ProjectStore) -> None:
         super().__init__()
         self._store = store
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, ParameterRow] = {}
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
@@ -118,14 +118,14 @@ class TrainingForm(QWidget):
             value = getattr(document.training, name)
             row.show_value(Value(value, is_set=value != row.parameter.default))
 
-    def _row(self, parameter: Parameter) -> Row:
+    def _row(self, parameter: Parameter) -> ParameterRow:
         name = parameter.name
 
         def change(document: Document, value: Any) -> Document:
             return edits.set_training(document, **{name: value})
 
         setting = Setting(name, change, lambda document: change(document, parameter.default))
-        row = self.rows[name] = Row(self._store, parameter, setting, _TITLES.get(name, ""))
+        row = self.rows[name] = ParameterRow(self._store, parameter, setting, _TITLES.get(name, ""))
         return row
 
     def _offer_figures(self, document: Document) -> None:
@@ -138,7 +138,7 @@ class TrainingForm(QWidget):
             row.offer(choices)
 
 
-def figures_to_follow(store: Store) -> tuple[str, ...]:
+def figures_to_follow(store: ProjectStore) -> tuple[str, ...]:
     types = {name: store.catalogue.get(node.type) for name, node in store.document.nodes.items()}
     metrics = [name for name, kind in types.items() if kind is not None and kind.category == "metric"]
     return tuple(f"{part}_{name}" for part in ("val", "train") for name in ("loss", *metrics))

@@ -22,7 +22,7 @@ from studio.training.runs.curves import Array, Axis, Band, Column, logarithmic, 
 from studio.training.runs.history import Curve, Run
 from studio.training.runs.points import Kind
 from studio.training.runs.smoothing import Course
-from studio.ui.panels.runs.raster import Raster
+from studio.ui.panels.runs.curve_rasterizer import CurveRasterizer
 from studio.ui.theme import theme
 
 _FEW = 40
@@ -54,7 +54,7 @@ _LOOK_MS = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PlotOptions:
     """What all plots of the panel draw."""
 
     train: bool = True
@@ -89,7 +89,7 @@ class CurvesItem(pg.GraphicsObject):
         super().__init__()
         self._quantity = quantity
         self._runs: Sequence[Run] = ()
-        self.shown = Shown()
+        self.shown = PlotOptions()
         self.highlighted: Run | None = None
         self._bands: dict[object, Band] = {}
         """By what they depend on; those that were not drawn last time are forgotten."""
@@ -102,7 +102,7 @@ class CurvesItem(pg.GraphicsObject):
         self._look.setInterval(_LOOK_MS)
         self._look.timeout.connect(self._take_smoothed)
 
-    def show_runs(self, runs: Sequence[Run], shown: Shown, highlighted: Run | None) -> None:
+    def show_runs(self, runs: Sequence[Run], shown: PlotOptions, highlighted: Run | None) -> None:
         self._runs = [run for run in runs if run.is_shown]
         self.shown, self.highlighted = shown, highlighted
         self.informViewBoundsChanged()
@@ -242,7 +242,7 @@ class CurvesItem(pg.GraphicsObject):
         width, height = round(area.width() * ratio), round(area.height() * ratio)
         kept: dict[object, Band] = {}
         begin = QPointF(transform.dx() - area.left(), transform.dy() - area.top())
-        with Raster(width, height) as raster:
+        with CurveRasterizer(width, height) as raster:
             for line, share in shares:
                 if share is None:
                     continue
@@ -274,7 +274,7 @@ class CurvesItem(pg.GraphicsObject):
         kept[key] = band
         return band
 
-    def _draw(self, raster: Raster, line: _Line, x: Array, low: Array, high: Array, ratio: float) -> None:
+    def _draw(self, raster: CurveRasterizer, line: _Line, x: Array, low: Array, high: Array, ratio: float) -> None:
         color, surface = run_color(line.run), theme.current().color("surface")
         if line.is_faint:
             color = theme.mix(surface, color, _FAINT)
@@ -373,4 +373,4 @@ def _dashes(x: Array, y: Array, long: float) -> Array:
     return np.stack([np.interp(at, way, values) for at in (begins, ends) for values in (x, y)], axis=1)
 
 
-__all__ = ["CurvesItem", "Shown", "run_color"]
+__all__ = ["CurvesItem", "PlotOptions", "run_color"]

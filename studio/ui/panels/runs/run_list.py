@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from studio.training.runs.history import Run
 from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, WIDEST_STATE, RunTable
 from studio.ui.theme import icons, theme
-from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.inputs import LineEdit
 
 _WIDTHS = {"name": 112, "epochs": 80, "started": 96, "differs": 240}

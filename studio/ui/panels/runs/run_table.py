@@ -12,8 +12,8 @@ from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
 from studio.training.runs.history import Run
 from studio.ui import number_format
+from studio.ui.panels.runs.curve_plot import title
 from studio.ui.panels.runs.curves_item import run_color
-from studio.ui.panels.runs.plot import title
 from studio.ui.theme import theme
 from studio.ui.widgets.labels import tip
 
@@ -44,7 +44,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class RunColumn:
     """A column."""
 
     key: str
@@ -68,7 +68,7 @@ class RunTable(QAbstractTableModel):
         self._fields = _fields((), self._differences)
 
     @property
-    def fields(self) -> Sequence[Field]:
+    def fields(self) -> Sequence[RunColumn]:
         return self._fields
 
     def run(self, index: Index) -> Run:
@@ -135,7 +135,7 @@ class RunTable(QAbstractTableModel):
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _RIGHT if field.is_number else None
             case Qt.ItemDataRole.DecorationRole if field.key == "name":
-                return QIcon(Dot(run))
+                return QIcon(ColorDotIcon(run))
             case Qt.ItemDataRole.CheckStateRole if field.key == "name":
                 return Qt.CheckState.Checked if run.is_shown else Qt.CheckState.Unchecked
             case _:
@@ -176,22 +176,22 @@ class RunTable(QAbstractTableModel):
         return " · ".join(f"{name} {_brief(value)}" for name, value in self._differing.get(run, {}).items())
 
 
-def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[Field, ...]:
+def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[RunColumn, ...]:
     return (
-        Field("name", "Run", lambda run: run.name, lambda run: run.number),
-        Field("state", "State", _state, lambda run: run.state),
+        RunColumn("name", "Run", lambda run: run.name, lambda run: run.number),
+        RunColumn("state", "State", _state, lambda run: run.state),
         *(_figure(name, label) for name, label in (("train_loss", "Mean loss"), ("val_loss", "Val. loss"))),
-        Field("best", "Best loss", _best, _best_order, is_number=True),
+        RunColumn("best", "Best loss", _best, _best_order, is_number=True),
         *(_figure(f"val_{name}", title(name), f"train_{name}") for name in metrics),
-        Field("epochs", "Epochs", _epochs, lambda run: float(run.last.get("epoch", 0)), is_number=True),
-        Field("step", "Steps", lambda run: f"{run.step:,}", lambda run: run.step, is_number=True),
-        Field("started", "Started", lambda run: when(run.started), lambda run: str(run.about.get("started", ""))),
-        Field("device", "Device", lambda run: run.device.upper().replace("CUDA", "GPU"), lambda run: run.device),
-        Field("differs", "Differs in", differences, differences),
+        RunColumn("epochs", "Epochs", _epochs, lambda run: float(run.last.get("epoch", 0)), is_number=True),
+        RunColumn("step", "Steps", lambda run: f"{run.step:,}", lambda run: run.step, is_number=True),
+        RunColumn("started", "Started", lambda run: when(run.started), lambda run: str(run.about.get("started", ""))),
+        RunColumn("device", "Device", lambda run: run.device.upper().replace("CUDA", "GPU"), lambda run: run.device),
+        RunColumn("differs", "Differs in", differences, differences),
     )
 
 
-def _figure(name: str, label: str, instead: str = "") -> Field:
+def _figure(name: str, label: str, instead: str = "") -> RunColumn:
     def value(run: Run) -> float | None:
         found = run.last.get(name, run.last.get(instead))
         return found if isinstance(found, (int, float)) else None
@@ -204,7 +204,7 @@ def _figure(name: str, label: str, instead: str = "") -> Field:
         found = value(run)
         return float("inf") if found is None or found != found else found
 
-    return Field(name, label, text, order, is_number=True)
+    return RunColumn(name, label, text, order, is_number=True)
 
 
 def _best_loss(run: Run) -> float | None:
@@ -234,7 +234,7 @@ def _epochs(run: Run) -> str:
     return f"{done} of {asked}" if asked else f"{done}"
 
 
-def _tip(run: Run, field: Field) -> str:
+def _tip(run: Run, field: RunColumn) -> str:
     if field.key == "state":
         message = run.about.get("message") if run.state == "failed" else None
         return "\n".join(filter(None, (str(message or ""), _TIPS.get(run.state, ""), run.trouble)))
@@ -262,7 +262,7 @@ def when(time: datetime | None) -> str:
     return f"{time.day} {time:%b, %H:%M}" if time.year == now.year else f"{time.day} {time:%b %Y}"
 
 
-class Dot(QIconEngine):
+class ColorDotIcon(QIconEngine):
     """A run's colour, in the theme in use; a ring if its curves are not shown."""
 
     def __init__(self, run: Run) -> None:
@@ -292,7 +292,7 @@ class Dot(QIconEngine):
         return picture
 
     def clone(self) -> QIconEngine:
-        return Dot(self._run)
+        return ColorDotIcon(self._run)
 
 
-__all__ = ["RUN_ROLE", "SORT_ROLE", "WIDEST_STATE", "Dot", "Field", "RunTable", "when"]
+__all__ = ["RUN_ROLE", "SORT_ROLE", "WIDEST_STATE", "ColorDotIcon", "RunColumn", "RunTable", "when"]

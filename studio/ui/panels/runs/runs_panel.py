@@ -22,19 +22,19 @@ from PySide6.QtWidgets import (
 from studio.training.runs.coloring import give_colors
 from studio.training.runs.comparing import varying
 from studio.training.runs.history import Run
-from studio.ui.panels.runs.actions import ENTRIES, RunActions
-from studio.ui.panels.runs.bar import PlotBar
-from studio.ui.panels.runs.details import Details
-from studio.ui.panels.runs.job_strip import JobStrip
-from studio.ui.panels.runs.plot import CurvePlot, Shown
+from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
+from studio.ui.panels.runs.file_job_bar import FileJobBar
+from studio.ui.panels.runs.plot_toolbar import PlotToolbar
+from studio.ui.panels.runs.run_actions import ENTRIES, RunActions
+from studio.ui.panels.runs.run_details import RunDetails
 from studio.ui.panels.runs.run_list import RunList
-from studio.ui.panels.runs.trash_strip import TrashStrip
-from studio.ui.project.project_store import Store
+from studio.ui.panels.runs.trash_bar import TrashBar
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
-from studio.ui.project.training_runner import Runner
+from studio.ui.project.training_runner import TrainingRunner
 from studio.ui.settings import Settings
 from studio.ui.theme import icons, theme
-from studio.ui.widgets.empty import EmptyState
+from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.window.menu_bar import enable_inner
 
 REDRAW_MS = 50
@@ -61,11 +61,16 @@ class RunsPanel(QWidget):
     """The name of a node that should come into view."""
 
     def __init__(
-        self, store: Store, runner: Runner, library: RunLibrary, settings: Settings, parent: QWidget | None = None
+        self,
+        store: ProjectStore,
+        runner: TrainingRunner,
+        library: RunLibrary,
+        settings: Settings,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._store, self._runner, self._library, self._settings = store, runner, library, settings
-        self._shown = Shown(smoothing=settings.smoothing)
+        self._shown = PlotOptions(smoothing=settings.smoothing)
         self._highlighted: Run | None = None
         self._drawing = 0.0
         self.plots: dict[str, CurvePlot] = {}
@@ -88,7 +93,7 @@ class RunsPanel(QWidget):
         self.list = RunList(settings.hidden_columns)
         self.list.setMinimumWidth(_LIST_LEAST)
         self.do = RunActions(store, runner, library, lambda: self.list.selected, self)
-        self.details = Details(self.do, store.catalogue)
+        self.details = RunDetails(self.do, store.catalogue)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._page())
@@ -129,7 +134,7 @@ class RunsPanel(QWidget):
     # -- parts
 
     def _page(self) -> QWidget:
-        self.bar = PlotBar(self._shown, fit=self._reset, copy=self._copy)
+        self.bar = PlotToolbar(self._shown, fit=self._reset, copy=self._copy)
         self._board = QWidget()
         self._board.setObjectName("page")
         self._plots = QHBoxLayout(self._board)
@@ -157,9 +162,9 @@ class RunsPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.list, 1)
-        self.trash = TrashStrip(self.do)
+        self.trash = TrashBar(self.do)
         column.addWidget(self.trash)
-        column.addWidget(JobStrip(self.do.jobs))
+        column.addWidget(FileJobBar(self.do.jobs))
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.addWidget(left)
         self._splitter.addWidget(right)
@@ -192,7 +197,7 @@ class RunsPanel(QWidget):
 
     # -- what is shown
 
-    def _show(self, shown: Shown) -> None:
+    def _show(self, shown: PlotOptions) -> None:
         self._shown = shown
         self._settings.smoothing = shown.smoothing
         self.draw()

@@ -1,0 +1,207 @@
+"""Commands: what menus, tool bars, the command palette and key bindings are derived from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from engine.errors import RegistryError
+from studio.ui.theme import icons
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something that a user can do. `id` is stable: "file.save"."""
+
+    id: str
+    title: str
+    run: Callable[[], object]
+    shortcuts: tuple[str, ...] = ()
+    """Default keys, in Qt's portable spelling; the first is shown."""
+    menu: str = ""
+    """Title of the menu it stands in, "" for none; "View/Panels" for a menu in a menu."""
+    icon: str = ""
+    token: str = "text"
+    """Colour of the icon."""
+    help: str = ""
+    enabled: Callable[[], bool] | None = None
+    checked: Callable[[], bool] | None = None
+    """For a command that switches something: whether it is on."""
+    separated: bool = False
+    """A line stands before it in the menu."""
+    scope: QWidget | None = None
+    """Its keys work only while this widget or a child has the focus; None means the whole window."""
+
+
+class CommandRegistry(QObject):
+    """The commands of a window, each with the QAction that all menus and buttons share."""
+
+    changed = Signal()
+    """Commands were added, or keys bound anew."""
+
+    def __init__(self, window: QWidget, bindings: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        super().__init__(window)
+        self._window = window
+        self._commands: dict[str, Command] = {}
+        self._actions: dict[str, QAction] = {}
+        self._bindings = dict(bindings or {})
+        window.installEventFilter(self)
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self._commands.values())
+
+    def __getitem__(self, id: str) -> Command:
+        return self._commands[id]
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._commands
+
+    def add(self, *commands: Command) -> None:
+        """Declare commands. Raises RegistryError for an id that there already is."""
+        for command in commands:
+            if command.id in self._commands:
+                raise RegistryError(f"the command {command.id!r} is declared twice. Rename one of the two.")
+            self._commands[command.id] = command
+            self._actions[command.id] = self._action(command)
+        self.changed.emit()
+
+    def remove(self, *ids: str) -> None:
+        """Withdraw commands, for instance those of a view that is closed."""
+        for id in ids:
+            del self._commands[id]
+            action = self._actions.pop(id)
+            for holder in (self._window, action.property("scope")):
+                if isinstance(holder, QWidget):
+                    holder.removeAction(action)
+            action.deleteLater()
+        self.changed.emit()
+
+    def action(self, id: str) -> QAction:
+        return self._actions[id]
+
+    def run(self, id: str) -> None:
+        """Run a command as its key would, if it is enabled."""
+        self._refresh(self._commands[id])
+        self._actions[id].trigger()
+
+    def refresh(self) -> None:
+        """Ask every command again whether it can run and whether it is on.
+
+        Menus, the command palette and keys do so when they are used. What is in sight all the time, such as buttons of
+        the top bar, needs it after each change as well.
+        """
+        for command in self:
+            self._refresh(command)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Qt offers each key to the focus before it looks for shortcuts, and skips those of disabled actions."""
+        if event.type() == QEvent.Type.ShortcutOverride:
+            self.refresh()
+        return False
+
+    # -- keys
+
+    def shortcuts(self, id: str) -> tuple[str, ...]:
+        """The keys of a command: the user's, else the default ones."""
+        return self._bindings.get(id, self._commands[id].shortcuts)
+
+    @property
+    def bindings(self) -> Mapping[str, tuple[str, ...]]:
+        """Only what the user bound otherwise than by default."""
+        return dict(self._bindings)
+
+    def bind(self, id: str, shortcuts: tuple[str, ...] | None) -> None:
+        """Give a command other keys; None brings back its default ones."""
+        if shortcuts is None or shortcuts == self._commands[id].shortcuts:
+            self._bindings.pop(id, None)
+        else:
+            self._bindings[id] = shortcuts
+        self._actions[id].setShortcuts([QKeySequence(keys) for keys in self.shortcuts(id)])
+        self.changed.emit()
+
+    def rivals(self, id: str, shortcuts: Iterable[str]) -> tuple[Command, ...]:
+        """The commands that would lose a key if this one had these."""
+        return tuple(dict.fromkeys(rival for keys in shortcuts for rival in self.conflicts(id, keys)))
+
+    def reassign(self, id: str, shortcuts: tuple[str, ...] | None) -> tuple[Command, ...]:
+        """Give a command keys, or its default ones, and take them from the commands that have them.
+
+        A key that it gives up goes back to the command that has it by default, and a command that is left without any
+        gets those of its default ones that are free. Returns the commands that got one.
+        """
+        before = self.shortcuts(id)
+        wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
+        rivals = self.rivals(id, wanted)
+        for rival in rivals:
+            self.bind(rival.id, tuple(keys for keys in self.shortcuts(rival.id) if not _is_among(keys, wanted)))
+        self.bind(id, shortcuts)
+        freed = [keys for keys in before if not _is_among(keys, self.shortcuts(id))]
+        freed += [keys for rival in rivals if not self.shortcuts(rival.id) for keys in rival.shortcuts]
+        return tuple(command for command in self if command.id != id and self._give_back(command, freed))
+
+    def _give_back(self, command: Command, freed: list[str]) -> bool:
+        """The freed keys that are the command's by default and that no other has. Whether there are any."""
+        has = self.shortcuts(command.id)
+        back = [
+            keys
+            for keys in command.shortcuts
+            if _is_among(keys, freed) and not _is_among(keys, has) and not self.conflicts(command.id, keys)
+        ]
+        if back:
+            kept = tuple(keys for keys in command.shortcuts if keys in back or _is_among(keys, has))
+            self.bind(command.id, kept + tuple(keys for keys in has if not _is_among(keys, kept)))
+        return bool(back)
+
+    def conflicts(self, id: str, keys: str) -> tuple[Command, ...]:
+        """Other commands that have these keys where this one has them, too."""
+        wanted, scope = QKeySequence(keys), self._commands[id].scope
+        return tuple(
+            command
+            for command in self
+            if command.id != id
+            and (command.scope is scope or None in (command.scope, scope))
+            and any(QKeySequence(other) == wanted for other in self.shortcuts(command.id))
+        )
+
+    def _refresh(self, command: Command) -> None:
+        action = self._actions[command.id]
+        if command.enabled is not None:
+            action.setEnabled(command.enabled())
+        if command.checked is not None:
+            action.setChecked(command.checked())
+
+    def _action(self, command: Command) -> QAction:
+        action = QAction(command.title, self)
+        action.setObjectName(command.id)
+        action.setShortcuts([QKeySequence(keys) for keys in self.shortcuts(command.id)])
+        if command.icon:
+            action.setIcon(icons.themed(command.icon, command.token))
+        action.setToolTip(command.help or command.title)
+        action.setStatusTip(command.help)
+        if command.checked is not None:
+            action.setCheckable(True)
+            action.setChecked(command.checked())
+        if command.enabled is not None:
+            action.setEnabled(command.enabled())
+        context = Qt.ShortcutContext.WindowShortcut
+        if command.scope is not None:
+            context = Qt.ShortcutContext.WidgetWithChildrenShortcut
+            action.setProperty("scope", command.scope)
+        action.setShortcutContext(context)
+        action.triggered.connect(partial(_run, command))
+        (command.scope or self._window).addAction(action)
+        return action
+
+
+def _is_among(keys: str, others: Iterable[str]) -> bool:
+    return any(QKeySequence(keys) == QKeySequence(other) for other in others)
+
+
+def _run(command: Command, *_: object) -> None:
+    """Without the "checked" that Qt passes along."""
+    command.run()

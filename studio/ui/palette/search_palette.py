@@ -1,0 +1,169 @@
+"""The search palette: opens where the node will be, and is worked by the keyboard alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QLabel, QTreeView, QVBoxLayout, QWidget
+
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.types import NodeType
+from studio.ui.palette.node_groups import by_rank, in_order
+from studio.ui.palette.node_type_tree import NodeTypeTree
+from studio.ui.palette.palette_delegate import HEADING, ROW, PaletteDelegate
+from studio.ui.theme.theme import ThemeManager
+from studio.ui.widgets.inputs import LineEdit
+
+WIDTH = 480
+_TALLEST = 380
+_STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
+
+
+class SearchPalette(QWidget):
+    """Lies on top of its parent. Choosing or leaving it closes it and gives the focus back."""
+
+    chosen = Signal(object)
+    """The NodeType."""
+    closed = Signal()
+
+    def __init__(self, catalogue: Catalogue, themes: ThemeManager, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._catalogue = catalogue
+        self._themes = themes
+        self._among: Sequence[NodeType] = ()
+        self._place = QPoint()
+        self.setObjectName("search-palette")
+        self.setAccessibleName("Add a node")
+        self.field = LineEdit()
+        self.field.setAccessibleName("Search nodes")
+        self.field.textChanged.connect(self._search)
+        self.field.installEventFilter(self)
+        self.model = NodeTypeTree(self)
+        self.tree = _tree(self.model, PaletteDelegate(themes, wide=True, parent=self))
+        self.tree.clicked.connect(self._choose)
+        self.note = QLabel()
+        self.note.setProperty("role", "dim")
+        self.note.setContentsMargins(12, 8, 12, 8)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(4)
+        column.addWidget(self.field)
+        column.addWidget(self.tree, 1)
+        column.addWidget(self.note)
+        themes.changed.connect(self._repaint)
+        self.hide()
+
+    def open_at(self, place: QPoint, types: Sequence[NodeType] | None = None, *, hint: str = "") -> None:
+        """Show all node types, or only `types`, with the field ready for typing. `place` is in the parent."""
+        self._among = types if types is not None else tuple(self._catalogue)
+        self._place = place
+        self.field.setPlaceholderText(hint or "Search nodes")
+        self.field.clear()
+        self._search("")
+        self.show()
+        self.raise_()
+        self.field.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def close_palette(self) -> None:
+        if self.isVisible():
+            self.hide()
+            self.closed.emit()
+
+    @property
+    def current(self) -> NodeType | None:
+        return self.model.kind(self.tree.currentIndex())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FocusOut and self.isVisible():
+            self.close_palette()
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return self._key(event)
+        return super().eventFilter(watched, event)
+
+    def _key(self, event: QKeyEvent) -> bool:
+        key = Qt.Key(event.key())
+        if key in (Qt.Key.Key_Escape, Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+            self.close_palette()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._choose(self.tree.currentIndex())
+        elif key in _STEPS:
+            self._step(_STEPS[key])
+        else:
+            return False
+        return True
+
+    def _step(self, steps: int) -> None:
+        leaves = self.model.leaves()
+        if not leaves:
+            return
+        rows = {(leaf.parent().row(), leaf.row()): number for number, leaf in enumerate(leaves)}
+        here = self.tree.currentIndex()
+        number = rows.get((here.parent().row(), here.row()), 0) + steps
+        wraps = abs(steps) == 1
+        number = number % len(leaves) if wraps else min(max(number, 0), len(leaves) - 1)
+        self.tree.setCurrentIndex(leaves[number])
+        if number == 0:
+            self.tree.scrollToTop()
+
+    def _search(self, text: str) -> None:
+        groups = by_rank(self._catalogue.search(text, self._among)) if text.strip() else in_order(self._among)
+        self.model.show(groups)
+        self.tree.expandAll()
+        leaves = self.model.leaves()
+        if leaves:
+            self.tree.setCurrentIndex(leaves[0])
+        self.tree.scrollToTop()
+        self.tree.setVisible(bool(leaves))
+        self.note.setVisible(not leaves)
+        self.note.setText(f"Nothing found for “{text.strip()}”" if text.strip() else "No node fits here")
+        self._arrange(len(groups), len(leaves))
+
+    def _arrange(self, headings: int, rows: int) -> None:
+        """As tall as its content, and inside the parent."""
+        content = headings * HEADING + rows * ROW + 4 if rows else self.note.sizeHint().height() + 4
+        wanted = min(content + self.field.sizeHint().height() + 24, _TALLEST)
+        parent = self.parentWidget()
+        assert parent is not None
+        room = parent.rect().adjusted(8, 8, -8, -8)
+        rect = QRect(self._place, QSize(WIDTH, wanted).boundedTo(room.size()))
+        rect.moveLeft(min(max(rect.left(), room.left()), room.right() - rect.width()))
+        # Room is kept for the tallest list, so that the field does not jump while typing.
+        top = min(self._place.y(), room.bottom() - _TALLEST)
+        rect.moveTop(max(top, room.top()))
+        self.setGeometry(rect)
+
+    def _choose(self, index: QModelIndex) -> None:
+        kind = self.model.kind(index)
+        if kind is not None:
+            self.close_palette()
+            self.chosen.emit(kind)
+
+    def _repaint(self) -> None:
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(self._themes.color("border-strong"))
+        painter.setBrush(self._themes.color("surface"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
+
+
+def _tree(model: NodeTypeTree, delegate: PaletteDelegate) -> QTreeView:
+    tree = QTreeView()
+    tree.setModel(model)
+    tree.setItemDelegate(delegate)
+    tree.setHeaderHidden(True)
+    tree.setRootIsDecorated(False)
+    tree.setIndentation(0)
+    tree.setItemsExpandable(False)
+    tree.setMouseTracking(True)
+    tree.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    tree.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    tree.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    tree.setFrameShape(QFrame.Shape.NoFrame)
+    tree.setStyleSheet("background: transparent")
+    tree.setAccessibleName("Node types")
+    return tree

@@ -1,0 +1,232 @@
+"""The bar of the Data panel: which node, which samples, where in them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QRect, QSize, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionSpinBox,
+    QWidget,
+)
+
+from studio.training.data.previewing import PARTS, Facts, Look, Part
+from studio.ui.widgets import buttons
+from studio.ui.widgets.icon_widget import IconWidget
+from studio.ui.widgets.inputs import ComboBox, SpinBox
+from studio.ui.widgets.labels import ElidedLabel, label
+
+_PAGES = ("samples", "statistics")
+_WORDS = 120
+"""What the node does to samples is left out rather than cut to less than this."""
+_MOST_SPINS = 2**31 - 1
+_AROUND = 28
+"""Pixels of the bar that no widget takes."""
+_EDGE, _CURSOR = 6, 4
+"""Pixels before the sample's number, and on either side of it for the cursor."""
+_GO_TO = "Go to a sample by its number, counted from 0"
+
+
+class DataPanelHeader(QWidget):
+    look_changed = Signal()
+    page_changed = Signal(str)
+    """"samples" or "statistics"."""
+    go_wanted = Signal(int)
+    """A sample, counted from 0 among those to be seen."""
+    turned = Signal(int)
+    """So many pages on."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._facts: Facts | None = None
+        self._draw = 0
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 5, 8, 5)
+        row.setSpacing(8)
+        self._icon = IconWidget("data", category="data")
+        self.title = label("Data")
+        self.words = ElidedLabel()
+        self.words.setProperty("role", "dim")
+        row.addWidget(self._icon)
+        row.addWidget(self.title)
+        row.addWidget(self.words, 1)
+        self.parts = {part: buttons.chip(part.capitalize()) for part in PARTS}
+        part_group = QButtonGroup(self)
+        for chip in self.parts.values():
+            part_group.addButton(chip)
+            chip.clicked.connect(self._changed)
+        self.parts["training"].setChecked(True)
+        self.category = ComboBox()
+        self.category.setAccessibleName("Class")
+        self.category.setToolTip("Show samples of one class only")
+        self.category.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.category.setMinimumContentsLength(6)
+        self.category.activated.connect(self._changed)
+        self.place = _Place()
+        self.place.setAccessibleName("Go to sample")
+        self.place.setToolTip(_GO_TO)
+        self.place.setKeyboardTracking(False)
+        self.place.valueChanged.connect(self.go_wanted)
+        self.back = buttons.tool("chevron-up", "Page back (PgUp)", partial(self.turned.emit, -1), size=14)
+        self.forth = buttons.tool("chevron-down", "Page on (PgDn)", partial(self.turned.emit, 1), size=14)
+        self.again = buttons.tool("reset", "Draw again", self._draw_again)
+        self._of_samples: list[QWidget] = [
+            *self.parts.values(),
+            self.category,
+            self.place,
+            self.back,
+            self.forth,
+            self.again,
+        ]
+        row.addSpacing(4)
+        for widget in self._of_samples:
+            row.addWidget(widget)
+        row.addSpacing(8)
+        self.pages = {page: buttons.chip(page.capitalize()) for page in _PAGES}
+        page_group = QButtonGroup(self)
+        for page, chip in self.pages.items():
+            page_group.addButton(chip)
+            chip.clicked.connect(partial(self._turn_to, page))
+            row.addWidget(chip)
+        for chip in (*self.parts.values(), *self.pages.values()):
+            chip.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        row.addStretch(0)
+        self.pages["samples"].setChecked(True)
+        self.show_facts(None)
+
+    @property
+    def look(self) -> Look:
+        part: Part = "validation" if self.parts["validation"].isChecked() else "training"
+        category = self.category.currentIndex() - 1 if self.category.count() else -1
+        return Look(part, category if category >= 0 else None, self._draw)
+
+    @property
+    def page(self) -> str:
+        return "statistics" if self.pages["statistics"].isChecked() else "samples"
+
+    def show_facts(self, facts: Facts | None, icon: str = "data", category: str = "data") -> None:
+        """Another node, or the same with other samples. What was chosen stays where it can."""
+        before = self._facts
+        self._facts = facts
+        if facts is None:
+            self.title.setText("Data")
+            self.words.setText("")
+            self._icon.set_icon("data", category="data")
+        else:
+            self.title.setText(facts.node)
+            self.words.setText(_words(facts))
+            self._icon.set_icon(icon, category=category)
+            if not facts.counts["validation"]:
+                self.parts["training"].setChecked(True)
+            self.parts["validation"].setEnabled(facts.counts["validation"] > 0)
+            self.parts["validation"].setToolTip(
+                "" if facts.counts["validation"] else "No samples are kept for validation"
+            )
+        names = facts.class_names if facts is not None else ()
+        if names != (before.class_names if before is not None else ()) or not self.category.count():
+            self.category.clear()
+            self.category.addItems(["All classes", *names])
+        self._fit()
+
+    def show_total(self, total: int) -> None:
+        """How many samples there are to be seen."""
+        self.place.blockSignals(True)
+        self.place.setRange(0, max(0, min(total - 1, _MOST_SPINS)))
+        is_stream = self._facts is not None and self._facts.is_stream
+        self.place.setSuffix(f" / {total:,}{'+' if is_stream else ''}")
+        self.place.setToolTip(_GO_TO + (f". These are the first {total:,} of a stream" if is_stream else ""))
+        self.place.setEnabled(total > 0)
+        self.place.blockSignals(False)
+        self._fit()
+
+    def show_place(self, place: int) -> None:
+        """Where in the samples one is."""
+        self.place.blockSignals(True)
+        self.place.setValue(place)
+        self.place.blockSignals(False)
+
+    def choose(self, part: Part) -> None:
+        """All samples of a part."""
+        self.parts[part].setChecked(True)
+        self.category.setCurrentIndex(0)
+        self.pages["samples"].setChecked(True)
+        self._turn_to("samples")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _turn_to(self, page: str, *_: object) -> None:
+        self._fit()
+        self.page_changed.emit(page)
+
+    def _draw_again(self) -> None:
+        self._draw += 1
+        self._fit()
+        self.look_changed.emit()
+
+    def _changed(self, *_: object) -> None:
+        self._fit()
+        self.look_changed.emit()
+
+    def _fit(self) -> None:
+        facts, samples = self._facts, self.page == "samples"
+        varies = facts is not None and facts.varies and self.look.part == "training"
+        shown = dict.fromkeys(self._of_samples, samples and facts is not None)
+        shown[self.category] &= facts is not None and bool(facts.class_names)
+        shown[self.again] &= varies
+        shown |= dict.fromkeys((*self.pages.values(), self.words), facts is not None)
+        room = self.width() - sum(_width(widget) for widget, is_shown in shown.items() if is_shown)
+        room -= _width(self._icon) + _width(self.title) + _AROUND
+        for widget in (self.forth, self.back, self.words, self.place, self.category):
+            if room < 0 and shown[widget]:
+                shown[widget] = False
+                room += _width(widget)
+        for widget, is_shown in shown.items():  # each once: showing and hiding would begin the layout anew for ever
+            widget.setVisible(is_shown)
+        self.again.setToolTip(f"Draw again: shown as drawn in epoch {self._draw + 1}")
+
+
+class _Place(SpinBox):
+    """As wide as its largest number with all that stands behind it.
+
+    Qt itself measures no more than 18 letters, and counts the edge of the style sheet more than once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lineEdit().setTextMargins(_EDGE, 0, 0, 0)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        told = self.fontMetrics().horizontalAdvance(f"{self.textFromValue(self.maximum())}{self.suffix()}")
+        option, field = QStyleOptionSpinBox(), QStyle.SubControl.SC_SpinBoxEditField
+        self.initStyleOption(option)
+        option.rect = QRect(0, 0, told, self.height())  # pyright: ignore[reportAttributeAccessIssue] - in a base's stub
+        inner = self.style().subControlRect(QStyle.ComplexControl.CC_SpinBox, option, field, self)
+        return QSize(told + _EDGE + 2 * _CURSOR + told - inner.width(), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+
+def _width(widget: QWidget) -> int:
+    """With the space beside it."""
+    return (_WORDS if isinstance(widget, ElidedLabel) else widget.sizeHint().width()) + 8
+
+
+def _words(facts: Facts) -> str:
+    """What the node does to samples."""
+    if facts.input_before is not None and facts.input_before != facts.input:
+        return f"{facts.input_before} → {facts.input}"
+    if facts.target_before is not None:
+        return f"targets {facts.target_before} → {facts.target}"
+    return f"{facts.input}, target {facts.target}"
+
+
+__all__ = ["DataPanelHeader"]

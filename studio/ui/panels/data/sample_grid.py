@@ -1,0 +1,230 @@
+"""Many samples at once. Only those in view are read; the rest is a scroll bar."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
+
+from studio.training.data.previewing import Facts, Sample
+from studio.ui.panels.data import sample_painting
+from studio.ui.theme import theme
+from studio.ui.widgets.labels import tip
+
+GAP = 12
+_KEPT = 2000
+"""Samples that are remembered, so that scrolling back shows them at once."""
+_WHEEL_STEP = 120
+
+
+class SampleGrid(QAbstractScrollArea):
+    """Samples by place: 0 is the first of those to be seen. The scroll bar counts rows of cells."""
+
+    wanted = Signal(int, int)
+    """Samples are in view that are not there: the first place and how many."""
+    chosen = Signal(int)
+    """A place was clicked or gone to by keys."""
+    left = Signal()
+    """Escape."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Samples")
+        self.setMouseTracking(True)
+        self._facts: Facts | None = None
+        self._total = 0
+        self._samples: dict[int, Sample] = {}
+        self._current: int | None = None
+        self._wheel = 0
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
+        theme.manager().changed.connect(self.viewport().update)
+
+    # -- what is shown
+
+    def show_facts(self, facts: Facts, total: int) -> None:
+        """Other samples: nothing that was there counts any more."""
+        self._facts, self._total = facts, total
+        self._samples.clear()
+        self._current = None
+        self._arrange()
+        self.verticalScrollBar().setValue(0)
+        self.ask()
+
+    def renew(self) -> None:
+        """The same samples, drawn anew."""
+        self._samples.clear()
+        self.ask()
+
+    def put(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
+        """Samples that were asked for."""
+        self._samples.update(enumerate(samples, first))
+        for place in list(self._samples)[: max(len(self._samples) - _KEPT, 0)]:
+            del self._samples[place]
+        if total != self._total:
+            self._total = total
+            self._arrange()
+        self.viewport().update()
+
+    def sample(self, place: int) -> Sample | None:
+        return self._samples.get(place)
+
+    @property
+    def current(self) -> int | None:
+        return self._current
+
+    @property
+    def in_view(self) -> range:
+        """The places that can be seen."""
+        columns = self._columns
+        first = self.verticalScrollBar().value() * columns
+        rows = -(-self.viewport().height() // (self._cell.height() + GAP))
+        return range(first, min(first + max(rows, 1) * columns, self._total))
+
+    def go(self, place: int | None) -> None:
+        """Choose a sample and bring it into view."""
+        self._current = place
+        if place is not None:
+            self._current = place = max(0, min(place, self._total - 1))
+            row, bar = place // self._columns, self.verticalScrollBar()
+            if row < bar.value():
+                bar.setValue(row)
+            elif row >= bar.value() + self._rows_shown:
+                bar.setValue(row - self._rows_shown + 1)
+            self.chosen.emit(place)
+        self.viewport().update()
+
+    def page(self, step: int) -> None:
+        """So many pages on."""
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + step * self._rows_shown)
+
+    def ask(self) -> None:
+        """Ask for what is in view and not there."""
+        missing = [place for place in self.in_view if place not in self._samples]
+        if missing and self._facts is not None:
+            self.wanted.emit(missing[0], missing[-1] - missing[0] + 1)
+        self.viewport().update()
+
+    # -- where things lie
+
+    @property
+    def _cell(self) -> QSize:
+        size = (
+            sample_painting.size_of(self._facts)
+            if self._facts is not None
+            else QSize(sample_painting.SIDE, sample_painting.SIDE)
+        )
+        return size if size.width() else QSize(max(self.viewport().width() - 2 * GAP, 1), size.height())
+
+    @property
+    def _columns(self) -> int:
+        return max(1, (self.viewport().width() - GAP) // (self._cell.width() + GAP))
+
+    @property
+    def _rows_shown(self) -> int:
+        """Rows of cells that can be seen from top to bottom."""
+        return max(1, (self.viewport().height() - GAP // 2) // (self._cell.height() + GAP))
+
+    def cell_rect(self, place: int) -> QRect:
+        """Where a sample lies in the viewport."""
+        cell = self._cell
+        row, column = divmod(place, self._columns)
+        row -= self.verticalScrollBar().value()
+        return QRect(
+            GAP + column * (cell.width() + GAP), GAP // 2 + row * (cell.height() + GAP), cell.width(), cell.height()
+        )
+
+    def place_at(self, point: QPoint) -> int | None:
+        return next(
+            (place for place in self.in_view if self.cell_rect(place).adjusted(-4, -4, 4, 4).contains(point)), None
+        )
+
+    def _arrange(self) -> None:
+        rows = -(-self._total // self._columns)
+        bar = self.verticalScrollBar()
+        bar.setPageStep(self._rows_shown)
+        bar.setRange(0, max(0, rows - self._rows_shown))
+
+    # -- Qt's events
+
+    def _scrolled(self, *_: object) -> None:
+        self.ask()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        first = self.in_view.start
+        self._arrange()
+        self.verticalScrollBar().setValue(first // self._columns)
+        self.ask()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme.current()
+        painter = QPainter(self.viewport())
+        painter.fillRect(self.viewport().rect(), colors.color("surface"))
+        if self._facts is None:
+            return
+        for place in self.in_view:
+            area = self.cell_rect(place)
+            sample_painting.paint(painter, area, self._samples.get(place), self._facts)
+            if place == self._current:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(QPen(colors.color("accent"), 2))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRoundedRect(area.adjusted(-4, -4, 4, 4), 4, 4)
+        if self.hasFocus() and self._current is None:
+            painter.setPen(QPen(colors.color("accent"), 1))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        place = self.place_at(event.position().toPoint())
+        if place is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.go(place)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._wheel += event.angleDelta().y()
+        steps, self._wheel = int(self._wheel / _WHEEL_STEP), self._wheel - int(self._wheel / _WHEEL_STEP) * _WHEEL_STEP
+        if steps:
+            self.verticalScrollBar().setValue(self.verticalScrollBar().value() - steps)
+        event.accept()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        columns, here = self._columns, self._current if self._current is not None else self.in_view.start - 1
+        page = self._rows_shown * columns
+        steps = {
+            Qt.Key.Key_Right: 1,
+            Qt.Key.Key_Left: -1,
+            Qt.Key.Key_Down: columns,
+            Qt.Key.Key_Up: -columns,
+            Qt.Key.Key_PageDown: page,
+            Qt.Key.Key_PageUp: -page,
+            Qt.Key.Key_Home: -self._total,
+            Qt.Key.Key_End: self._total,
+        }
+        key = Qt.Key(event.key())
+        if key == Qt.Key.Key_Escape and self._current is not None:
+            self.go(None)
+            self.left.emit()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._total:
+            self.go(max(here, 0))
+        elif key in steps and self._total:
+            arrow = abs(steps[key]) in (1, columns)
+            self.go(self.in_view.start if self._current is None and arrow else here + steps[key])
+        else:
+            super().keyPressEvent(event)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            place = self.place_at(event.pos())
+            sample = self._samples.get(place) if place is not None else None
+            if sample is not None:
+                told = sample.problem or f"Sample {sample.row:,}: {sample.label}"
+                QToolTip.showText(event.globalPos(), tip(told))
+            else:
+                QToolTip.hideText()
+            return True
+        return super().viewportEvent(event)
+
+
+__all__ = ["GAP", "SampleGrid"]

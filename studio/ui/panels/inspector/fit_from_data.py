@@ -1,0 +1,64 @@
+"""The row of a form that learns a transform's arguments from the training samples."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from studio.nodes.types import NodeType
+from studio.training.data.fitting import can_learn
+from studio.ui.project.transform_fitter import TransformFitter
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import label
+
+
+class FitFromDataRow(QWidget):
+    """A button; while it works its progress, and afterwards what it used."""
+
+    def __init__(self, fitter: TransformFitter, node: str) -> None:
+        super().__init__()
+        self._learner, self._node = fitter, node
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.button = buttons.push("From data", partial(fitter.start, node), icon="data")
+        self.button.setToolTip("Set these from the training samples that arrive here; validation is not looked at")
+        self.cancel = buttons.push("Cancel", fitter.cancel)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        row.addWidget(self.button)
+        row.addWidget(self.bar, 1)
+        row.addWidget(self.cancel)
+        row.addStretch(0)
+        column.addLayout(row)
+        self.said = label("", "small", wrap=True)
+        self.problem = label("", "error", wrap=True, selectable=True)
+        column.addWidget(self.said)
+        column.addWidget(self.problem)
+        fitter.changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is known now."""
+        works = self._learner.node == self._node
+        self.button.setVisible(not works)
+        self.bar.setVisible(works)
+        self.cancel.setVisible(works)
+        progress = self._learner.progress
+        self.bar.setRange(0, progress.total)
+        self.bar.setValue(progress.done)
+        words, wrong = self._learner.words(self._node) if not works else ("", False)
+        for line, shown in ((self.said, not wrong), (self.problem, wrong)):
+            line.setText(words if shown else "")
+            line.setVisible(shown and bool(words))
+
+
+def fit_from_data_row(fitter: TransformFitter, node: str, kind: NodeType) -> FitFromDataRow | None:
+    """The row for a node, if its arguments can be learned."""
+    return FitFromDataRow(fitter, node) if can_learn(kind) else None
+
+
+__all__ = ["FitFromDataRow", "fit_from_data_row"]

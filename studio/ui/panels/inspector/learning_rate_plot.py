@@ -1,0 +1,105 @@
+"""The planned learning rate of an optimizer, drawn small."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from studio.lowering.courses import Course
+from studio.ui.theme import fonts, theme
+from studio.ui.widgets.labels import label
+
+_HEIGHT = 112
+_TEXT = 16.0
+
+
+class LearningRatePlot(QWidget):
+    """The curve, and what it cannot show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(label("Planned learning rate", "section"))
+        self.plot = _Plot()
+        column.addWidget(self.plot)
+        self._note = label("", "dim", wrap=True)
+        column.addWidget(self._note)
+        self._course: Course | None = None
+        self.hide()
+
+    def show_course(self, course: Course | None) -> None:
+        """Draw a plan; nothing is shown without one."""
+        self.setVisible(course is not None)
+        if course is None or course == self._course:
+            return
+        self._course = course
+        rates = course.rates()
+        self.plot.show_rates(rates, course.unit)
+        self.plot.setVisible(bool(rates))
+        notes = [] if rates else ["The training is too long to draw its plan."]
+        if course.waits:
+            notes.append("Reduce on plateau lowers it further when the validation loss no longer falls.")
+        self._note.setText(" ".join(notes))
+        self._note.setVisible(bool(notes))
+
+
+class _Plot(QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rates: list[tuple[float, float]] = []
+        self._unit = "epoch"
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Planned learning rate over the training")
+
+    def show_rates(self, rates: list[tuple[float, float]], unit: str) -> None:
+        self.rates, self._unit = rates, unit
+        if rates:
+            values, end = [rate for _, rate in rates], f"{rates[-1][0]:g} {unit}s"
+            told = f"From {values[0]:.3g} to {values[-1]:.3g}, at most {max(values):.3g}, over {end}"
+            self.setToolTip(told)
+            self.setAccessibleDescription(told)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, _HEIGHT)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.rates:
+            return
+        colors = theme.current()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(fonts.interface(11))
+        area = QRectF(self.rect()).adjusted(1, _TEXT, -1, -_TEXT)
+        self._frame(painter, area, colors.color("border"), colors.color("text-dim"))
+        painter.setPen(QPen(colors.category("optimizer"), 2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
+        painter.drawPolyline(self._line(area.adjusted(0, 2, 0, -2)))
+
+    def _frame(self, painter: QPainter, area: QRectF, border: QColor, text: QColor) -> None:
+        painter.setPen(QPen(border, 1))
+        for y in (area.top(), area.bottom()):
+            painter.drawLine(QPointF(area.left(), round(y) + 0.5), QPointF(area.right(), round(y) + 0.5))
+        painter.setPen(text)
+        above = QRectF(area.left(), 0, area.width(), _TEXT - 1)
+        below = QRectF(area.left(), area.bottom() + 1, area.width(), _TEXT - 1)
+        left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
+        painter.drawText(above, left, f"{max(rate for _, rate in self.rates):.3g}")
+        painter.drawText(below, left, "0")
+        painter.drawText(below, right, f"{self._unit} {self.rates[-1][0]:g}")
+
+    def _line(self, area: QRectF) -> QPolygonF:
+        """A staircase: a rate holds until the next. Not more points than pixels."""
+        end = self.rates[-1][0]
+        highest = max(rate for _, rate in self.rates) or 1.0
+        every = max(len(self.rates) // (2 * max(self.width(), 1)), 1)
+        points: list[QPointF] = []
+        for time, rate in [*self.rates[:-1:every], self.rates[-1]]:
+            x = area.left() + area.width() * time / end
+            y = area.bottom() - area.height() * rate / highest
+            if points:
+                points.append(QPointF(x, points[-1].y()))
+            points.append(QPointF(x, y))
+        return QPolygonF(points)

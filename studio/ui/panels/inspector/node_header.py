@@ -1,0 +1,168 @@
+"""The top of a node's form: its picture, its name to rename, its type, its switches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from studio.document import edits, names
+from studio.document.model import Document
+from studio.lowering.report import Problem
+from studio.nodes.types import NodeType, Role
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.theme import icons
+from studio.ui.widgets import buttons
+from studio.ui.widgets.deferred_change import DeferredChange
+from studio.ui.widgets.icon_widget import IconWidget
+from studio.ui.widgets.inputs import LineEdit
+from studio.ui.widgets.labels import label, tip
+
+
+class NodeHeader(QWidget):
+    """One node, under its name."""
+
+    def __init__(self, store: ProjectStore, name: str, kind: NodeType | None) -> None:
+        super().__init__()
+        self._store = store
+        self._name = name
+        self._settle = DeferredChange(self.refresh, self)
+        self._has_weights = kind is not None and kind.category == "layer"
+        self._is_of_model = kind is not None and kind.role in (Role.LAYER, Role.OPERATION)
+        node = store.document.nodes[name]
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        category = kind.category if kind else "unknown"
+        top.addWidget(IconWidget(kind.icon if kind else "unknown", size=20, category=category))
+        self.name = LineEdit(name)
+        self.name.setAccessibleName("Name")
+        self.name.setToolTip("The node's name: the attribute in the code and the prefix of its weights.")
+        self.mark = ProblemButton()
+        self.name.textEdited.connect(self._check)
+        self.name.editingFinished.connect(self._rename)
+        self.name.draft.reverted.connect(self.refresh)
+        top.addWidget(self.name, 1)
+        top.addWidget(self.mark)
+        column.addLayout(top)
+        self._problem = label("", "error", wrap=True)
+        self._problem.hide()
+        column.addWidget(self._problem)
+        self._derived = label("", "dim", wrap=True)
+        self._derived.hide()
+        column.addWidget(self._derived)
+        column.addWidget(label(kind.summary if kind else f"Unknown type {node.type}", "dim", wrap=True))
+        column.addLayout(self._switches())
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what the document says."""
+        node = self._store.document.nodes.get(self._name)
+        if node is None:
+            return
+        for flag, button in self._flags.items():
+            button.setChecked(getattr(node, flag))
+        if not self.name.hasFocus():
+            self.name.setText(self._name)
+            self._check(self._name)
+
+    def _switches(self) -> QVBoxLayout:
+        """Two beside each other: there is no room for more."""
+        rows = [QHBoxLayout(), QHBoxLayout()]
+        self._flags: dict[str, QToolButton] = {}
+        switches = [("muted", "mute", "Mute", "Left out: passes its input through (M)")]
+        if self._has_weights:
+            switches.insert(0, ("frozen", "frozen", "Freeze", "Its parameters are not trained (Shift+M)"))
+        if self._is_of_model:
+            tip = "What it saves for the backward pass is computed again: less memory, more time"
+            switches.append(("recomputed", "recomputed", "Recompute", tip))
+        for place, (flag, icon, title, tip) in enumerate(switches):
+            button = buttons.chip(title, icon=icon, tip=tip)
+            button.clicked.connect(lambda checked, flag=flag: self._switch(flag, checked))
+            rows[place // 2].addWidget(button)
+            self._flags[flag] = button
+        column = QVBoxLayout()
+        column.setSpacing(4)
+        for row in rows:
+            row.setSpacing(4)
+            row.addStretch(1)
+            column.addLayout(row)
+        return column
+
+    def _switch(self, flag: str, on: bool) -> None:
+        verbs = {
+            "frozen": ("Freeze", "Unfreeze"),
+            "muted": ("Mute", "Unmute"),
+            "recomputed": ("Recompute", "Keep the tensors of"),
+        }
+        verb = verbs[flag][0 if on else 1]
+        self._store.edit(f"{verb} {self._name}", lambda document: _flagged(document, self._name, flag, on))
+
+    def _check(self, text: str) -> str | None:
+        """Why the node cannot be called so; shows that, or the name that a title becomes."""
+        new = names.from_title(text)
+        problem = names.problem(new)
+        if problem is None and new != self._name and new in self._store.document.nodes:
+            problem = "is taken: choose another name"
+        self._problem.setText(f"{new!r} {problem}." if problem else "")
+        self._problem.setVisible(problem is not None)
+        self._derived.setText(f"Becomes {new}, the attribute in the code.")
+        self._derived.setVisible(problem is None and new != text.strip())
+        return problem
+
+    def _rename(self) -> None:
+        new = names.from_title(self.name.text())
+        if new == self._name:
+            self.name.setText(new)
+            return
+        if self._check(self.name.text()) is not None:
+            if not self.name.hasFocus():
+                self._settle.run()
+            return
+        old, self._name = self._name, new
+        if not self._store.edit(f"Rename {old} to {new}", lambda document: edits.rename(document, old, new)):
+            self._name = old
+
+
+class MultiSelectionHeader(QWidget):
+    """Several nodes: how many."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(IconWidget("layer", "text-dim", 20))
+        row.addWidget(label(f"{count} nodes selected", "heading"), 1)
+        self.mark = ProblemButton()
+        row.addWidget(self.mark)
+
+
+class ProblemButton(QToolButton):
+    """Says that the nodes have problems, which stand below the fields. Its place stays free while there are none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("kind", "small")
+        self.setIconSize(QSize(16, 16))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
+        self.hide()
+
+    def show_problems(self, problems: Sequence[Problem]) -> None:
+        if problems:
+            severity = "error" if any(each.severity == "error" for each in problems) else problems[0].severity
+            self.setIcon(icons.themed(severity, severity))
+            self.setToolTip(tip("\n".join(each.message for each in problems)))
+            self.setAccessibleName(f"{len(problems)} problems" if len(problems) > 1 else problems[0].message)
+        self.setVisible(bool(problems))
+
+
+def _flagged(document: Document, name: str, flag: str, on: bool) -> Document:
+    return edits.set_flag(document, [name], **{flag: on})

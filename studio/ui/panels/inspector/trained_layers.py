@@ -1,0 +1,86 @@
+"""Which layers an optimizer trains: a list to check."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+
+from studio.document import edits
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.widgets.labels import label
+
+_ALL = "All that its loss depends on"
+
+
+class TrainedLayersList(QWidget):
+    """All layers, or those that are checked. One that is there no longer stays in the list until it is taken out."""
+
+    def __init__(self, store: ProjectStore, optimizer: str, parent: QWidget) -> None:
+        super().__init__(parent)  # shown without a parent it would be a window, which takes the focus
+        self._store = store
+        self._optimizer = optimizer
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(label("Trains", "section"))
+        self.everything = QCheckBox(_ALL)
+        self.everything.setToolTip("Also layers that are added later. Uncheck it to choose layers.")
+        self.everything.clicked.connect(self._choose_all)
+        column.addWidget(self.everything)
+        self._list = QVBoxLayout()
+        self._list.setContentsMargins(20, 0, 0, 0)
+        self._list.setSpacing(4)
+        column.addLayout(self._list)
+        self.boxes: dict[str, QCheckBox] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what the document says."""
+        node = self._store.document.nodes.get(self._optimizer)
+        if node is None:
+            return
+        possible = self._store.report.trainable.get(self._optimizer, ())
+        names = list(dict.fromkeys((*possible, *node.trains)))
+        if names != list(self.boxes):
+            self._list_anew(names)
+        self.everything.setChecked(not node.trains)
+        for name, box in self.boxes.items():
+            box.setChecked(name in node.trains or not node.trains)
+            box.setEnabled(bool(node.trains))
+            layer = self._store.document.nodes.get(name)
+            if layer is None:
+                box.setText(f"{name} (not there)")
+            else:
+                box.setText(f"{name} (frozen)" if layer.frozen else name)
+        self.setVisible(bool(names))
+
+    def _list_anew(self, names: list[str]) -> None:
+        for box in self.boxes.values():
+            box.hide()
+            box.deleteLater()
+        self.boxes = {}
+        for name in names:
+            box = QCheckBox(name)
+            box.setAccessibleName(f"{self._optimizer} trains {name}")
+            box.clicked.connect(partial(self._choose, name))
+            self._list.addWidget(box)
+            self.boxes[name] = box
+
+    def _choose_all(self, everything: bool) -> None:
+        possible = self._store.report.trainable.get(self._optimizer, ())
+        self._edit(() if everything else possible)
+
+    def _choose(self, name: str, *_: object) -> None:
+        chosen = set(self._store.document.nodes[self._optimizer].trains)
+        (chosen.add if self.boxes[name].isChecked() else chosen.discard)(name)
+        if chosen:
+            self._edit(tuple(each for each in self.boxes if each in chosen))
+        else:
+            self.refresh()  # without a layer there is nothing to train: the last one stays
+
+    def _edit(self, layers: tuple[str, ...]) -> None:
+        optimizer = self._optimizer
+        self._store.edit(
+            f"Choose the layers of {optimizer}", lambda document: edits.set_trains(document, optimizer, layers)
+        )

@@ -1,0 +1,137 @@
+"""Problems: what is wrong, where, and the button that mends it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, TypeAlias
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
+
+from studio.lowering.grouping import grouped
+from studio.lowering.report import Problem
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.widgets import buttons
+from studio.ui.widgets.deferred_change import DeferredChange
+from studio.ui.widgets.empty_state import EmptyState
+from studio.ui.widgets.icon_widget import IconWidget
+from studio.ui.widgets.labels import label
+
+Part: TypeAlias = Literal["row", "button"]
+_SHOWN = 200
+"""More rows than anybody reads; a broken file may have thousands."""
+
+
+class ProblemsPanel(QWidget):
+    """One row for each problem, or for several equal ones, errors first. A click selects the nodes."""
+
+    activated = Signal(str)
+    """The name of the node that should come into view."""
+
+    def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._problems: tuple[Problem, ...] | None = None
+        self._update = DeferredChange(self._show, self)
+        self._empty = EmptyState("ok", "No problems", "Mistakes in the graph are listed here while you wire it.")
+        self._rows = QWidget()
+        self._rows.setObjectName("page")
+        self._column = QVBoxLayout(self._rows)
+        self._column.setContentsMargins(8, 8, 8, 8)
+        self._column.setSpacing(2)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._rows)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(scroll)
+        store.report_changed.connect(self._update.run)
+        self._show()
+
+    @property
+    def rows(self) -> list[ProblemRow]:
+        return [row for row in self._rows.findChildren(ProblemRow) if row.parent() is self._rows]
+
+    def _show(self) -> None:
+        report = self._store.report
+        if report.problems == self._problems:
+            return
+        self._problems = report.problems
+        before: list[Part | None] = [row.focus_part() for row in self.rows]
+        for row in self.rows:
+            row.setParent(None)
+            row.deleteLater()
+        while self._column.count():
+            self._column.takeAt(0)
+        ordered = sorted(grouped(report.problems, report.nodes), key=lambda problem: problem.severity != "error")
+        for problem in ordered[:_SHOWN]:
+            row = ProblemRow(problem, self._go, self._fix)
+            self._column.addWidget(row)
+        self._column.addStretch(1)
+        self._stack.setCurrentIndex(1 if ordered else 0)
+        for place, part in enumerate(before):
+            if part is not None and ordered:  # with keys one goes on to the next problem
+                self.rows[min(place, len(self.rows) - 1)].take_focus(part)
+
+    def _go(self, problem: Problem) -> None:
+        name = problem.node or (problem.wire.target.node if problem.wire else None)
+        if name is not None and name in self._store.document.nodes:
+            self.activated.emit(name)
+            self._store.select([name, *problem.also])
+
+    def _fix(self, problem: Problem) -> None:
+        assert problem.fix is not None
+        self._store.edit(problem.fix.title, problem.fix.edit)
+
+
+class ProblemRow(QFrame):
+    """One problem: mark, node, what is wrong, remedy."""
+
+    def __init__(self, problem: Problem, go: Callable[[Problem], None], fix: Callable[[Problem], None]) -> None:
+        super().__init__()
+        self.problem = problem
+        self._go = partial(go, problem)
+        self.setProperty("role", "row")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleName(f"{problem.severity}: {problem.message}")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 6, 8, 6)
+        row.setSpacing(8)
+        row.addWidget(IconWidget(problem.severity, problem.severity))
+        if problem.node:
+            row.addWidget(label(problem.node, "mono"))
+        row.addWidget(label(_without_name(problem), wrap=True), 1)
+        if problem.fix is not None:
+            self.button = buttons.push(problem.fix.title, partial(fix, problem))
+            row.addWidget(self.button)
+
+    def focus_part(self) -> Part | None:
+        """What of it has the focus."""
+        if self.hasFocus():
+            return "row"
+        return "button" if self.problem.fix is not None and self.button.hasFocus() else None
+
+    def take_focus(self, part: Part) -> None:
+        """Of a row without a button the row itself."""
+        (self.button if part == "button" and self.problem.fix is not None else self).setFocus()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._go()
+        super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self._go()
+        else:
+            super().keyPressEvent(event)
+
+
+def _without_name(problem: Problem) -> str:
+    """The message behind the node's name, which stands before it already."""
+    return re.sub(rf"^{re.escape(problem.node)}:? ", "", problem.message) if problem.node else problem.message

@@ -1,0 +1,65 @@
+"""The box beside the pointer that tells the values of all curves there."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QLabel, QWidget
+
+from studio.ui import number_format
+from studio.ui.theme import fonts
+
+_MOST = 24
+"""Rows that are shown; more would be higher than the panel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    run: str
+    kind: str
+    value: float
+    color: QColor
+
+
+class CrosshairReadout(QLabel):
+    """Lies over the whole window, so that no plot is too small for it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._plot = parent
+        self.setProperty("role", "readout")
+        self.setFont(fonts.interface(12))
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def show_at(self, place: QPoint, title: str, readings: Sequence[Reading]) -> None:
+        """Beside `place` in the plot, on the side where there is room."""
+        room = self._plot.window()
+        if self.parentWidget() is not room:
+            self.setParent(room)
+        rows = "".join(map(_row, readings[:_MOST]))
+        more = f"<br>and {len(readings) - _MOST} more" if len(readings) > _MOST else ""
+        self.setText(f"{title}<table cellspacing='0'>{rows}</table>{more}")
+        self.adjustSize()
+        at = self._plot.mapTo(room, place)
+        left = at.x() + 14
+        if left + self.width() > room.width() - 4:
+            left = at.x() - 14 - self.width()
+        top = min(max(at.y() - self.height() // 2, 4), max(room.height() - self.height() - 4, 4))
+        self.move(max(left, 4), top)
+        self.show()
+        self.raise_()
+
+
+def _row(reading: Reading) -> str:
+    line = "&#9473;" if reading.kind == "train" else "&#9477;"
+    return (
+        f'<tr><td style="color:{reading.color.name()}">{line}&nbsp;</td>'
+        f"<td>{html.escape(reading.run)} {reading.kind}&nbsp;&nbsp;</td>"
+        f'<td align="right">{number_format.measured(reading.value)}</td></tr>'
+    )

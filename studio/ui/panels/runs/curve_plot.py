@@ -1,0 +1,195 @@
+"""One plot: a quantity of all runs over steps, epochs or time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from studio.training.runs.curves import Axis
+from studio.training.runs.history import Curve, Run
+from studio.training.runs.points import Kind
+from studio.training.runs.smoothing import smoothed_at
+from studio.ui import number_format
+from studio.ui.panels.runs.crosshair_readout import CrosshairReadout, Reading
+from studio.ui.panels.runs.curves_item import CurvesItem, PlotOptions, run_color
+from studio.ui.panels.runs.plot_axis import PlotAxis
+from studio.ui.theme import fonts, theme
+
+AXES: dict[Axis, str] = {"epoch": "Epoch", "step": "Step", "seconds": "Training time, seconds"}
+
+
+class CurvePlot(pg.PlotWidget):
+    hovered = Signal(object)
+    """The place along the axis that the pointer is at, in the view's numbers; None when it has left."""
+
+    def __init__(self, quantity: str, parent: QWidget | None = None) -> None:
+        self.item = pg.PlotItem(axisItems={side: PlotAxis(side) for side in ("left", "bottom")})
+        super().__init__(parent, plotItem=self.item)
+        self.quantity = quantity
+        self.curves = CurvesItem(quantity)
+        self.item.addItem(self.curves)
+        self._runs: Sequence[Run] = ()
+        self.seconds = 0.0
+        """That the last painting took."""
+        self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
+        self.viewport().setAcceptDrops(False)  # pyqtgraph ignores drags, and Qt then warns of each that leaves
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.setAntialiasing(True)
+        self.setMinimumSize(136, 110)
+        self.setAccessibleName(f"{title(quantity)} of the runs")
+        self.item.setContentsMargins(4, 8, 12, 4)
+        box = self.item.getViewBox()
+        box.setDefaultPadding(0.03)
+        box.sigRangeChanged.connect(self._settle)
+        self._cross = pg.InfiniteLine(angle=90)
+        self._cross.hide()
+        self.item.addItem(self._cross, ignoreBounds=True)
+        self._readout = CrosshairReadout(self)
+        theme.manager().changed.connect(self._paint_anew)
+        self._paint_anew()
+
+    @property
+    def shown(self) -> PlotOptions:
+        return self.curves.shown
+
+    def show_runs(self, runs: Sequence[Run], shown: PlotOptions, highlighted: Run | None = None) -> None:
+        """Draw these runs, each in the colour that its number has."""
+        before = self.shown
+        self._runs = runs
+        self.curves.show_runs(runs, shown, highlighted)
+        self._settle()
+        if (before.log_x, before.log_y) != (shown.log_x, shown.log_y):
+            self.setLogMode(x=shown.log_x, y=shown.log_y)
+        if (before.axis, before.log_x, before.log_y) != (shown.axis, shown.log_x, shown.log_y):
+            self._label_axes()
+            self.reset()
+
+    def reset(self) -> None:
+        """All of the curves in view again, also while they grow."""
+        self.enableAutoRange()
+
+    def point_at(self, x: float | None, *, shows_values: bool = False) -> None:
+        """A line at this place of the axis, in the view's numbers, if `x` is one."""
+        self._cross.setVisible(x is not None)
+        if x is not None:
+            self._cross.setPos(x)
+        if x is None or not shows_values:
+            self._readout.hide()
+
+    def paintEvent(self, ev: QPaintEvent) -> None:
+        began = time.perf_counter()
+        super().paintEvent(ev)
+        self.seconds = time.perf_counter() - began
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.reset()
+
+    def mouseMoveEvent(self, ev: QMouseEvent) -> None:
+        super().mouseMoveEvent(ev)
+        self._hover(self.mapToScene(ev.position().toPoint()))
+
+    def changeEvent(self, ev: QEvent) -> None:
+        super().changeEvent(ev)
+        if ev.type() == QEvent.Type.DevicePixelRatioChange:
+            self._paint_anew()
+
+    def leaveEvent(self, ev: QEvent) -> None:
+        self.hovered.emit(None)
+        super().leaveEvent(ev)
+
+    def _settle(self, *_: object) -> None:
+        """Find the other range, too, before something is painted: else all is painted twice."""
+        if self.sceneObj is not None:
+            self.sceneObj.prepareForPaint()
+
+    # -- looks
+
+    def _paint_anew(self, *_: object) -> None:
+        colors = theme.current()
+        self.setBackground(colors.color("surface"))
+        for side in ("left", "bottom"):
+            axis = self.getAxis(side)
+            axis.setPen(self._pen(colors.color("border")))
+            axis.setTextPen(colors.color("text-dim"))
+            axis.setTickFont(fonts.interface(11))
+            axis.setStyle(tickLength=-4, tickTextOffset=4)
+            axis.enableAutoSIPrefix(False)
+        self.getAxis("bottom").setHeight(36)
+        self._label_axes()
+        self.showGrid(x=False, y=True, alpha=0.6)
+        self._cross.setPen(self._pen(colors.color("border-strong")))
+        self.curves.update()
+
+    def _label_axes(self) -> None:
+        style = {"color": theme.current().color("text-dim").name(), "font-size": "11px"}
+        self.setLabel("left", title(self.quantity), **style)
+        self.setLabel("bottom", AXES[self.shown.axis], **style)
+
+    def _pen(self, color: QColor) -> QPen:
+        """A hairline that no zoom of the plot widens. Such pens are measured in pixels of the device."""
+        pen = QPen(color, self.devicePixelRatioF())
+        pen.setCosmetic(True)
+        return pen
+
+    # -- values under the pointer
+
+    def _hover(self, place: QPointF) -> None:
+        box = self.getViewBox()
+        readings: list[Reading] = []
+        x = box.mapSceneToView(place).x()
+        at = 10 ** min(x, 300.0) if self.shown.log_x else x
+        if box.sceneBoundingRect().contains(place):
+            readings = [
+                Reading(run.name, kind, value, run_color(run))
+                for run in self._runs
+                if run.is_shown
+                for kind in self._kinds()
+                if (value := self._value(run.curve(self.quantity, kind), at, kind)) is not None
+            ]
+        if not readings:
+            self.hovered.emit(None)
+            return
+        self.hovered.emit(x)
+        self._readout.show_at(self.mapFromScene(place), _place(at, self.shown.axis), readings)
+
+    def _kinds(self) -> list[Kind]:
+        asked: tuple[tuple[Kind, bool], ...] = (("train", self.shown.train), ("validation", self.shown.validation))
+        return [kind for kind, is_asked in asked if is_asked]
+
+    def _value(self, curve: Curve | None, x: float, kind: Kind) -> float | None:
+        """The point nearest to `x`, smoothed as it is drawn."""
+        if curve is None or not len(curve):
+            return None
+        places, x = curve.places(self.shown.axis), x * curve.unit(self.shown.axis)
+        index = int(np.clip(np.searchsorted(places, x), 0, len(places) - 1))
+        if index and abs(places[index - 1] - x) < abs(places[index] - x):
+            index -= 1
+        is_smooth = kind == "train" and len(curve) > 1
+        return smoothed_at(curve.column.values, self.shown.smoothing if is_smooth else 0.0, index)
+
+
+def title(quantity: str) -> str:
+    """``Learning rate``; ``Loss of judge_adam`` for one that each of several optimizers has."""
+    what, _, optimizer = quantity.partition("/")
+    words = what.replace("_", " ").capitalize()
+    return f"{words} of {optimizer}" if optimizer else words
+
+
+def _place(x: float, axis: Axis) -> str:
+    match axis:
+        case "epoch":
+            return f"Epoch {x:.2f}"
+        case "step":
+            return f"Step {x:,.0f}"
+        case "seconds":
+            return f"After {number_format.duration(max(x, 0.0))}"
+
+
+__all__ = ["AXES", "CurvePlot", "PlotOptions", "run_color", "title"]

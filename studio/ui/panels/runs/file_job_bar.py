@@ -1,0 +1,45 @@
+"""Says what is being done with files, how far it is, and lets it be given up."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QFrame, QProgressBar, QVBoxLayout, QWidget
+
+from studio.ui.panels.runs.file_jobs import FileJobs
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import ElidedLabel
+from studio.ui.widgets.row_layout import row_of
+
+_PARTS = 1000
+
+
+class FileJobBar(QFrame):
+    def __init__(self, jobs: FileJobs, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self.setProperty("role", "notice")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 4, 4, 8)
+        column.setSpacing(2)
+        self.words = ElidedLabel()
+        self.cancel = buttons.push("Cancel", jobs.give_up, kind="link")
+        column.addLayout(row_of(self.words, self.cancel, wide=self.words))
+        self.bar = QProgressBar()
+        self.bar.setRange(0, _PARTS)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("How far it is")
+        lower = row_of(self.bar, wide=self.bar)
+        lower.setContentsMargins(0, 0, 8, 0)
+        column.addLayout(lower)
+        jobs.changed.connect(self._refresh)
+        jobs.progressed.connect(lambda share: self.bar.setValue(round(share * _PARTS)))
+        self._refresh()
+
+    def _refresh(self) -> None:
+        if not self.isVisible():
+            self.bar.setValue(0)
+        self.words.setText(f"{self._jobs.title}{': cancelling' if self._jobs.is_given_up else ''}")
+        self.cancel.setEnabled(not self._jobs.is_given_up)
+        self.setVisible(self._jobs.is_busy)
+
+
+__all__ = ["FileJobBar"]

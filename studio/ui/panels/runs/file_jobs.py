@@ -1,0 +1,88 @@
+"""Long work with files of runs: one thing at a time, in a thread, until it is done or given up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.document.errors import FileError
+from studio.training.runs.exporting import Work
+from studio.ui.background_task import BackgroundTask
+
+
+class FileJobs(QObject):
+    changed = Signal()
+    """Work began or ended, or is about to be given up."""
+    progressed = Signal(float)
+    """The share that is done."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.title = ""
+        """What is done now; empty if nothing is."""
+        self._unwanted = threading.Event()
+        self._background: BackgroundTask | None = None
+        self._over: Callable[[FileError | None], object] = lambda _: None
+        self._error: FileError | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        return self._background is not None
+
+    @property
+    def is_given_up(self) -> bool:
+        """It ends as soon as it can."""
+        return self._unwanted.is_set()
+
+    def start(self, title: str, work: Work, over: Callable[[FileError | None], object]) -> None:
+        """`over` is told when it has ended, well or not; `is_given_up` is still known by then."""
+        assert not self.is_busy, "one thing at a time"
+        self.title, self._over, self._error = title, over, None
+        self._unwanted = threading.Event()
+        self._background = BackgroundTask(_watched(work, self._unwanted), self)
+        self._background.told.connect(self._hear)
+        self._background.ended.connect(self._end)
+        self._background.start()
+        self.changed.emit()
+
+    def give_up(self) -> None:
+        """Put an end to it, and leave nothing half done."""
+        self._unwanted.set()
+        self.changed.emit()
+
+    def close(self) -> None:
+        """Give up, and wait until nothing is left behind."""
+        self._unwanted.set()
+        if self._background is not None:
+            self._background.close()
+
+    def _hear(self, item: object) -> None:
+        if isinstance(item, FileError):
+            self._error = item
+        elif isinstance(item, float):
+            self.progressed.emit(item)
+
+    def _end(self) -> None:
+        assert self._background is not None
+        self._background.deleteLater()
+        self._background, self.title = None, ""
+        self._over(self._error)
+        self.changed.emit()
+
+
+def _watched(work: Work, unwanted: threading.Event) -> Iterator[object]:
+    """In the thread."""
+    try:
+        for share in work:
+            if unwanted.is_set():
+                break
+            yield share
+    except FileError as error:
+        yield error
+    finally:
+        work.close()
+
+
+__all__ = ["FileJobs"]

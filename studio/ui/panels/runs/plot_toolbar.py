@@ -1,0 +1,182 @@
+"""The bar above the plots: which curves, over what, how smooth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+
+from studio.training.runs.points import is_beside
+from studio.ui.panels.runs.curve_plot import title
+from studio.ui.panels.runs.curves_item import PlotOptions
+from studio.ui.panels.runs.legend_icon import line_sample
+from studio.ui.theme import icons
+from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import ComboBox, Slider
+from studio.ui.widgets.labels import label
+
+_NARROW = 640
+"""Pixels below which the slider has no label."""
+_WORDS = 576
+"""Pixels below which the switches of curves have no labels."""
+_TINY = 448
+"""Pixels below which there is no room for the slider."""
+_SMALL = 392
+"""Pixels below which what is seldom needed stands in a menu."""
+_LEAST = 272
+_AXES = (("epoch", "Epochs"), ("step", "Steps"), ("seconds", "Time"))
+
+
+class PlotToolbar(QWidget):
+    changed = Signal(object)
+    """The chosen PlotOptions."""
+    plots_changed = Signal()
+    """Other quantities are wanted."""
+
+    def __init__(
+        self,
+        shown: PlotOptions,
+        *,
+        fit: Callable[[], object],
+        copy: Callable[[], object],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.shown = shown
+        self.hidden: set[str] = set()
+        """Quantities that have no plot now. Those beside losses and metrics have none at first."""
+        self._offered: set[str] = set()
+        self._words: list[QToolButton] = []
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 4, 8, 0)
+        row.setSpacing(4)
+        for kind, words in (("train", "Train"), ("validation", "Validation")):
+            row.addWidget(self._switch(kind, words))
+        row.addSpacing(4)
+        self.axis = ComboBox()
+        for key, words in _AXES:
+            self.axis.addItem(words, key)
+        self.axis.setAccessibleName("Horizontal axis")
+        self.axis.setToolTip("What the curves are drawn over")
+        self.axis.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.axis.activated.connect(self._choose_axis)
+        row.addWidget(self.axis)
+        row.addSpacing(4)
+        self._smoothing = label("Smoothing", "dim")
+        row.addWidget(self._smoothing)
+        self.slider = Slider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, 99)
+        self.slider.setValue(round(100 * shown.smoothing))
+        self.slider.setMinimumWidth(40)
+        self.slider.setMaximumWidth(96)
+        self.slider.setAccessibleName("Smoothing")
+        self.slider.setToolTip("Share of the past in the strong line. Faint lines are the values of each batch.")
+        self.slider.valueChanged.connect(lambda percent: self._show(smoothing=percent / 100))
+        row.addWidget(self.slider)
+        row.addSpacing(4)
+        self._seldom = [
+            QAction(icons.themed("log-x"), "Logarithmic horizontal axis", self),
+            QAction(icons.themed("log-axis"), "Logarithmic values", self),
+            QAction(icons.themed("fit"), "Show all (double-click in a plot)", self),
+            QAction(icons.themed("picture"), "Copy the plots as a picture", self),
+        ]
+        for action, name in zip(self._seldom[:2], ("log_x", "log_y"), strict=True):
+            action.setCheckable(True)
+            action.toggled.connect(partial(self._switch_to, name))
+        for action, run in zip(self._seldom[2:], (fit, copy), strict=True):
+            action.triggered.connect(lambda _=False, run=run: run())
+        self._buttons = [buttons.for_action(action, size=16) for action in self._seldom]
+        for button in self._buttons[:2]:
+            row.addWidget(button)
+        row.addStretch(1)
+        self.plots = buttons.tool("eye", "Which plots are shown")
+        self.plots.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.plots.setMenu(QMenu(self.plots))
+        row.addWidget(self.plots)
+        for button in self._buttons[2:]:
+            row.addWidget(button)
+        self.details = buttons.tool("info", "What the selected runs were made of, and what differs")
+        self.details.setCheckable(True)
+        row.addWidget(self.details)
+
+    def offer(self, quantities: Iterable[str]) -> None:
+        """The plots that there can be."""
+        menu = self.plots.menu()
+        names = list(quantities)
+        self.hidden |= {name for name in names if is_beside(name)} - self._offered
+        self._offered |= set(names)
+        if [action.data() for action in menu.actions() if action.data()] == names:
+            return
+        menu.clear()
+        for name in names:
+            action = menu.addAction(title(name))
+            action.setData(name)
+            action.setCheckable(True)
+            action.setChecked(name not in self.hidden)
+            action.toggled.connect(partial(self._choose_plot, name))
+        self._share_room()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._smoothing.setVisible(self.width() >= _NARROW)
+        self.slider.setVisible(self.width() >= _TINY)
+        has_words = self.width() >= _WORDS
+        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if has_words else Qt.ToolButtonStyle.ToolButtonIconOnly
+        for button in self._words:
+            button.setToolButtonStyle(style)
+        self._share_room()
+
+    def minimumSizeHint(self) -> QSize:
+        least = super().minimumSizeHint()
+        return QSize(min(least.width(), _LEAST), least.height())
+
+    def _share_room(self) -> None:
+        """What is seldom needed, as buttons or in the menu of plots."""
+        is_small = self.width() < _SMALL
+        for button in self._buttons:
+            button.setVisible(not is_small)
+        menu = self.plots.menu()
+        if is_small and self._seldom[0] not in menu.actions():
+            self._line = menu.addSeparator()
+            menu.addActions(self._seldom)
+        elif not is_small and self._seldom[0] in menu.actions():
+            for action in (self._line, *self._seldom):
+                menu.removeAction(action)
+
+    def _switch(self, kind: str, words: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(words)
+        button.setIcon(line_sample(dashed=kind == "validation"))
+        button.setIconSize(QSize(22, 14))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setCheckable(True)
+        button.setChecked(True)
+        button.setProperty("kind", "legend")
+        button.setToolTip(f"Show or hide {words.lower()}")
+        button.setAccessibleName(words)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(partial(self._switch_to, kind))
+        self._words.append(button)
+        return button
+
+    def _switch_to(self, name: str, on: bool) -> None:
+        self._show(**{name: on})
+
+    def _choose_axis(self, index: int) -> None:
+        self._show(axis=self.axis.itemData(index))
+
+    def _choose_plot(self, name: str, on: bool) -> None:
+        self.hidden = self.hidden - {name} if on else self.hidden | {name}
+        self.plots_changed.emit()
+
+    def _show(self, **changes: Any) -> None:
+        self.shown = replace(self.shown, **changes)
+        self.changed.emit(self.shown)
+
+
+__all__ = ["PlotToolbar"]

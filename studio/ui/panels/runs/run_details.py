@@ -1,0 +1,174 @@
+"""The pane beside the curves: the selected run with all that it was made of, or two of them compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QIcon, QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.nodes.catalogue import Catalogue
+from studio.training.runs.comparing import facts
+from studio.training.runs.history import Run
+from studio.ui.panels.runs.run_actions import RunActions, epochs_in_all
+from studio.ui.panels.runs.run_properties import RunProperties
+from studio.ui.panels.runs.run_table import ColorDotIcon
+from studio.ui.widgets import buttons
+from studio.ui.widgets.empty_state import EmptyState
+from studio.ui.widgets.inputs import LineEdit, SpinBox
+from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.row_layout import row_of
+
+_MOST_EPOCHS = 1_000_000
+_WIDE = 440
+"""Pixels from which all buttons stand in one row."""
+
+
+class RunDetails(QWidget):
+    closed = Signal()
+
+    def __init__(self, do: RunActions, catalogue: Catalogue, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._do, self._catalogue = do, catalogue
+        self._runs: Sequence[Run] = ()
+        self.facts = RunProperties()
+        self._empty = EmptyState("runs", "Nothing selected", "Select one run to read it, two to compare them.")
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        column.addWidget(self._one_run())
+        column.addWidget(self.facts, 1)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(page)
+        self.setFocusProxy(self.facts)
+        self.show_runs(())
+
+    def show_runs(self, runs: Sequence[Run]) -> None:
+        """These runs as they are now."""
+        is_same = list(runs) == list(self._runs)
+        self._runs = tuple(runs)
+        if len(runs) not in (1, 2):
+            words = ("Nothing selected", "Select one run to read it, two to compare them.")
+            if runs:
+                words = (
+                    f"{len(runs)} runs selected",
+                    "Two are compared here, one is shown with all that it is made of.",
+                )
+            self._empty.set_text(*words)
+            self._stack.setCurrentIndex(0)
+            return
+        self._stack.setCurrentIndex(1)
+        self._title.setText(runs[0].name)
+        for widget in (self._dot, self._title):
+            widget.setVisible(len(runs) == 1)
+        self._dot.setPixmap(QIcon(ColorDotIcon(runs[0])).pixmap(QSize(16, 16), self.devicePixelRatioF()))
+        self._single.setVisible(len(runs) == 1)
+        self.only_differences.setVisible(len(runs) == 2)
+        if len(runs) == 1:
+            self._show_actions(runs[0], is_same=is_same)
+        self.facts.show_facts(runs, facts(runs, self._catalogue), only_differences=self.only_differences.isChecked())
+
+    # -- parts
+
+    def _head(self) -> QHBoxLayout:
+        self._dot = QLabel()
+        self._title = ElidedLabel()
+        font = self._title.font()
+        font.setWeight(font.Weight.DemiBold)
+        self._title.setFont(font)
+        close = buttons.tool("close", "Close the details", self.closed.emit, token="text-dim", size=14)
+        self.only_differences = QCheckBox("Only what differs")
+        self.only_differences.setChecked(True)
+        self.only_differences.toggled.connect(self._show_again)
+        line = row_of(self._dot, self._title, self.only_differences, close, wide=self._title, spacing=6)
+        line.insertStretch(3)
+        line.setContentsMargins(12, 6, 4, 4)
+        return line
+
+    def _one_run(self) -> QWidget:
+        self._single = QWidget()
+        column = QVBoxLayout(self._single)
+        column.setContentsMargins(12, 0, 12, 8)
+        column.setSpacing(6)
+        self._trouble = label("", "warning", wrap=True)
+        column.addWidget(self._trouble)
+        self.note = LineEdit()
+        self.note.setPlaceholderText("Add a note")
+        self.note.setAccessibleName("Note")
+        self.note.editingFinished.connect(self._write_note)
+        column.addWidget(self.note)
+        self.restore = buttons.push("Restore graph", self._do.restore, icon="history")
+        self.restore.setToolTip("Make the graph that this run trained that of the canvas")
+        self.resume = buttons.push("Resume", self._resume, icon="run")
+        self._until = label("until epoch", "dim")
+        self.epochs = SpinBox()
+        self.epochs.lineEdit().setTextMargins(6, 0, 0, 0)
+        self.epochs.setRange(1, _MOST_EPOCHS)
+        self.epochs.setAccessibleName("Epochs in all")
+        self.epochs.setToolTip("Epochs in all, those that are done already among them")
+        going_on = QHBoxLayout()
+        going_on.setSpacing(6)
+        for widget in (self.resume, self._until, self.epochs):
+            going_on.addWidget(widget)
+        going_on.addStretch(1)
+        self._buttons = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._buttons.setSpacing(6)
+        self._buttons.addWidget(self.restore, 0, Qt.AlignmentFlag.AlignLeft)
+        self._buttons.addLayout(going_on)
+        column.addLayout(self._buttons)
+        return self._single
+
+    def _show_actions(self, run: Run, *, is_same: bool) -> None:
+        self._trouble.setText(run.trouble)
+        self._trouble.setVisible(bool(run.trouble))
+        if not (is_same and self.note.hasFocus()):
+            self.note.setText(run.note)
+        self.note.setEnabled(run.folder is not None)
+        epochs = epochs_in_all(run)
+        can_resume = self._do.can_resume()
+        self.resume.setVisible(can_resume)
+        for widget in (self._until, self.epochs):
+            widget.setVisible(can_resume and epochs is not None)
+        if epochs is not None and not (is_same and self.epochs.hasFocus()):
+            self.epochs.setMinimum(max(int(run.last.get("epoch", 0)) + (run.state == "done"), 1))
+            self.epochs.setValue(epochs)
+        done = run.state == "done"
+        self.resume.setToolTip(
+            "Train on from the end" if done else "Go on from the last checkpoint, to the same numbers"
+        )
+
+    def _write_note(self) -> None:
+        if len(self._runs) == 1 and self.note.text() != self._runs[0].note:
+            self._do.write_note(self._runs[0], self.note.text())
+
+    def _resume(self) -> None:
+        self._do.resume(None if self.epochs.isHidden() else self.epochs.value())
+
+    def _show_again(self, *_: object) -> None:
+        self.show_runs(self._runs)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_wide = self.width() >= _WIDE
+        self._buttons.setDirection(QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom)
+
+    def sizeHint(self) -> QSize:
+        return QSize(360, 240)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(280, 120)
+
+
+__all__ = ["RunDetails"]

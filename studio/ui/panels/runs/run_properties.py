@@ -1,0 +1,184 @@
+"""What runs were made of and what came of it, as a tree: of one run to read, of two side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont, QIcon, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
+
+from studio.training.runs.comparing import MISSING, Group, Row
+from studio.training.runs.history import Run
+from studio.ui import number_format
+from studio.ui.panels.runs.run_table import ColorDotIcon
+from studio.ui.theme import fonts, theme
+from studio.ui.widgets.labels import tip
+
+_NODE = Qt.ItemDataRole.UserRole
+_LEAST = 60
+"""Pixels that a column takes at least."""
+_MARGIN = 20
+"""Around a cell's text."""
+_OPEN = ("Figures", "Graph", "Settings")
+"""Groups that are open at first."""
+
+
+class RunProperties(QTreeWidget):
+    node_wanted = Signal(str)
+    """The name of a node that should come into view."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._groups: Sequence[Group] = ()
+        self._runs: Sequence[Run] = ()
+        self._names: tuple[str, ...] = ()
+        self._only_differences = True
+        self.setProperty("role", "outline")
+        self.setUniformRowHeights(True)
+        self.setIndentation(12)
+        self.setAccessibleName("What the runs were made of")
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.header().setStretchLastSection(False)
+        self.itemActivated.connect(self._tell)
+        self.itemClicked.connect(self._tell)
+        theme.manager().changed.connect(self._paint_anew)
+
+    def show_facts(self, runs: Sequence[Run], groups: Sequence[Group], *, only_differences: bool) -> None:
+        """`only_differences` leaves out the rows in which two runs are alike."""
+        only_differences = only_differences and len(runs) > 1
+        names = tuple(run.name for run in runs)
+        shown = (names, tuple(runs), tuple(groups), only_differences)
+        self.header().viewport().update()
+        if shown == (self._names, tuple(self._runs), tuple(self._groups), self._only_differences):
+            return
+        is_same_choice = tuple(runs) == tuple(self._runs)
+        has_same_rows = is_same_choice and only_differences == self._only_differences
+        opened = {key: item.isExpanded() for key, item in self._items()} if is_same_choice else {}
+        place = self.verticalScrollBar().value()
+        self._names, self._runs, self._groups, self._only_differences = names, runs, groups, only_differences
+        self.clear()
+        self.setColumnCount(1 + len(runs))
+        self.setHeaderLabels(["", *names])
+        for column, run in enumerate(runs, start=1):
+            self.headerItem().setIcon(column, QIcon(ColorDotIcon(run)))
+            self.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            self.headerItem().setToolTip(column, tip(run.name))
+        self.setHeaderHidden(len(runs) == 1)
+        for group in groups:
+            if not only_differences or group.differs:
+                self._add_group(group)
+        for key, item in self._items():
+            item.setExpanded(opened.get(key, len(key) == 1 and (only_differences or key[0] in _OPEN)))
+        if not has_same_rows:
+            self._fit_columns()
+        self.verticalScrollBar().setValue(place if is_same_choice else 0)
+
+    def _add_group(self, group: Group) -> None:
+        item = QTreeWidgetItem([group.title])
+        bold = QFont(self.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        item.setFont(0, bold)
+        self.addTopLevelItem(item)
+        item.setFirstColumnSpanned(True)
+        self._add_rows(item, group.rows)
+
+    def _add_rows(self, parent: QTreeWidgetItem, rows: Iterable[Row]) -> None:
+        for row in rows:
+            if self._only_differences and not row.differs:
+                continue
+            item = QTreeWidgetItem([_title(row.name), *map(_shown, row.values)])
+            for column, value in enumerate(row.values, start=1):
+                item.setFont(column, fonts.monospace() if row.node is None else self.font())
+                item.setToolTip(column, tip(_shown(value)))
+            item.setToolTip(0, tip(f"{row.name}: show it on the canvas" if row.node else row.name))
+            item.setData(0, _NODE, row.node)
+            parent.addChild(item)
+            self._add_rows(item, row.rows)
+            self._color(item)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """All columns as wide as their texts. Where there is no room for that, values take half of it at most."""
+        room, runs = self.viewport().width(), len(self._runs)
+        if not runs:
+            return
+        values = [min(self._wanted(column), max(room // 2 // runs, _LEAST)) for column in range(1, runs + 1)]
+        widths = [min(self._wanted(0), max(room - sum(values), _LEAST)), *values]
+        widths[-1] = max(room - sum(widths[:-1]), values[-1])
+        for column, width in enumerate(widths):
+            self.setColumnWidth(column, width)
+
+    def _wanted(self, column: int) -> int:
+        metrics = self.fontMetrics()
+        widths = (
+            metrics.horizontalAdvance(item.text(column)) + (0 if column else self.indentation() * len(path))
+            for path, item in self._items()
+            if len(path) > 1
+        )
+        return max(max(widths, default=0) + _MARGIN, _LEAST)
+
+    def _color(self, item: QTreeWidgetItem) -> None:
+        colors = theme.current()
+        if item.data(0, _NODE):
+            item.setForeground(0, colors.color("accent"))
+        for column in range(1, item.columnCount()):
+            if item.text(column) == "–":
+                item.setForeground(column, colors.color("text-dim"))
+
+    def _items(self) -> Iterator[tuple[tuple[str, ...], QTreeWidgetItem]]:
+        walk = QTreeWidgetItemIterator(self)
+        while (item := walk.value()) is not None:
+            yield _path(item), item
+            walk += 1
+
+    def _tell(self, item: QTreeWidgetItem, *_: object) -> None:
+        at: QTreeWidgetItem | None = item
+        while at is not None and not at.data(0, _NODE):
+            at = at.parent()
+        if at is not None:
+            self.node_wanted.emit(at.data(0, _NODE))
+
+    def _paint_anew(self, *_: object) -> None:
+        for _, item in self._items():
+            self._color(item)
+
+
+def _path(item: QTreeWidgetItem) -> tuple[str, ...]:
+    parent = item.parent()
+    return (*_path(parent), item.text(0)) if parent is not None else (item.text(0),)
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _shown(value: Any) -> str:
+    if value is MISSING:
+        return "–"
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return number_format.measured(value) if value != int(value) else f"{value:g}"
+        case int():
+            return f"{value:,}"
+        case timedelta():
+            return number_format.duration(value.total_seconds())
+        case dict():
+            return ", ".join(f"{name}={part}" for name, part in value.items()) or "none"
+        case list() | tuple():
+            return ", ".join(map(_shown, value))
+        case _:
+            return str(value)
+
+
+__all__ = ["RunProperties"]

@@ -1,0 +1,42 @@
+"""Says what was thrown away, and brings it back."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QFrame, QWidget
+
+from studio.ui import number_format
+from studio.ui.panels.runs.run_actions import RunActions
+from studio.ui.trash import TrashedItem
+from studio.ui.widgets import buttons
+from studio.ui.widgets.labels import ElidedLabel
+from studio.ui.widgets.row_layout import row_of
+
+
+class TrashBar(QFrame):
+    """Hidden while there is nothing to say, and while something else is done."""
+
+    def __init__(self, do: RunActions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._do = do
+        self.setProperty("role", "notice")
+        self.words = ElidedLabel()
+        self.put_back = buttons.push("Put back", do.put_back, kind="link")
+        dismiss = buttons.tool("close", "Dismiss", self.hide, size=14)
+        line = row_of(self.words, self.put_back, dismiss, wide=self.words)
+        line.setContentsMargins(12, 4, 4, 4)
+        self.setLayout(line)
+        do.thrown.connect(self._tell)
+        do.jobs.changed.connect(self._give_way)
+        self.hide()
+
+    def _tell(self, thrown: list[TrashedItem]) -> None:
+        self.words.setText(f"{number_format.count(len(thrown), 'runs')} moved to the trash")
+        self.put_back.setVisible(self._do.can_put_back())
+        self.show()
+
+    def _give_way(self) -> None:
+        if self._do.jobs.is_busy:
+            self.hide()
+
+
+__all__ = ["TrashBar"]

@@ -1,0 +1,83 @@
+"""The search for a learning rate."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from engine import fit
+from studio.document import edits
+from studio.document.model import Document
+from studio.nodes.types import Role
+from studio.training.trying import HIGHEST, LOWEST, RATES, searching
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.trials.trial_dialog import TrialDialog
+from studio.ui.trials.trial_plot import TrialPlot
+
+_ABOUT = (
+    "Batches are trained with rising learning rates, on a copy of the network. A good rate lies where the loss falls "
+    "most steeply; where it rises again, training gets unstable."
+)
+
+
+class LearningRateDialog(TrialDialog):
+    def __init__(self, store: ProjectStore, parent: QWidget) -> None:
+        plot = TrialPlot("Learning rate", LOWEST, HIGHEST, log_x=True)
+        items = searching(store.document, store.catalogue, base=store.base, name=store.name)
+        self._tried: list[fit.RateTried] = []
+        self._found: fit.RateFound | None = None
+        super().__init__(store, items, plot, "Find a learning rate", _ABOUT, RATES, parent)
+
+    def take(self, item: object) -> None:
+        if isinstance(item, fit.RateTried):
+            self._tried.append(item)
+            self.progress.setValue(len(self._tried))
+            self.verdict.setText(f"Learning rate {item.rate:.2g}, loss {item.smoothed:.3g}")
+            tried = self._tried
+            self.plot.show_values([t.rate for t in tried], [t.loss for t in tried], [t.smoothed for t in tried])
+        elif isinstance(item, fit.RateFound):
+            self._found = item
+
+    def conclude(self) -> None:
+        found = self._found
+        if found is None:
+            return
+        if found.rate is None or found.lowest is None:
+            self.say(
+                "The loss falls with none of these rates. See whether the network can learn at all.",
+                "warning",
+                "warning",
+            )
+            self.offer("Overfit one batch", self._check_instead, kind="primary")
+            return
+        rate = float(f"{found.rate:.1g}")
+        self.plot.mark(found.rate, f"{rate:g}", "ok")
+        self.say(f"The loss falls most steeply at {found.rate:.2g}, and is lowest at {found.lowest:.2g}.", "ok", "ok")
+        optimizers = self._optimizers()
+        if optimizers:
+            whose = "" if len(optimizers) == 1 else f" for all {len(optimizers)} optimizers"
+            self.offer(f"Use {rate:g}{whose}", lambda: self._use(rate), kind="primary")
+
+    def _optimizers(self) -> list[str]:
+        return self._having("lr", Role.OPTIMIZER)
+
+    def _having(self, param: str, role: Role) -> list[str]:
+        """The nodes of a role that have a parameter."""
+        kinds = {name: self.store.catalogue.get(node.type) for name, node in self.store.document.nodes.items()}
+        return [name for name, kind in kinds.items() if kind is not None and kind.role is role and kind.param(param)]
+
+    def _use(self, rate: float) -> None:
+        names, highest = self._optimizers(), self._having("max_lr", Role.SCHEDULER)
+
+        def change(document: Document) -> Document:
+            for name in names:
+                document = edits.set_param(document, name, "lr", rate)
+            for name in highest:  # of schedules that say what the learning rate is
+                document = edits.set_param(document, name, "max_lr", rate)
+            return document
+
+        self.store.edit(f"Use the learning rate {rate:g}", change)
+        self.close()
+
+    def _check_instead(self) -> None:
+        self.other_wanted.emit("run.overfit")
+        self.close()

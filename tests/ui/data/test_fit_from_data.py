@@ -1,0 +1,128 @@
+"""Arguments learned from data by a click in the inspector."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Document
+from studio.training.data import fitting
+from studio.ui.panels.inspector.fit_from_data import FitFromDataRow
+from studio.ui.panels.inspector.node_form import NodeForm
+from studio.ui.project import transform_fitter as learner_module
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.window.main_window import MainWindow
+from tests.studio.training.data_documents import arrays, chained
+from tests.ui.canvas.hand import CTRL, Hand
+from tests.ui.data.conftest import click
+
+NORMALIZE = chained("data.Digits", "transforms.Normalize")
+
+
+@pytest.fixture
+def chosen(qtbot: QtBot, window: MainWindow) -> Callable[[Document], FitFromDataRow]:
+    """The row of node b, clicked at on the canvas."""
+
+    def choose(document: Document) -> FitFromDataRow:
+        project = window.open_projects.new(document)
+        qtbot.waitUntil(lambda: project.store.is_checked)
+        assert window.canvas is not None
+        hand = Hand(window.canvas)
+        window.canvas.canvas_actions.fit(document.nodes, animated=False)
+        hand.click(hand.node("b"))
+        return row(window)
+
+    return choose
+
+
+def row(window: MainWindow) -> FitFromDataRow:
+    assert window.project is not None
+    form = window.project_views[window.project].inspector.form
+    assert isinstance(form, NodeForm)
+    [found] = form.offers
+    assert isinstance(found, FitFromDataRow)
+    return found
+
+
+def store(window: MainWindow) -> ProjectStore:
+    assert window.project is not None
+    return window.project.store
+
+
+def test_one_click_sets_all_in_one_step(
+    qtbot: QtBot, window: MainWindow, chosen: Callable[[Document], FitFromDataRow]
+) -> None:
+    fit_from_data_row = chosen(NORMALIZE)
+    click(fit_from_data_row.button)
+    qtbot.waitUntil(lambda: "mean" in store(window).document.nodes["b"].params)
+    params = store(window).document.nodes["b"].params
+    assert params["mean"] == pytest.approx(4.885, abs=0.01)
+    assert params["std"] == pytest.approx(6.02, abs=0.01)
+    assert fit_from_data_row.said.text() == "Learned from 1,438 training samples."
+    assert fit_from_data_row.button.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    assert store(window).document.nodes["b"].params == {}
+    assert not fit_from_data_row.said.isVisible()
+
+
+def test_only_what_can_learn_offers_it(window: MainWindow, qtbot: QtBot) -> None:
+    project = window.open_projects.new(chained("data.Digits", "transforms.Clip"))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    for name in ("a", "b"):
+        project.store.select([name])
+        form = window.project_views[project].inspector.form
+        assert isinstance(form, NodeForm)
+        assert form.offers == []
+
+
+def test_what_goes_wrong_is_said_beside_the_button(
+    qtbot: QtBot, tmp_path: Path, chosen: Callable[[Document], FitFromDataRow]
+) -> None:
+    source = arrays(tmp_path, np.full((20, 2), np.nan), np.arange(20) % 2)
+    fit_from_data_row = chosen(chained(source, "transforms.Normalize"))
+    click(fit_from_data_row.button)
+    qtbot.waitUntil(fit_from_data_row.problem.isVisible)
+    assert "has no number" in fit_from_data_row.problem.text()
+
+
+def test_it_can_be_given_up_and_edits_meanwhile_win(
+    qtbot: QtBot, window: MainWindow, chosen: Callable[[Document], FitFromDataRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+
+    def slow(*arguments: object, **named: object) -> fitting.Learned:
+        go.wait()
+        return fitting.learn(*arguments, **named)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(learner_module, "learn", slow)
+    fit_from_data_row = chosen(NORMALIZE)
+    click(fit_from_data_row.button)
+    assert fit_from_data_row.bar.isVisible()
+    click(fit_from_data_row.cancel)
+    assert fit_from_data_row.button.isVisible()
+    click(fit_from_data_row.button)
+    store(window).edit("Change the data", lambda document: edits.set_param(document, "a", "validation", 0.5))
+    go.set()
+    qtbot.waitUntil(fit_from_data_row.problem.isVisible)
+    assert "was changed meanwhile" in fit_from_data_row.problem.text()
+    assert store(window).document.nodes["b"].params == {}
+
+
+def test_a_node_that_is_gone_is_not_set(
+    qtbot: QtBot, window: MainWindow, chosen: Callable[[Document], FitFromDataRow]
+) -> None:
+    fit_from_data_row = chosen(NORMALIZE)
+    fitter = window.project_views[window.project].fitter  # pyright: ignore[reportArgumentType]
+    fitter.start("b")
+    store(window).edit("Remove", lambda document: edits.remove(document, ["b"]))
+    qtbot.waitUntil(lambda: fitter.node is None)
+    assert fit_from_data_row is not None
+    assert set(store(window).document.nodes) == {"a"}

@@ -1,0 +1,142 @@
+"""The store: edits, selection, checks off the thread, problems of runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.model import Document, Node
+from studio.lowering.report import Problem, Report
+from studio.nodes.catalogue import catalogue
+from studio.ui.project.project_store import ProjectStore
+
+LINEAR = Node("nn.Linear")
+
+
+def quick(document: Document, base: Path | None) -> Report:
+    return Report(problems=tuple(Problem("error", "x", name, node=name) for name in document.nodes))
+
+
+@pytest.fixture
+def store(qtbot: QtBot) -> Iterator[ProjectStore]:
+    store = ProjectStore(Document(), catalogue(), quick)
+    yield store
+    store.close()
+
+
+def add(store: ProjectStore, name: str) -> None:
+    store.edit(f"Add {name}", lambda document: edits.add(document, name, LINEAR))
+
+
+def test_an_edit_is_told_with_both_documents(qtbot: QtBot, store: ProjectStore) -> None:
+    before = store.document
+    with qtbot.waitSignal(store.document_changed) as told:
+        add(store, "hidden")
+    assert told.args == [before, store.document]
+    assert not store.is_saved
+
+
+def test_undo_and_redo_go_back_to_the_very_documents(store: ProjectStore) -> None:
+    empty = store.document
+    add(store, "hidden")
+    full = store.document
+    store.undo()
+    assert store.document is empty
+    store.redo()
+    assert store.document is full
+
+
+def test_a_refused_edit_changes_nothing_and_tells_why(qtbot: QtBot, store: ProjectStore) -> None:
+    before = store.document
+    with qtbot.waitSignal(store.refused) as told:
+        assert not store.edit("Remove", lambda document: edits.remove(document, ["ghost"]))
+    assert "ghost" in told.args[0]
+    assert store.document is before
+
+
+def test_merged_edits_are_one_step_until_sealed(store: ProjectStore) -> None:
+    add(store, "hidden")
+    for value in (1, 12, 128):
+        store.edit("Set", lambda d, v=value: edits.set_param(d, "hidden", "out_features", v), merge="typing")
+    store.seal()
+    store.edit("Set", lambda d: edits.set_param(d, "hidden", "out_features", 7), merge="typing")
+    store.undo()
+    assert store.document.nodes["hidden"].params == {"out_features": 128}
+    store.undo()
+    assert store.document.nodes["hidden"].params == {}
+
+
+def test_the_selection_follows_a_rename_and_forgets_the_removed(store: ProjectStore) -> None:
+    add(store, "hidden")
+    store.select(["hidden", "ghost"])
+    assert store.selection == {"hidden"}
+    store.edit("Rename", lambda document: edits.rename(document, "hidden", "first"))
+    assert store.selection == {"first"}
+    store.edit("Remove", lambda document: edits.remove(document, ["first"]))
+    assert store.selection == frozenset()
+
+
+def test_the_report_arrives_for_the_newest_document(qtbot: QtBot, store: ProjectStore) -> None:
+    for name in ("a", "b", "c"):
+        add(store, name)
+    assert not store.is_checked
+    qtbot.waitUntil(lambda: store.is_checked)
+    assert [problem.node for problem in store.report.problems] == ["a", "b", "c"]
+
+
+def test_checks_run_off_the_thread_and_skip_what_is_outdated(qtbot: QtBot) -> None:
+    gate, seen = threading.Event(), []
+
+    def slow(document: Document, base: Path | None) -> Report:
+        seen.append((len(document.nodes), threading.current_thread() is threading.main_thread()))
+        gate.wait(10)
+        return Report()
+
+    store = ProjectStore(Document(), catalogue(), slow)
+    qtbot.waitUntil(lambda: len(seen) == 1)
+    for name in ("a", "b", "c"):
+        add(store, name)
+    gate.set()
+    qtbot.waitUntil(lambda: store.is_checked)
+    assert seen == [(0, False), (3, False)]
+    store.close()
+
+
+def test_a_check_that_breaks_is_a_problem_not_a_crash(qtbot: QtBot) -> None:
+    def broken(document: Document, base: Path | None) -> Report:
+        raise ZeroDivisionError("oops")
+
+    store = ProjectStore(Document(), catalogue(), broken)
+    qtbot.waitUntil(lambda: store.is_checked)
+    assert "oops" in store.report.problems[0].message
+    store.close()
+
+
+def test_problems_of_a_run_stand_beside_the_check_until_the_next_edit(qtbot: QtBot, store: ProjectStore) -> None:
+    add(store, "hidden")
+    qtbot.waitUntil(lambda: store.is_checked)
+    store.set_run_problems([Problem("error", "run-failed", "boom", node="hidden")])
+    assert [problem.message for problem in store.report.problems] == ["hidden", "boom"]
+    assert [problem.message for problem in store.check_report.problems] == ["hidden"]
+    store.add_run_problem(store.check_report.problems[0])
+    assert [problem.message for problem in store.report.problems] == ["hidden", "boom"], "known to the check"
+    store.edit("Move", lambda document: edits.move(document, {"hidden": (1.0, 1.0)}))
+    qtbot.waitUntil(lambda: store.is_checked)
+    assert [problem.message for problem in store.report.problems] == ["hidden"]
+
+
+def test_saved_is_told_when_it_changes(qtbot: QtBot, store: ProjectStore, tmp_path: Path) -> None:
+    told: list[bool] = []
+    store.saved_changed.connect(told.append)
+    add(store, "hidden")
+    store.mark_saved(store.document, tmp_path / "net.gradwire")
+    store.undo()
+    store.redo()
+    assert told == [False, True, False, True]
+    assert store.name == "net"
+    assert store.base == tmp_path
