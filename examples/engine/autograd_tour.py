@@ -1,4 +1,4 @@
-"""Autograd: gradients of whatever was computed."""
+"""Autograd: gradients of tensors and functions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ loss.backward()
 print(b.grad)
 b.grad = None
 
-# Without a graph.
+# No graph: no_grad and detach.
 with torch.no_grad():
     print(torch.matmul(x, w).requires_grad, (w * 2).detach().requires_grad)
 print(w.is_leaf, z.is_leaf, z.grad_fn is not None, w.grad_fn)
 
-# Gradients of tensors that are no numbers need a direction.
+# The gradient of a non-scalar tensor needs a vector.
 inp = torch.eye(4, 5, requires_grad=True)
 out = (inp + 1).pow(2).t()
 out.backward(torch.ones_like(out), retain_graph=True)
@@ -36,14 +36,14 @@ print(inp.grad)
 out.backward(torch.ones_like(out))
 print(inp.grad)
 
-# Of higher order.
+# Higher-order gradients.
 t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 (first,) = torch.autograd.grad((t**3).sum(), t, create_graph=True)
 (second,) = torch.autograd.grad(first.sum(), t)
 print(first, second)
 
 
-# Of functions.
+# Jacobians and Hessians of functions.
 def f(a):
     return (a**2).sum() * a
 
@@ -53,7 +53,7 @@ print(torch.autograd.functional.hessian(lambda a: (a**3).sum(), torch.tensor([1.
 print(torch.autograd.functional.vjp(f, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])))
 print(torch.autograd.functional.jvp(f, torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])))
 
-# Hooks see gradients as they come, and may change them.
+# Hooks receive gradients, and can replace them.
 a = torch.tensor([1.0, 2.0], requires_grad=True)
 handle = a.register_hook(lambda grad: grad * 10)
 middle = a * 3
@@ -62,7 +62,7 @@ middle.square().sum().backward()
 print(a.grad, middle.grad)
 handle.remove()
 
-# Writing into what the graph needs is an error, not a wrong gradient.
+# Writing to a saved tensor is an error, not a wrong gradient.
 s = torch.tensor([1.0, 2.0], requires_grad=True)
 e = s.exp()
 e.add_(1)
@@ -71,7 +71,7 @@ try:
 except RuntimeError as error:
     print("refused:", "modified by an inplace operation" in str(error) or "in place" in str(error).lower())
 
-# Views and in-place writes are followed.
+# Autograd tracks views and in-place writes.
 base = torch.zeros(2, 3)
 leaf = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 base[0] = leaf
@@ -79,7 +79,7 @@ base[:, 1] *= leaf[1]
 base.sum().backward()
 print(base, leaf.grad)
 
-# Polynomial regression by hand, the classic.
+# Polynomial regression with manual updates.
 grid = torch.linspace(-3.14159, 3.14159, 200)
 target = torch.sin(grid)
 weights = torch.tensor([0.1, -0.1, 0.05, 0.02], requires_grad=True)

@@ -1,4 +1,4 @@
-"""A character-level language model: an LSTM learns a rhyme by heart and says it."""
+"""A character-level language model: an LSTM memorizes a rhyme and generates it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CharLSTM(nn.Module):
 
 
 def windows(length):
-    """All windows of the text side by side, and the same one character on."""
+    """Return all windows of the text, and the same windows one character later."""
     starts = range(0, len(encoded) - length - 1, 3)
     x = torch.stack([encoded[i : i + length] for i in starts])
     y = torch.stack([encoded[i + 1 : i + length + 1] for i in starts])
@@ -57,7 +57,7 @@ print({name: tuple(value.shape) for name, value in model.state_dict().items()})
 x, y = windows(24)
 print(x.shape, y.dtype, f"first loss {F.cross_entropy(model(x)[0].flatten(0, 1), y.flatten()).item():.4f}")
 
-# The state carries over: one long sequence, or two halves with the state handed on, give the same.
+# One long sequence and two halves with the state passed on give the same result.
 whole, _ = model(x[:4])
 first, state = model(x[:4, :10])
 second, (h, c) = model(x[:4, 10:], state)
@@ -79,7 +79,7 @@ print(say(model, "the wheels on", 40))
 accuracy = (model(x)[0].argmax(-1) == y).float().mean().item()
 print(f"quality: loss {loss.item():.3f}, accuracy {accuracy:.3f}")
 
-# Sequences of several lengths in one batch.
+# Sequences of different lengths in one batch.
 lines = [encoded[:n] for n in (9, 5, 7)]
 padded = nn.utils.rnn.pad_sequence(lines, batch_first=True)
 packed = nn.utils.rnn.pack_padded_sequence(

@@ -1,4 +1,4 @@
-"""A convolutional network with batch norm, from the same weights and in the same order for both libraries."""
+"""A convolutional network with batch norm, with equal weights and sample order in both libraries."""
 
 from __future__ import annotations
 

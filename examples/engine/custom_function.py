@@ -1,4 +1,4 @@
-"""A function with a gradient of its own, checked by finite differences, used in a module."""
+"""A function with a custom gradient, checked by finite differences and used in a module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ nn = torch.nn
 
 
 class LegendrePolynomial3(torch.autograd.Function):
-    """Half of 5 x³ - 3 x."""
+    """The Legendre polynomial P3(x) = (5 x³ - 3 x) / 2."""
 
     @staticmethod
     def forward(ctx, x):
@@ -24,7 +24,7 @@ class LegendrePolynomial3(torch.autograd.Function):
 
 
 class Scale(torch.autograd.Function):
-    """A product whose factor is no tensor and so gets no gradient."""
+    """A product with a Python number, which gets no gradient."""
 
     @staticmethod
     def forward(ctx, x, factor):
@@ -37,7 +37,7 @@ class Scale(torch.autograd.Function):
 
 
 class StraightThrough(torch.autograd.Function):
-    """Rounds, and lets gradients through as if it had not."""
+    """Rounds, with the identity as gradient (straight-through estimator)."""
 
     @staticmethod
     def forward(ctx, x):
@@ -96,7 +96,7 @@ output = module(inputs)
 output.square().sum().backward()
 print(output, module.weight.grad, module.bias.grad)
 
-# y = a + b P3(c + d x) to a sine.
+# Fit y = a + b P3(c + d x) to a sine.
 grid = torch.linspace(-3.14159, 3.14159, 500)
 coefficients = torch.tensor([0.0, -1.0, 0.0, 0.3], requires_grad=True)
 for _ in range(500):

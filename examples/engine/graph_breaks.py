@@ -1,8 +1,8 @@
-"""Graph breaks: where a compiled function has to stop and look at numbers, and how to do without.
+"""Graph breaks: where a compiled function needs values, and how to avoid this.
 
-`engine.compile` runs a function's Python on every call, but not its ops: they are recorded, and run together when their
-numbers are needed. A matrix product, a branch on its mean, and more products are therefore two pieces of work, two
-islands, with a bridge between them: Python cannot know which way to go before the first island has been computed.
+`engine.compile` runs a function's Python on every call, but records its ops and runs them together when a value is
+needed. A matrix product, a branch on its mean, and more products are therefore two segments with a graph break between
+them: Python can take the branch only after the first segment has run.
 
 Run it: python examples/engine/graph_breaks.py
 """
@@ -32,12 +32,12 @@ def show(what: str) -> None:
 engine.manual_seed(0)
 a, b = engine.rand(64, 64) / 8, engine.eye(64)
 
-print("1. The first call records each op as it runs; later calls find the recording and run it at once.\n")
+print("1. The first call records ops while they run; later calls run the recording.\n")
 for _ in range(3):
     branching(a, b)
 show("positive mean")
 
-print("\n2. The other side of the branch is a path that no call went before. It is recorded once.\n")
+print("\n2. The other side of the branch is a new path. It is recorded once.\n")
 for _ in range(3):
     branching(-a, b)
 show("negative mean")
@@ -45,13 +45,13 @@ for sign in (1, -1, 1, -1):
     branching(sign * a, b)
 show("both in turn")
 
-print("\n3. What the compiler has to say about it.\n")
+print("\n3. The explanation of the compiler.\n")
 print(explain(branching)(a, b))
 
-print("\n4. Both sides computed and one chosen: no question to Python, no break, one island.\n")
+print("\n4. Computing both sides and choosing one: no value needed, no graph break, one segment.\n")
 
 
-@engine.compile(fullgraph=True)  # which would raise at a break, with its explanation
+@engine.compile(fullgraph=True)  # raises at a graph break
 def choosing(a: engine.Tensor, b: engine.Tensor) -> engine.Tensor:
     x = a @ b
     x = x @ b

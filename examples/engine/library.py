@@ -1,6 +1,6 @@
-"""Which library a tutorial runs with, and what is the same for both: `--library engine` (the default) or `torch`.
+"""Chooses the library of an example (`--library engine`, the default, or `torch`), with equal weights and data.
 
-The tutorials are plain PyTorch. Outside of them, `import engine as torch` is all that this file does.
+The examples are plain PyTorch programs. In other programs, write `import engine as torch`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MODULES = ("utils.data", "utils.checkpoint")
 
 
 def chosen() -> Any:
-    """The library named on the command line."""
+    """Return the library named on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--library", choices=("engine", "torch"), default="engine")
     name = parser.parse_args().library
@@ -28,7 +28,7 @@ def chosen() -> Any:
 
 
 def start_from(torch: Any, model: Any, seed: int = 0) -> Any:
-    """`model` with weights that are the same in every library: drawn by NumPy, each layer's as wide as usual."""
+    """Initialize `model` with NumPy's random numbers, so that weights are equal in all libraries."""
     draw = np.random.default_rng(seed)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -39,8 +39,7 @@ def start_from(torch: Any, model: Any, seed: int = 0) -> Any:
 
 
 def digits() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """1797 handwritten digits: images of 8 by 8 pixels from 0 to 1 with one channel, and the numbers
-    that they show, in an order that is the same each time."""
+    """Return 1797 handwritten digits in a fixed random order: images (N, 1, 8, 8) from 0 to 1, and labels."""
     images = np.frombuffer(gzip.decompress((DIGITS / "images-idx3-ubyte.gz").read_bytes()), np.uint8, offset=16)
     labels = np.frombuffer(gzip.decompress((DIGITS / "labels-idx1-ubyte.gz").read_bytes()), np.uint8, offset=8)
     order = np.random.default_rng(0).permutation(len(labels))

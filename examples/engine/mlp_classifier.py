@@ -1,4 +1,4 @@
-"""The quickstart: a data set, loaders, a model, a training loop, saving and loading, on handwritten digits."""
+"""Quickstart with handwritten digits: data set, loaders, model, training loop, saving and loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reinforcement learning: a network learns to keep a pole upright, by gradients of its policy (REINFORCE)."""
+"""Reinforcement learning: a policy network learns to balance a pole (REINFORCE)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ nn, F, optim = torch.nn, torch.nn.functional, torch.optim
 
 
 class CartPole:
-    """The cart and pole of Barto, Sutton and Anderson (1983)."""
+    """The cart-pole task of Barto, Sutton and Anderson (1983)."""
 
     def __init__(self, seed):
         self.draw = np.random.default_rng(seed)

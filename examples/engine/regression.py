@@ -1,4 +1,4 @@
-"""Regression: L-BFGS, parameter groups, schedulers, weight decay, and going on from a checkpoint."""
+"""Regression: L-BFGS, parameter groups, schedulers, weight decay, and resuming from a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fresh():
     return library.start_from(torch, nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 1)))
 
 
-# L-BFGS asks for the loss several times a step.
+# L-BFGS evaluates the loss several times per step.
 model, criterion = fresh(), nn.MSELoss()
 optimizer = optim.LBFGS(model.parameters(), lr=1, max_iter=5, history_size=10, line_search_fn="strong_wolfe")
 for step in range(4):
@@ -35,7 +35,7 @@ for step in range(4):
     loss = optimizer.step(closure)
     print(f"L-BFGS step {step}, loss {loss.item():.3f}")
 
-# Every optimizer makes the same steps.
+# Every optimizer takes the same steps in both libraries.
 for name, options in {
     "SGD": {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 1e-3},
     "Adam": {"lr": 0.02, "amsgrad": True},
@@ -57,7 +57,7 @@ for name, options in {
         optimizer.step()
     print(f"{name}: loss {loss.item():.4f}")
 
-# Groups with rates of their own, warm-up and then a cosine, a smaller rate when nothing gets better.
+# Parameter groups with different rates, warm-up followed by a cosine, and reduction on plateau.
 model = fresh()
 optimizer = optim.SGD(
     [{"params": model[0].parameters(), "lr": 0.05}, {"params": model[2].parameters(), "weight_decay": 0.01}],
@@ -83,7 +83,7 @@ for metric in (1.0, 0.9, 0.95, 0.95, 0.95, 0.95):
     plateau.step(metric)
 print([f"{group['lr']:.6f}" for group in optimizer.param_groups])
 
-# What goes on from a checkpoint does what it would have done without.
+# Training resumed from a checkpoint equals uninterrupted training.
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "checkpoint.tar"
     state = {"epoch": 15, "model": model.state_dict(), "optimizer": optimizer.state_dict(), "loss": loss}
@@ -98,5 +98,5 @@ for net, steps in ((model, optimizer), (again, resumed)):
         steps.zero_grad()
         criterion(net(x), y).backward()
         steps.step()
-print("goes on the same", torch.equal(model[0].weight, again[0].weight), checkpoint["epoch"])
+print("resumed equal", torch.equal(model[0].weight, again[0].weight), checkpoint["epoch"])
 print(f"loss {criterion(again(x), y).item():.4f}")

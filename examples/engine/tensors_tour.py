@@ -1,4 +1,4 @@
-"""Tensors: making them, looking at them, computing with them."""
+"""Tensors: creation, inspection, computation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print([part.shape for part in torch.arange(10).split(4)], [part.tolist() for par
 print(tensor.view(3, 2), tensor.permute(1, 0), tensor.unsqueeze(0).shape, tensor.flatten())
 print(torch.arange(3).repeat(2), torch.arange(3).expand(2, 3), torch.arange(4).roll(1), torch.arange(4).flip(0))
 
-# Arithmetic; the type of the result.
+# Arithmetic and type promotion.
 print(tensor @ tensor.T)
 print(tensor * 2 + 1, tensor**2, tensor / 4, tensor % 1)
 print((torch.tensor(3) / 2).dtype, (torch.tensor([1]) + 1.5).dtype, (torch.ones(2) + torch.ones(2).double()).dtype)
@@ -50,14 +50,14 @@ values, indices = tensor.max(dim=1)
 print(values, indices, tensor.cumsum(dim=1), tensor.var(dim=1, keepdim=True), tensor.logsumexp(dim=0))
 print((tensor > 0).any(), (tensor > 0).all(dim=1), torch.isclose(tensor, tensor + 1e-9).all())
 
-# Sorting and choosing.
+# Sorting and selection.
 print(*torch.sort(tensor, descending=True), *torch.topk(tensor, 2))
 print(torch.unique(torch.tensor([3, 1, 3, 2]), return_counts=True), torch.where(tensor > 0, tensor, 0))
 print(torch.gather(tensor, 1, torch.tensor([[0, 2], [1, 1]])), torch.nonzero(tensor > 0))
 print(torch.zeros(3, 5).scatter_(0, torch.tensor([[0, 1, 2, 0, 0]]), 1.0))
 print(torch.tril(torch.ones(3, 3)), torch.einsum("ij,kj->ik", tensor, tensor))
 
-# In place, copies, types, and back to NumPy.
+# In-place ops, copies, dtypes, conversion to NumPy.
 tensor.add_(5)
 copy = tensor.clone()
 copy.zero_()
@@ -65,6 +65,6 @@ print(tensor, copy.sum())
 print(tensor.int(), tensor.to(torch.float64).dtype, tensor.long().float().half().dtype, tensor.bool())
 print(tensor.numpy().mean(), tensor.tolist())
 
-# Printing large and small.
+# Printing of large and small values.
 print(torch.arange(2000.0))
 print(torch.tensor([1e-8, 1.0, 1e8]), torch.tensor([float("nan"), float("inf")]), torch.tensor([]), torch.tensor(True))

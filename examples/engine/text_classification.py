@@ -80,7 +80,7 @@ with torch.no_grad():
 print(probabilities)
 print(probabilities.argmax(1).tolist(), label.tolist())
 
-# Words that mean the same are close.
+# Embeddings of related words are close.
 weights = model.embedding.weight.detach()
 closeness = nn.functional.cosine_similarity(weights[vocabulary["waves"]], weights[vocabulary["boat"]], dim=0)
 distance = nn.functional.pairwise_distance(weights[vocabulary["waves"]], weights[vocabulary["soup"]])

@@ -1,4 +1,4 @@
-"""A small transformer with causal attention learns to write a sequence of digits backwards."""
+"""A small transformer with causal attention learns to reverse a sequence of digits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 torch = library.chosen()
 nn, F = torch.nn, torch.nn.functional
 
-LENGTH, START, VOCABULARY = 6, 10, 11  # ten digits, and a mark after which the answer begins
+LENGTH, START, VOCABULARY = 6, 10, 11  # ten digits, and a separator before the answer
 
 
 class PositionalEncoding(nn.Module):
@@ -83,7 +83,7 @@ x, y = batch(draw, 8)
 logits = model(x)
 print(logits.shape, f"first loss {F.cross_entropy(logits.view(-1, VOCABULARY), y.view(-1)).item():.4f}")
 
-# The layers of the library do the same as the ones above, with the same weights.
+# The library's layers equal those above with the same weights.
 attention, mine = nn.MultiheadAttention(48, 4, batch_first=True), model.blocks[0].attention
 with torch.no_grad():
     attention.in_proj_weight.copy_(mine.qkv.weight)
@@ -100,7 +100,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, betas=(0.9, 0.98))
 scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=4e-3, total_steps=250)
 for _ in range(250):
     x, y = batch(draw, 64)
-    y[:, :LENGTH] = -100  # only the answer counts
+    y[:, :LENGTH] = -100  # the loss covers only the answer
     loss = F.cross_entropy(model(x).view(-1, VOCABULARY), y.view(-1), ignore_index=-100)
     optimizer.zero_grad()
     loss.backward()

@@ -50,7 +50,7 @@ train_loader = torch.utils.data.DataLoader(images[:1500], batch_size=100, shuffl
 model = library.start_from(torch, VAE())
 optimizer = optim.Adam(model.parameters(), lr=2e-3)
 
-# Without the noise, the first loss is the same in every library.
+# Without noise, the first loss is equal in all libraries.
 with torch.no_grad():
     mu, logvar = model.encode(images[:100].view(-1, 64))
     print(f"first loss {loss_function(model.decode(mu), images[:100], mu, logvar).item() / 100:.3f}")

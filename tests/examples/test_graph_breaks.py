@@ -1,4 +1,4 @@
-"""The tutorial of graph breaks says what its text promises."""
+"""The example of graph breaks prints what its text describes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "engine" / "graph_breaks.py"
 
 
-def test_two_islands_one_break_and_each_side_once() -> None:
+def test_one_break_between_two_segments_and_one_recording_per_side() -> None:
     done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     text = done.stdout
