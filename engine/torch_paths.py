@@ -47,7 +47,7 @@ MODULES: dict[str, dict[str, Any]] = {
     "batchnorm": {"_BatchNorm": batch_norm.BatchNorm, "_NormBase": batch_norm.ChannelNorm},
     "channelshuffle": {},
     "container": {},
-    "conv": {"_ConvNd": conv_base.Convolution, "_ConvTransposeNd": conv_transpose.ConvTranspose},
+    "conv": {"_ConvNd": conv_base.ConvBase, "_ConvTransposeNd": conv_transpose.ConvTranspose},
     "distance": {},
     "dropout": {"_DropoutNd": dropout.DropoutLayer},
     "flatten": {},

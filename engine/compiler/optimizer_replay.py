@@ -63,7 +63,7 @@ class OptimizerStepReplay:
         self._calls = _recorded(event, arrays, {id: (of, key) for of, found in enumerate(places) for id, key in found})
         self._marks: list[int] = []
         """Where among the calls those of each parameter begin, once they are known."""
-        self._is_uniform = getattr(type(event.optimizer).update, "is_uniform", False)
+        self._is_uniform = getattr(type(event.optimizer).update, "is_same_for_all_parameters", False)
 
     def numbers(self) -> list[Any]:
         """Those of the next step; its counts go on. Raises Missed if it is no longer the one that was recorded."""
@@ -80,7 +80,7 @@ class OptimizerStepReplay:
         MODES.capture = numbers
         for of, (param, gradient, options) in enumerate(self._due):
             numbers.places = {id: (of, key) for id, key in self._places(param)}
-            self.optimizer.advance(param, gradient, options)
+            self.optimizer.update_one(param, gradient, options)
             marks.append(len(numbers.calls))
         self._compare(numbers.calls, self._calls)
         self._marks = marks
@@ -96,7 +96,7 @@ class OptimizerStepReplay:
             if key not in known:
                 numbers = MODES.capture = _Numbers()
                 numbers.places = {id: (of, key) for id, key in self._places(param)}
-                self.optimizer.advance(param, gradient, options)
+                self.optimizer.update_one(param, gradient, options)
                 self._compare(numbers.calls, self._calls[self._marks[of] : self._marks[of + 1]])
                 counts = {name: one for name, one in state.items() if not isinstance(one, Tensor)}
                 known[key] = numbers.found, counts

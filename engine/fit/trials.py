@@ -16,7 +16,7 @@ from engine import random
 from engine.fit.state import restore, state_of
 from engine.fit.steps import Steps, modes_kept
 from engine.fit.task import Task
-from engine.optim.lr_scheduler.scheduler import set_rate
+from engine.optim.lr_scheduler.scheduler import set_learning_rate
 
 _SMOOTHING = 0.9
 """How much of the running mean of losses stays with each step."""
@@ -76,7 +76,7 @@ def find_rate(
             rate = low * (high / low) ** (number / (steps - 1))
             for optimizer in task.optimizers.values():
                 for group in optimizer.param_groups:
-                    set_rate(group, rate)
+                    set_learning_rate(group, rate)
             loss = train(next(batches))
             mean = _SMOOTHING * mean + (1 - _SMOOTHING) * loss
             tried.append(RateTried(rate, loss, mean / (1 - _SMOOTHING ** (number + 1))))

@@ -8,7 +8,7 @@ from engine.metrics.class_counts import F1 as F1
 from engine.metrics.class_counts import ConfusionMatrix as ConfusionMatrix
 from engine.metrics.class_counts import Precision as Precision
 from engine.metrics.class_counts import Recall as Recall
-from engine.metrics.metric import Mean as Mean
+from engine.metrics.metric import MeanMetric as MeanMetric
 from engine.metrics.metric import Metric as Metric
 from engine.metrics.regression import R2 as R2
 from engine.metrics.regression import MeanAbsoluteError as MeanAbsoluteError
@@ -22,7 +22,7 @@ __all__ = [
     "Accuracy",
     "BinaryAccuracy",
     "ConfusionMatrix",
-    "Mean",
+    "MeanMetric",
     "MeanAbsoluteError",
     "Metric",
     "Perplexity",

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from engine.metrics.metric import Mean, check_classes, check_equal
+from engine.metrics.metric import MeanMetric, check_class_scores, check_same_shape
 from engine.registry import METRICS, Size
 from engine.tensors import Tensor
 
 
 @METRICS.register(category="Classification", tags=("correct", "hit rate"))
-class Accuracy(Mean):
+class Accuracy(MeanMetric):
     """Share of samples whose class has the highest score.
 
     `input` holds a score for each class, N×C or N×C×…; `target` holds the class, N or N×….
     """
 
-    def total(self, input: Tensor, target: Tensor) -> Tensor:
-        check_classes(self, input, target)
+    def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
+        check_class_scores(self, input, target)
         return (input.argmax(1) == target).sum()
 
 
 @METRICS.register(category="Classification", title="Top-k accuracy", tags=("top-5", "top 5"))
-class TopKAccuracy(Mean):
+class TopKAccuracy(MeanMetric):
     """Share of samples whose class is among the `k` highest scores.
 
     `input` holds a score for each class, N×C or N×C×…; `target` holds the class, N or N×….
@@ -33,8 +33,8 @@ class TopKAccuracy(Mean):
         super().__init__()
         self.k = k
 
-    def total(self, input: Tensor, target: Tensor) -> Tensor:
-        check_classes(self, input, target)
+    def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
+        check_class_scores(self, input, target)
         own = input.gather(1, target.unsqueeze(1))
         # Other classes with the same score count as higher: a network that scores all alike knows nothing.
         others = (input >= own).sum(1) - 1
@@ -42,7 +42,7 @@ class TopKAccuracy(Mean):
 
 
 @METRICS.register(category="Classification", title="Binary accuracy", tags=("two classes", "logit"))
-class BinaryAccuracy(Mean):
+class BinaryAccuracy(MeanMetric):
     """Share of elements on the right side of a threshold. `input` and `target` (0 or 1) have one shape.
 
     Args:
@@ -53,8 +53,8 @@ class BinaryAccuracy(Mean):
         super().__init__()
         self.threshold = threshold
 
-    def total(self, input: Tensor, target: Tensor) -> Tensor:
-        check_equal(self, input, target)
+    def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
+        check_same_shape(self, input, target)
         return ((input > self.threshold) == (target > 0.5)).sum()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.dtypes import float64, int64
-from engine.metrics.metric import Metric, check_classes, check_equal
+from engine.metrics.metric import Metric, check_class_scores, check_same_shape
 from engine.registry import METRICS, FromInput, Range
 from engine.tensors import Tensor
 from engine.tensors.creation import ones_like, zeros
@@ -17,7 +17,7 @@ from engine.tensors.creation import ones_like, zeros
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
 Classes: TypeAlias = Annotated[int, Range(ge=1, le=1_000_000), FromInput(1)]
 
-LARGEST = 100
+LARGEST_TABLE = 100
 """Classes up to which a confusion matrix is told as a table."""
 
 
@@ -40,15 +40,15 @@ class ClassCounts(Metric):
         self.threshold = threshold
         self._same, self._answers, self._targets = (zeros(num_classes, dtype=int64) for _ in range(3))
 
-    def take(self, input: Tensor, target: Tensor) -> None:
+    def accumulate(self, input: Tensor, target: Tensor) -> None:
         if self.num_classes == 1:
-            check_equal(self, input, target)
+            check_same_shape(self, input, target)
             answer, truth = input > self.threshold, target > 0.5
             self._same.add_((answer & truth).sum())
             self._answers.add_(answer.sum())
             self._targets.add_(truth.sum())
             return
-        check_classes(self, input, target, self.num_classes)
+        check_class_scores(self, input, target, self.num_classes)
         answer, truth = input.argmax(1).reshape(-1), target.reshape(-1)
         self._same.index_add_(0, truth, (answer == truth).to(int64))
         self._answers.index_add_(0, answer, ones_like(answer))
@@ -62,13 +62,15 @@ class ClassCounts(Metric):
         if not known.any():
             return float("nan")
         if self.average == "micro":
-            return float(self.share(same.sum(keepdims=True), answers.sum(keepdims=True), targets.sum(keepdims=True))[0])
-        shares = self.share(same[known], answers[known], targets[known])
+            return float(
+                self.per_class(same.sum(keepdims=True), answers.sum(keepdims=True), targets.sum(keepdims=True))[0]
+            )
+        shares = self.per_class(same[known], answers[known], targets[known])
         weights = targets[known] if self.average == "weighted" and targets.any() else None
         return float(np.average(shares, weights=weights))
 
     @abstractmethod
-    def share(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
+    def per_class(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
         """The figure of each class."""
 
 
@@ -79,8 +81,8 @@ class Precision(ClassCounts):
     `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
     """
 
-    def share(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
-        return _divided(same, answers)
+    def per_class(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
+        return _ratio(same, answers)
 
 
 @METRICS.register(category="Classification", tags=("sensitivity", "hit rate", "false negatives"))
@@ -90,8 +92,8 @@ class Recall(ClassCounts):
     `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
     """
 
-    def share(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
-        return _divided(same, targets)
+    def per_class(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
+        return _ratio(same, targets)
 
 
 @METRICS.register(category="Classification", title="F1 score", tags=("harmonic mean", "dice"))
@@ -101,8 +103,8 @@ class F1(ClassCounts):
     `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
     """
 
-    def share(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
-        return _divided(2 * same, answers + targets)
+    def per_class(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
+        return _ratio(2 * same, answers + targets)
 
 
 @METRICS.register(category="Classification", title="Confusion matrix", tags=("errors", "classes"))
@@ -121,8 +123,8 @@ class ConfusionMatrix(Metric):
         self.num_classes = num_classes
         self._counts = zeros(num_classes * num_classes, dtype=int64)
 
-    def take(self, input: Tensor, target: Tensor) -> None:
-        check_classes(self, input, target, self.num_classes)
+    def accumulate(self, input: Tensor, target: Tensor) -> None:
+        check_class_scores(self, input, target, self.num_classes)
         places = (target * self.num_classes + input.argmax(1)).reshape(-1)
         self._counts.index_add_(0, places, ones_like(places))
 
@@ -135,7 +137,7 @@ class ConfusionMatrix(Metric):
         return self._counts.numpy(force=True).reshape(self.num_classes, self.num_classes).copy()
 
     def table(self) -> list[list[int]] | None:
-        return self.matrix().tolist() if self.num_classes <= LARGEST else None
+        return self.matrix().tolist() if self.num_classes <= LARGEST_TABLE else None
 
 
 @METRICS.register(category="Classification", title="Area under the ROC curve", tags=("AUROC", "ranking", "ROC"))
@@ -149,13 +151,13 @@ class AUC(Metric):
     is_costly = True
 
     def __init__(self) -> None:
-        self._yes, self._no = zeros(_PLACES, dtype=int64), zeros(_PLACES, dtype=int64)
+        self._yes, self._no = zeros(_BINS, dtype=int64), zeros(_BINS, dtype=int64)
 
-    def take(self, input: Tensor, target: Tensor) -> None:
-        check_equal(self, input, target)
+    def accumulate(self, input: Tensor, target: Tensor) -> None:
+        check_same_shape(self, input, target)
         scores = input.reshape(-1).to(float64)
-        heights = scores.sign() * (scores.abs() * 1e6).log1p() / _HEIGHT
-        places = ((heights + 1) * (_PLACES / 2)).floor().clamp(0, _PLACES - 1).to(int64)
+        log_scores = scores.sign() * (scores.abs() * 1e6).log1p() / _LARGEST_LOG
+        places = ((log_scores + 1) * (_BINS / 2)).floor().clamp(0, _BINS - 1).to(int64)
         yes = (target.reshape(-1) > 0.5).to(int64)
         self._yes.index_add_(0, places, yes)
         self._no.index_add_(0, places, 1 - yes)
@@ -168,11 +170,11 @@ class AUC(Metric):
         return float((yes * (below + no / 2)).sum() / pairs) if pairs else float("nan")
 
 
-_PLACES, _HEIGHT = 65536, 28.0
+_BINS, _LARGEST_LOG = 65536, 28.0
 """log1p of a million times the score is below 28 for scores up to a million."""
 
 
-def _divided(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
+def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
     return part / np.maximum(whole, 1)
 
 

@@ -18,7 +18,7 @@ from engine.tensors.creation import zeros
 class Metric(ABC):
     """A figure of the batches since `reset`.
 
-    A subclass keeps sums as attributes that are tensors, adds to them in `take`, and makes a number of them in
+    A subclass keeps sums as attributes that are tensors, adds to them in `accumulate`, and makes a number of them in
     `compute`. They stay the same tensors, so that compiled steps find them, and are all that a checkpoint keeps.
     """
 
@@ -28,7 +28,7 @@ class Metric(ABC):
 
     def reset(self) -> None:
         """Forget all batches."""
-        for _, value in self._sums():
+        for _, value in self._tensors():
             value.zero_()
 
     def update(self, input: Tensor, target: Tensor) -> None:
@@ -39,15 +39,15 @@ class Metric(ABC):
             target: what it should have answered
         """
         with no_grad():
-            self._go_to(input.device)
-            self.take(input, target)
+            self._move_to(input.device)
+            self.accumulate(input, target)
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
         """What a replayed step depends on: names, dicts, and keys whose values may change."""
         yield "", vars(self), ()
 
     @abstractmethod
-    def take(self, input: Tensor, target: Tensor) -> None:
+    def accumulate(self, input: Tensor, target: Tensor) -> None:
         """Add a batch to the sums, by in-place ops. Raises ShapeError for shapes that do not fit."""
 
     @abstractmethod
@@ -58,44 +58,44 @@ class Metric(ABC):
         """What the metric knows beside its number, in rows."""
         return None
 
-    def _sums(self) -> list[tuple[str, Tensor]]:
+    def _tensors(self) -> list[tuple[str, Tensor]]:
         return [(name, value) for name, value in vars(self).items() if isinstance(value, Tensor)]
 
-    def _go_to(self, device: Device) -> None:
-        for name, value in self._sums():
+    def _move_to(self, device: Device) -> None:
+        for name, value in self._tensors():
             if value.device != device:
                 setattr(self, name, value.to(device))
 
 
-class Mean(Metric):
+class MeanMetric(Metric):
     """A mean over samples. Subclasses say what one batch adds to it."""
 
     def __init__(self) -> None:
         self._sum, self._count = zeros((), dtype=float64), zeros((), dtype=int64)
 
-    def take(self, input: Tensor, target: Tensor) -> None:
-        self._sum.add_(self.total(input, target))
-        self._count.add_(self.count(target))
+    def accumulate(self, input: Tensor, target: Tensor) -> None:
+        self._sum.add_(self.batch_sum(input, target))
+        self._count.add_(self.batch_count(target))
 
     def compute(self) -> float:
         """The metric of all batches since `reset`; NaN if there were none."""
         count = self._count.item()
-        return self.finish(self._sum.item() / count) if count else float("nan")
+        return self.from_mean(self._sum.item() / count) if count else float("nan")
 
     @abstractmethod
-    def total(self, input: Tensor, target: Tensor) -> Tensor:
+    def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
         """The sum over the elements of `target` of what is averaged. Raises ShapeError for shapes that do not fit."""
 
-    def count(self, target: Tensor) -> Any:
-        """How many elements `total` is a sum of."""
+    def batch_count(self, target: Tensor) -> Any:
+        """How many elements `batch_sum` is a sum of."""
         return target.numel()
 
-    def finish(self, mean: float) -> float:
+    def from_mean(self, mean: float) -> float:
         """From the mean to the metric."""
         return mean
 
 
-def check_classes(metric: Metric, input: Tensor, target: Tensor, num_classes: int | None = None) -> None:
+def check_class_scores(metric: Metric, input: Tensor, target: Tensor, num_classes: int | None = None) -> None:
     """Raises ShapeError unless there is a target for the scores, and a score for each of `num_classes` classes."""
     if input.ndim != target.ndim + 1 or (input.shape[0], *input.shape[2:]) != tuple(target.shape):
         raise ShapeError(
@@ -109,7 +109,7 @@ def check_classes(metric: Metric, input: Tensor, target: Tensor, num_classes: in
         )
 
 
-def check_equal(metric: Metric, input: Tensor, target: Tensor) -> None:
+def check_same_shape(metric: Metric, input: Tensor, target: Tensor) -> None:
     if tuple(input.shape) != tuple(target.shape):
         raise ShapeError(
             f"{type(metric).__name__}: input and target must have one shape, but are {format_shape(input.shape)} and "
@@ -117,4 +117,4 @@ def check_equal(metric: Metric, input: Tensor, target: Tensor) -> None:
         )
 
 
-__all__ = ["Mean", "Metric", "check_classes", "check_equal"]
+__all__ = ["MeanMetric", "Metric", "check_class_scores", "check_same_shape"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from engine.dtypes import float64
-from engine.metrics.metric import Mean, Metric, check_classes, check_equal
+from engine.metrics.metric import MeanMetric, Metric, check_class_scores, check_same_shape
 from engine.ops.cross_entropy import class_entropy
 from engine.registry import METRICS
 from engine.tensors import Tensor
@@ -13,28 +13,28 @@ from engine.tensors.creation import zeros
 
 
 @METRICS.register(category="Regression", title="Mean absolute error", tags=("MAE", "L1"))
-class MeanAbsoluteError(Mean):
+class MeanAbsoluteError(MeanMetric):
     """Mean distance between `input` and `target` of one shape, in the units of the target."""
 
     higher_is_better = False
 
-    def total(self, input: Tensor, target: Tensor) -> Tensor:
-        check_equal(self, input, target)
+    def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
+        check_same_shape(self, input, target)
         return (input - target).abs().to(float64).sum()
 
 
 @METRICS.register(category="Regression", title="Root mean squared error", tags=("RMSE", "MSE", "L2"))
-class RootMeanSquaredError(Mean):
+class RootMeanSquaredError(MeanMetric):
     """Root of the mean squared distance between `input` and `target` of one shape, in the units of the target."""
 
     higher_is_better = False
 
-    def total(self, input: Tensor, target: Tensor) -> Tensor:
-        check_equal(self, input, target)
+    def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
+        check_same_shape(self, input, target)
         difference = (input - target).to(float64)
         return (difference * difference).sum()
 
-    def finish(self, mean: float) -> float:
+    def from_mean(self, mean: float) -> float:
         return mean**0.5
 
 
@@ -49,8 +49,8 @@ class R2(Metric):
     def __init__(self) -> None:
         self._count, self._mean, self._squares, self._errors = (zeros((), dtype=float64) for _ in range(4))
 
-    def take(self, input: Tensor, target: Tensor) -> None:
-        check_equal(self, input, target)
+    def accumulate(self, input: Tensor, target: Tensor) -> None:
+        check_same_shape(self, input, target)
         answers, values = input.to(float64), target.to(float64)
         mean, size = values.mean(), values.numel()
         before, shift = self._count.clone(), mean - self._mean
@@ -66,7 +66,7 @@ class R2(Metric):
 
 
 @METRICS.register(category="Language", tags=("language model", "cross entropy", "bits"))
-class Perplexity(Mean):
+class Perplexity(MeanMetric):
     """e to the mean cross entropy: among how many equally likely answers the network seems to choose.
 
     `input` holds a score for each class (not a probability), N×C or N×C×…; `target` holds the class, N or N×….
@@ -81,15 +81,15 @@ class Perplexity(Mean):
         super().__init__()
         self.ignore_index = ignore_index
 
-    def total(self, input: Tensor, target: Tensor) -> Tensor:
-        check_classes(self, input, target)
+    def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
+        check_class_scores(self, input, target)
         rows = input.movedim(1, -1).reshape(-1, input.shape[1])
         return class_entropy(rows, target.reshape(-1), ignore_index=self.ignore_index, reduction="sum")[0].to(float64)
 
-    def count(self, target: Tensor) -> Tensor:
+    def batch_count(self, target: Tensor) -> Tensor:
         return (target != self.ignore_index).sum()
 
-    def finish(self, mean: float) -> float:
+    def from_mean(self, mean: float) -> float:
         return math.exp(mean) if mean < 700 else math.inf
 
 

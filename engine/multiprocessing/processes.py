@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.syntax import account_of
 
-GRACE = 30.0
+GRACE_PERIOD = 30.0
 """Seconds that other processes have to end after one failed, before they are killed."""
 
 
@@ -84,7 +84,7 @@ class ProcessContext:
             for process in self.processes:
                 if process.is_alive():
                     end(process)
-            self._wait(GRACE if grace_period is None else grace_period)
+            self._wait(GRACE_PERIOD if grace_period is None else grace_period)
 
     def _wait(self, seconds: float) -> None:
         limit = time.monotonic() + seconds

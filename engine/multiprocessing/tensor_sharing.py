@@ -32,7 +32,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
     STRATEGY = new_strategy
 
 
-def reduced(tensor: Tensor) -> Any:
+def reduce_tensor(tensor: Tensor) -> Any:
     """How multiprocessing pickles a tensor. Raises SharingError for one in shared memory."""
     if tensor.is_cpu and tensor.is_shared():
         raise SharingError(
@@ -43,6 +43,6 @@ def reduced(tensor: Tensor) -> Any:
 
 
 def install() -> None:
-    """Has multiprocessing pickle tensors by `reduced`."""
+    """Has multiprocessing pickle tensors by `reduce_tensor`."""
     for kind in (Tensor, Parameter):
-        ForkingPickler.register(kind, reduced)
+        ForkingPickler.register(kind, reduce_tensor)

@@ -12,13 +12,13 @@ from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
 from engine.nn import module_state
 from engine.nn.module_hooks import ALL, HasHooks, ModuleHooks, call
-from engine.nn.module_members import Members
+from engine.nn.module_members import ModuleMembers
 from engine.nn.parameter import is_lazy
 from engine.tensors import Tensor
 from engine.tensors.creation import empty_like
 
 
-class Module(HasHooks, Members):
+class Module(HasHooks, ModuleMembers):
     """A part of a model: holds parameters, buffers and further modules, and computes with them in `forward`.
 
     Assigning a `Parameter` or a `Module` to an attribute registers it under that name; `register_buffer` does it for
@@ -40,7 +40,7 @@ class Module(HasHooks, Members):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             hooks = self._hooks
-            if hooks is None and not ALL.around_calls:
+            if hooks is None and not ALL.has_call_hooks:
                 return self.forward(*args, **kwargs)
             return call(self, hooks, args, kwargs)
         except ShapeError as error:
@@ -61,7 +61,7 @@ class Module(HasHooks, Members):
         yield "", self._buffers, ()
         yield "", self._modules, ()
         yield "", vars(self), ("_unsaved",)
-        for table in ALL.tables_around_calls:
+        for table in ALL.call_hook_tables:
             yield "hooks of all modules", table, ()
 
     # -- modes, gradients

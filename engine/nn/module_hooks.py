@@ -23,28 +23,28 @@ class Hook:
 class ModuleHooks:
     """The hooks of one module, or of all, each kind in the order in which it runs."""
 
-    before: dict[int, Hook] = field(default_factory=dict)
-    after: dict[int, Hook] = field(default_factory=dict)
-    backward_before: dict[int, Callable[..., Any]] = field(default_factory=dict)
-    backward_after: dict[int, Callable[..., Any]] = field(default_factory=dict)
-    saving: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    forward_pre: dict[int, Hook] = field(default_factory=dict)
+    forward: dict[int, Hook] = field(default_factory=dict)
+    backward_pre: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    backward: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    state_dict_pre: dict[int, Callable[..., Any]] = field(default_factory=dict)
     """Before `state_dict` reads the module."""
-    saved: dict[int, Callable[..., Any]] = field(default_factory=dict)
-    loading: dict[int, Callable[..., Any]] = field(default_factory=dict)
-    loaded: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    state_dict_post: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    load_state_dict_pre: dict[int, Callable[..., Any]] = field(default_factory=dict)
+    load_state_dict_post: dict[int, Callable[..., Any]] = field(default_factory=dict)
 
     @property
-    def tables_around_calls(self) -> tuple[dict[int, Any], ...]:
-        return self.before, self.after, self.backward_before, self.backward_after
+    def call_hook_tables(self) -> tuple[dict[int, Any], ...]:
+        return self.forward_pre, self.forward, self.backward_pre, self.backward
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
         """What a replayed step depends on: names, dicts, and keys whose values may change."""
-        for table in self.tables_around_calls:
+        for table in self.call_hook_tables:
             yield "", table, ()
 
     @property
-    def around_calls(self) -> bool:
-        return bool(self.before or self.after or self.backward_before or self.backward_after)
+    def has_call_hooks(self) -> bool:
+        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
 
 
 ALL = ModuleHooks()
@@ -56,15 +56,15 @@ _NONE = ModuleHooks()
 def call(module: Any, own: ModuleHooks | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`module.forward` with its hooks around it. What a hook returns replaces the input or the output."""
     own = own or _NONE
-    after = [*ALL.after.values(), *own.after.values()]
+    after = [*ALL.forward.values(), *own.forward.values()]
     backward = None
     try:
-        args, kwargs = _prepare(module, args, kwargs, [*ALL.before.values(), *own.before.values()])
-        if ALL.backward_before or ALL.backward_after or own.backward_before or own.backward_after:
+        args, kwargs = _prepare(module, args, kwargs, [*ALL.forward_pre.values(), *own.forward_pre.values()])
+        if ALL.backward_pre or ALL.backward or own.backward_pre or own.backward:
             backward = BackwardHooks(
                 module,
-                [*ALL.backward_before.values(), *own.backward_before.values()],
-                [*ALL.backward_after.values(), *own.backward_after.values()],
+                [*ALL.backward_pre.values(), *own.backward_pre.values()],
+                [*ALL.backward.values(), *own.backward.values()],
             )
             args = backward.on_inputs(args)
         output = module.forward(*args, **kwargs)
@@ -115,24 +115,24 @@ def _finish_failed(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], h
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls ``hook(module, args)`` before the forward pass of every module."""
-    return RemovableHandle.add(ALL.before, Hook(hook))
+    return RemovableHandle.add(ALL.forward_pre, Hook(hook))
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Calls ``hook(module, args, output)`` after the forward pass of every module."""
-    return RemovableHandle.add(ALL.after, Hook(hook, with_kwargs, always_call))
+    return RemovableHandle.add(ALL.forward, Hook(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls ``hook(module, grad_output)`` before the backward pass of every module."""
-    return RemovableHandle.add(ALL.backward_before, hook)
+    return RemovableHandle.add(ALL.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls ``hook(module, grad_input, grad_output)`` after the backward pass of every module."""
-    return RemovableHandle.add(ALL.backward_after, hook)
+    return RemovableHandle.add(ALL.backward, hook)
 
 
 register_module_backward_hook = register_module_full_backward_hook
@@ -181,43 +181,43 @@ class HasHooks:
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before each forward; what it returns, if anything, replaces the arguments."""
-        return RemovableHandle.add(self._own_hooks().before, Hook(hook, with_kwargs), first=prepend)
+        return RemovableHandle.add(self._own_hooks().forward_pre, Hook(hook, with_kwargs), first=prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after each forward; what it returns, if anything, replaces the output."""
-        return RemovableHandle.add(self._own_hooks().after, Hook(hook, with_kwargs, always_call), first=prepend)
+        return RemovableHandle.add(self._own_hooks().forward, Hook(hook, with_kwargs, always_call), first=prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradients of the output are known; it may replace them."""
-        return RemovableHandle.add(self._own_hooks().backward_before, hook, first=prepend)
+        return RemovableHandle.add(self._own_hooks().backward_pre, hook, first=prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the input are known; it may replace
         `grad_input`."""
-        return RemovableHandle.add(self._own_hooks().backward_after, hook, first=prepend)
+        return RemovableHandle.add(self._own_hooks().backward, hook, first=prepend)
 
     register_backward_hook = register_full_backward_hook
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before `state_dict` reads this module."""
-        return RemovableHandle.add(self._own_hooks().saving, hook)
+        return RemovableHandle.add(self._own_hooks().state_dict_pre, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` when `state_dict` has read this module and all
         below it; the hook may change `state_dict`."""
-        return RemovableHandle.add(self._own_hooks().saved, hook)
+        return RemovableHandle.add(self._own_hooks().state_dict_post, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``
         before `load_state_dict` sets anything; the hook may change `state_dict`, a copy of what was given."""
-        return RemovableHandle.add(self._own_hooks().loading, hook)
+        return RemovableHandle.add(self._own_hooks().load_state_dict_pre, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after `load_state_dict`; what it takes out of the keys is no error
         under ``strict``."""
-        return RemovableHandle.add(self._own_hooks().loaded, hook)
+        return RemovableHandle.add(self._own_hooks().load_state_dict_post, hook)
 
     _register_state_dict_hook = register_state_dict_post_hook
 
@@ -231,12 +231,12 @@ class HasHooks:
 
     @property
     def _forward_hooks(self) -> dict[int, Callable[..., Any]]:
-        return {place: hook.function for place, hook in self._own_hooks().after.items()}
+        return {number: hook.function for number, hook in self._own_hooks().forward.items()}
 
     @property
     def _forward_pre_hooks(self) -> dict[int, Callable[..., Any]]:
-        return {place: hook.function for place, hook in self._own_hooks().before.items()}
+        return {number: hook.function for number, hook in self._own_hooks().forward_pre.items()}
 
     @property
     def _backward_hooks(self) -> dict[int, Callable[..., Any]]:
-        return self._own_hooks().backward_after
+        return self._own_hooks().backward

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.nn.module import Module
 
 
-class Members:
+class ModuleMembers:
     """Registers what is assigned to attributes, and walks through it. The base of `Module`, and of nothing else."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Members:
     def register_module(self, name: str, module: Module | None) -> None:
         """Make `module` a child under `name`."""
         self._check_name(name, self._modules, "module")
-        if module is not None and not isinstance(module, Members):
+        if module is not None and not isinstance(module, ModuleMembers):
             raise TypeError(f"module {name!r} must be an nn.Module or None, not {type(module).__name__}")
         self._put_module(name, module)
 
@@ -86,7 +86,7 @@ class Members:
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
             self._replace(name, "_parameters", self.register_parameter, value)
-        elif isinstance(value, Members):
+        elif isinstance(value, ModuleMembers):
             self._replace(name, "_modules", self._put_module, value)
         elif isinstance(value, Buffer):
             self._replace(name, "_buffers", lambda key, one: self.register_buffer(key, one, one.persistent), value)
@@ -214,7 +214,7 @@ class Members:
         path, _, name = target.rpartition(".")
         if not name:
             raise ValueError("set_submodule needs a name: a module cannot replace itself")
-        if not isinstance(module, Members):
+        if not isinstance(module, ModuleMembers):
             raise ValueError(f"module {target!r} must be an nn.Module, not {type(module).__name__}")
         parent = self.get_submodule(path)
         if strict and name not in parent._modules:

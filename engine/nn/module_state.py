@@ -36,13 +36,13 @@ class IncompatibleKeys(NamedTuple):
 
 def collect(module: Module, destination: dict[str, Any], prefix: str, *, keep_vars: bool) -> dict[str, Any]:
     hooks = module._hooks
-    for hook in () if hooks is None else tuple(hooks.saving.values()):
+    for hook in () if hooks is None else tuple(hooks.state_dict_pre.values()):
         hook(module, prefix, keep_vars)
     module._save_to_state_dict(destination, prefix, keep_vars)
     for name, child in module._modules.items():
         if child is not None:
             child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-    for hook in () if hooks is None else tuple(hooks.saved.values()):
+    for hook in () if hooks is None else tuple(hooks.state_dict_post.values()):
         if hook(module, destination, prefix, {}) is not None:
             raise TypeError("a hook on state_dict must return None: it may change the mapping that it is given")
     return destination
@@ -63,7 +63,7 @@ def load(module: Module, given: Mapping[str, Any], *, strict: bool, assign: bool
     found = {key: given[key] if is_lazy(given[key]) else as_tensor(given[key]) for key in present if key in given}
     known = {key: tensor for key, tensor in found.items() if not is_lazy(present[key])}
     misfits = [key for key, tensor in known.items() if tuple(tensor.shape) != tuple(present[key].shape)]
-    told = [child for child in module.modules() if child._hooks is not None and child._hooks.loaded]
+    told = [child for child in module.modules() if child._hooks is not None and child._hooks.load_state_dict_post]
     if misfits or (strict and not told and any(keys)):
         raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict))
     with no_grad():
@@ -74,7 +74,7 @@ def load(module: Module, given: Mapping[str, Any], *, strict: bool, assign: bool
         if key in given:
             owner.set_extra_state(given[key])
     for child in reversed(told):
-        for hook in tuple(child._hooks.loaded.values()) if child._hooks is not None else ():
+        for hook in tuple(child._hooks.load_state_dict_post.values()) if child._hooks is not None else ():
             if hook(child, keys) is not None:
                 raise TypeError("a hook on load_state_dict must return None: it may change the keys that it is given")
     if strict and any(keys):
@@ -88,7 +88,7 @@ def _prepared(module: Module, given: Mapping[str, Any], keys: IncompatibleKeys, 
     errors: list[str] = []
     for path, child in module.named_modules():
         prefix = f"{path}." if path else ""
-        hooks = () if child._hooks is None else tuple(child._hooks.loading.values())
+        hooks = () if child._hooks is None else tuple(child._hooks.load_state_dict_pre.values())
         for hook in hooks:
             hook(child, given, prefix, {}, strict, *keys, errors)
         child._load_from_state_dict(given, prefix, {}, strict, *keys, errors)

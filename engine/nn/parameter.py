@@ -57,7 +57,7 @@ class UninitializedTensorMixin:
 
     __slots__ = ()
 
-    becomes: ClassVar[type[Tensor]]
+    cls_to_become: ClassVar[type[Tensor]]
     """What it is once its shape is known."""
 
     def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
@@ -104,7 +104,7 @@ class UninitializedTensorMixin:
         """Become a tensor of `shape`, whose numbers are not set, in place; dtype and device stay unless given."""
         known, requires_grad = self._known, self._requires_grad
         made = empty(shape, device=known.device if device is None else device, dtype=dtype or known.dtype)
-        self.__class__ = self.becomes  # pyright: ignore[reportAttributeAccessIssue]
+        self.__class__ = self.cls_to_become  # pyright: ignore[reportAttributeAccessIssue]
         Tensor.__init__(self, made._array, made._storage, requires_grad=requires_grad)  # pyright: ignore[reportArgumentType]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -125,7 +125,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         dtype: what its numbers will be
     """
 
-    becomes = Parameter
+    cls_to_become = Parameter
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         UninitializedTensorMixin.__init__(self, requires_grad, device, dtype)
@@ -142,7 +142,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     """
 
     __slots__ = ()
-    becomes = Buffer
+    cls_to_become = Buffer
 
     def __init__(
         self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True

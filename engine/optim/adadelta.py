@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
+from engine.optim.optimizer import (
+    Group,
+    KernelFlag,
+    LearningRate,
+    Parameters,
+    State,
+    UpdateRule,
+    same_for_all_parameters,
+)
 from engine.registry import OPTIMIZERS, NonNegative, Probability
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -25,15 +33,15 @@ class Adadelta(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1.0,
+        lr: LearningRate = 1.0,
         rho: Probability = 0.9,
         eps: NonNegative = 1e-6,
         weight_decay: NonNegative = 0,
-        foreach: Switch = None,
+        foreach: KernelFlag = None,
         *,
-        capturable: Switch = False,
+        capturable: KernelFlag = False,
         maximize: bool = False,
-        differentiable: Switch = False,
+        differentiable: KernelFlag = False,
     ) -> None:
         super().__init__(
             params,
@@ -52,7 +60,7 @@ class Adadelta(UpdateRule):
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
 
-    @uniform
+    @same_for_all_parameters
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         state["step"] += 1
         rho, eps = group["rho"], group["eps"]

@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any
 
 from engine.dtypes import finfo, float32, float64
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule
 from engine.registry import OPTIMIZERS, NonNegative, Range
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -30,13 +30,13 @@ class Adafactor(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-2,
+        lr: LearningRate = 1e-2,
         beta2_decay: float = -0.8,
         eps: Any = (None, 1e-3),  # a pair of which the first may be None: no form can show that
         d: Annotated[float, Range(ge=1)] = 1.0,
         weight_decay: NonNegative = 0.0,
         *,
-        foreach: Switch = None,
+        foreach: KernelFlag = None,
         maximize: bool = False,
     ) -> None:
         if beta2_decay > 0:

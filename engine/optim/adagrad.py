@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
+from engine.optim.optimizer import (
+    Group,
+    KernelFlag,
+    LearningRate,
+    Parameters,
+    State,
+    UpdateRule,
+    same_for_all_parameters,
+)
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import full_like
@@ -29,16 +37,16 @@ class Adagrad(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-2,
+        lr: LearningRate = 1e-2,
         lr_decay: NonNegative = 0,
         weight_decay: NonNegative = 0,
         initial_accumulator_value: NonNegative = 0,
         eps: NonNegative = 1e-10,
-        foreach: Switch = None,
+        foreach: KernelFlag = None,
         *,
         maximize: bool = False,
-        differentiable: Switch = False,
-        fused: Switch = None,
+        differentiable: KernelFlag = False,
+        fused: KernelFlag = None,
     ) -> None:
         super().__init__(
             params,
@@ -64,7 +72,7 @@ class Adagrad(UpdateRule):
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "sum": full_like(param.detach(), group["initial_accumulator_value"])}
 
-    @uniform
+    @same_for_all_parameters
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if group["weight_decay"]:
             gradient = gradient.add(param, alpha=group["weight_decay"])

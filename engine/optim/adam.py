@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule, uniform
+from engine.optim.optimizer import (
+    DecayRate,
+    Group,
+    KernelFlag,
+    LearningRate,
+    Parameters,
+    State,
+    UpdateRule,
+    same_for_all_parameters,
+)
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -30,17 +39,17 @@ class Adam(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-3,
-        betas: tuple[Decay, Decay] = (0.9, 0.999),
+        lr: LearningRate = 1e-3,
+        betas: tuple[DecayRate, DecayRate] = (0.9, 0.999),
         eps: NonNegative = 1e-8,
         weight_decay: NonNegative = 0,
         amsgrad: bool = False,
         *,
-        foreach: Switch = None,
+        foreach: KernelFlag = None,
         maximize: bool = False,
-        capturable: Switch = False,
-        differentiable: Switch = False,
-        fused: Switch = None,
+        capturable: KernelFlag = False,
+        differentiable: KernelFlag = False,
+        fused: KernelFlag = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
         super().__init__(
@@ -66,7 +75,7 @@ class Adam(UpdateRule):
             state["max_exp_avg_sq"] = zeros_like(param)
         return state
 
-    @uniform
+    @same_for_all_parameters
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         state["step"] += 1
         lr, decay = group["lr"], group["weight_decay"]

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule, uniform
+from engine.optim.optimizer import (
+    DecayRate,
+    Group,
+    KernelFlag,
+    LearningRate,
+    Parameters,
+    State,
+    UpdateRule,
+    same_for_all_parameters,
+)
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -25,15 +34,15 @@ class Adamax(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 2e-3,
-        betas: tuple[Decay, Decay] = (0.9, 0.999),
+        lr: LearningRate = 2e-3,
+        betas: tuple[DecayRate, DecayRate] = (0.9, 0.999),
         eps: NonNegative = 1e-8,
         weight_decay: NonNegative = 0,
-        foreach: Switch = None,
+        foreach: KernelFlag = None,
         *,
         maximize: bool = False,
-        differentiable: Switch = False,
-        capturable: Switch = False,
+        differentiable: KernelFlag = False,
+        capturable: KernelFlag = False,
     ) -> None:
         super().__init__(
             params,
@@ -52,7 +61,7 @@ class Adamax(UpdateRule):
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}
 
-    @uniform
+    @same_for_all_parameters
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         state["step"] += 1
         if group["weight_decay"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.optim.adam import Adam
-from engine.optim.optimizer import Decay, Parameters, Rate, Switch
+from engine.optim.optimizer import DecayRate, KernelFlag, LearningRate, Parameters
 from engine.registry import OPTIMIZERS, NonNegative
 
 
@@ -25,17 +25,17 @@ class AdamW(Adam):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-3,
-        betas: tuple[Decay, Decay] = (0.9, 0.999),
+        lr: LearningRate = 1e-3,
+        betas: tuple[DecayRate, DecayRate] = (0.9, 0.999),
         eps: NonNegative = 1e-8,
         weight_decay: NonNegative = 1e-2,
         amsgrad: bool = False,
         *,
         maximize: bool = False,
-        foreach: Switch = None,
-        capturable: Switch = False,
-        differentiable: Switch = False,
-        fused: Switch = None,
+        foreach: KernelFlag = None,
+        capturable: KernelFlag = False,
+        differentiable: KernelFlag = False,
+        fused: KernelFlag = None,
     ) -> None:
         super().__init__(
             params,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, single
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule, round_to_float32
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -23,20 +23,20 @@ class ASGD(UpdateRule):
         maximize: climb instead of descend
     """
 
-    counts = frozenset({"step", "eta", "mu"})
+    scalar_state = frozenset({"step", "eta", "mu"})
 
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-2,
+        lr: LearningRate = 1e-2,
         lambd: float = 1e-4,
         alpha: float = 0.75,
         t0: float = 1e6,
         weight_decay: NonNegative = 0,
-        foreach: Switch = None,
+        foreach: KernelFlag = None,
         maximize: bool = False,
-        differentiable: Switch = False,
-        capturable: Switch = False,
+        differentiable: KernelFlag = False,
+        capturable: KernelFlag = False,
     ) -> None:
         super().__init__(
             params,
@@ -54,7 +54,7 @@ class ASGD(UpdateRule):
         )
 
     def initial_state(self, param: Tensor, group: Group) -> State:
-        return {"step": 0, "eta": single(group["lr"]), "mu": 1.0, "ax": zeros_like(param)}
+        return {"step": 0, "eta": round_to_float32(group["lr"]), "mu": 1.0, "ax": zeros_like(param)}
 
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         lr, shrink = group["lr"], group["lambd"]
@@ -67,5 +67,5 @@ class ASGD(UpdateRule):
             average.copy_(param)
         else:
             average.lerp_(param, state["mu"])
-        state["eta"] = single(lr / (1 + shrink * lr * state["step"]) ** group["alpha"])
-        state["mu"] = single(1 / max(1, state["step"] - group["t0"]))
+        state["eta"] = round_to_float32(lr / (1 + shrink * lr * state["step"]) ** group["alpha"])
+        state["mu"] = round_to_float32(1 / max(1, state["step"] - group["t0"]))

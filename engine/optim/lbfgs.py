@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from engine.modes import enable_grad, no_grad, note_items
 from engine.ops.movement.primitives import cat
-from engine.optim.line_search import Point, strong_wolfe
-from engine.optim.optimizer import Group, Optimizer, Parameters, Rate, State
+from engine.optim.line_search import LineSearchPoint, strong_wolfe
+from engine.optim.optimizer import Group, LearningRate, Optimizer, Parameters, State
 from engine.registry import OPTIMIZERS, NonNegative, Range, Size
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -32,12 +32,12 @@ class LBFGS(Optimizer):
     """
 
     needs_closure = True
-    counts = frozenset()
+    scalar_state = frozenset()
 
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1,
+        lr: LearningRate = 1,
         max_iter: Annotated[int, Range(ge=1, le=1_000_000)] = 20,
         max_eval: Size | None = None,
         tolerance_grad: NonNegative = 1e-7,
@@ -101,7 +101,7 @@ class LBFGS(Optimizer):
         for iteration in range(1, group["max_iter"] + 1):
             following = {**state, "n_iter": state["n_iter"] + 1}
             direction = _direction(following, gradient, group["history_size"])
-            start = Point(0.0, loss, gradient, _dot(gradient, direction))
+            start = LineSearchPoint(0.0, loss, gradient, _dot(gradient, direction))
             step = _first_step(following, gradient, float(group["lr"]))
             following |= {"d": direction, "t": step, "prev_flat_grad": gradient, "prev_loss": loss}
             note_items(state)
@@ -128,31 +128,31 @@ class LBFGS(Optimizer):
     def _advance(
         self,
         closure: Callable[[], Any],
-        start: Point,
+        start: LineSearchPoint,
         direction: Tensor,
         step: float,
         limit: int,
         *,
         evaluate: bool,
-    ) -> tuple[Point, int]:
+    ) -> tuple[LineSearchPoint, int]:
         """Moves the parameters along `direction`; the point reached, and how often the closure ran."""
         group = self.param_groups[0]
         if group["line_search_fn"] is None:
             self._move(direction, step)
             if not evaluate:
-                return Point(step, start.loss, start.gradient, start.slope), 0
+                return LineSearchPoint(step, start.loss, start.gradient, start.slope), 0
             loss = float(closure())
             gradient = self._flat_gradient()
-            return Point(step, loss, gradient, _dot(gradient, direction)), 1
+            return LineSearchPoint(step, loss, gradient, _dot(gradient, direction)), 1
         places = [param.detach().clone() for param in group["params"]]
 
-        def at(step: float) -> Point:
+        def at(step: float) -> LineSearchPoint:
             self._move(direction, step)
             loss = float(closure())
             gradient = self._flat_gradient()
             for param, place in zip(group["params"], places, strict=True):
                 param.copy_(place)
-            return Point(step, loss, gradient, _dot(gradient, direction))
+            return LineSearchPoint(step, loss, gradient, _dot(gradient, direction))
 
         found, count = strong_wolfe(at, start, step, _largest(direction), limit=limit)
         self._move(direction, found.step)

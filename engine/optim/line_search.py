@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-ENOUGH_DESCENT = 1e-4
-ENOUGH_FLATTENING = 0.9
+SUFFICIENT_DECREASE = 1e-4
+CURVATURE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class LineSearchPoint:
     """A step along the direction: how long, the loss there, the gradient, and the loss's slope along the direction."""
 
     step: float
@@ -22,14 +22,14 @@ class Point:
 
 
 def strong_wolfe(
-    evaluate: Callable[[float], Point],
-    start: Point,
+    evaluate: Callable[[float], LineSearchPoint],
+    start: LineSearchPoint,
     first: float,
     length: float,
     *,
     smallest: float = 1e-9,
     limit: int = 25,
-) -> tuple[Point, int]:
+) -> tuple[LineSearchPoint, int]:
     """A point that meets the strong Wolfe conditions, and how many points were evaluated.
 
     The algorithm of Nocedal and Wright, Numerical Optimization, 3.5 and 3.6, with cubic interpolation as in Schmidt's
@@ -44,19 +44,19 @@ def strong_wolfe(
         limit: the most points to try
     """
 
-    def falls_too_little(point: Point) -> bool:
-        return point.loss > start.loss + ENOUGH_DESCENT * point.step * start.slope
+    def violates_decrease(point: LineSearchPoint) -> bool:
+        return point.loss > start.loss + SUFFICIENT_DECREASE * point.step * start.slope
 
-    def is_flat(point: Point) -> bool:
-        return abs(point.slope) <= -ENOUGH_FLATTENING * start.slope
+    def meets_curvature(point: LineSearchPoint) -> bool:
+        return abs(point.slope) <= -CURVATURE * start.slope
 
     previous, new, tried = start, evaluate(first), 0
-    bracket: tuple[Point, Point] | None = None
+    bracket: tuple[LineSearchPoint, LineSearchPoint] | None = None
     while tried < limit:
-        if falls_too_little(new) or (tried > 1 and new.loss >= previous.loss):
+        if violates_decrease(new) or (tried > 1 and new.loss >= previous.loss):
             bracket = previous, new
             break
-        if is_flat(new):
+        if meets_curvature(new):
             return new, tried + 1
         if new.slope >= 0:
             bracket = previous, new
@@ -74,12 +74,12 @@ def strong_wolfe(
         step, stuck = _away_from_ends(cubic_minimum(*ends), low.step, high.step, stuck=stuck)
         new = evaluate(step)
         tried += 1
-        if falls_too_little(new) or new.loss >= low.loss:
+        if violates_decrease(new) or new.loss >= low.loss:
             high = new
             if high.loss < low.loss:
                 low, high, position = high, low, 1 - position
             continue
-        if is_flat(new):
+        if meets_curvature(new):
             low = new
             break
         if new.slope * (high.step - low.step) >= 0:
@@ -88,7 +88,7 @@ def strong_wolfe(
     return low, tried + 1
 
 
-def cubic_minimum(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
+def cubic_minimum(a: LineSearchPoint, b: LineSearchPoint, bounds: tuple[float, float] | None = None) -> float:
     """Where the cubic through two points with their slopes is least, held within `bounds`, else between the points."""
     least, most = bounds or (min(a.step, b.step), max(a.step, b.step))
     left, right = (a, b) if a.step <= b.step else (b, a)

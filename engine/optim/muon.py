@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from engine.functions import addmm
-from engine.optim.optimizer import Group, Parameters, Rate, State, UpdateRule
+from engine.optim.optimizer import Group, LearningRate, Parameters, State, UpdateRule
 from engine.registry import NonNegative, Size
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -36,7 +36,7 @@ class Muon(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-3,
+        lr: LearningRate = 1e-3,
         weight_decay: NonNegative = 0.1,
         momentum: NonNegative = 0.95,
         nesterov: bool = True,
@@ -67,12 +67,12 @@ class Muon(UpdateRule):
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         mean = state["momentum_buffer"].lerp_(gradient, 1 - group["momentum"])
         wanted = gradient.lerp(mean, group["momentum"]) if group["nesterov"] else mean
-        step = orthogonalized(wanted, group["ns_coefficients"], group["ns_steps"], group["eps"])
+        step = newton_schulz(wanted, group["ns_coefficients"], group["ns_steps"], group["eps"])
         param.mul_(1 - group["lr"] * group["weight_decay"])
         param.add_(step, alpha=-group["lr"] * _adjustment(group["adjust_lr_fn"], *param.shape))
 
 
-def orthogonalized(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
+def newton_schulz(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
     """U Vᵀ of a matrix U diag(S) Vᵀ, roughly: Newton's and Schulz's iteration in half precision."""
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import Decay, Group, Parameters, Rate, State, Switch, UpdateRule, single, uniform
+from engine.optim.optimizer import (
+    DecayRate,
+    Group,
+    KernelFlag,
+    LearningRate,
+    Parameters,
+    State,
+    UpdateRule,
+    round_to_float32,
+    same_for_all_parameters,
+)
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -24,22 +34,22 @@ class NAdam(UpdateRule):
         maximize: climb instead of descend
     """
 
-    counts = frozenset({"step", "mu_product"})
+    scalar_state = frozenset({"step", "mu_product"})
 
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 2e-3,
-        betas: tuple[Decay, Decay] = (0.9, 0.999),
+        lr: LearningRate = 2e-3,
+        betas: tuple[DecayRate, DecayRate] = (0.9, 0.999),
         eps: NonNegative = 1e-8,
         weight_decay: NonNegative = 0,
         momentum_decay: NonNegative = 4e-3,
         decoupled_weight_decay: bool = False,
         *,
-        foreach: Switch = None,
+        foreach: KernelFlag = None,
         maximize: bool = False,
-        capturable: Switch = False,
-        differentiable: Switch = False,
+        capturable: KernelFlag = False,
+        differentiable: KernelFlag = False,
     ) -> None:
         super().__init__(
             params,
@@ -60,7 +70,7 @@ class NAdam(UpdateRule):
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "mu_product": 1.0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
-    @uniform
+    @same_for_all_parameters
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         state["step"] += 1
         step, lr, decay = state["step"], group["lr"], group["weight_decay"]
@@ -70,7 +80,7 @@ class NAdam(UpdateRule):
             gradient = gradient.add(param, alpha=decay)
         beta1, beta2 = group["betas"]
         now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
-        state["mu_product"] = product = single(state["mu_product"] * single(now))
+        state["mu_product"] = product = round_to_float32(state["mu_product"] * round_to_float32(now))
         mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         divisor = square.div(1 - beta2**step).sqrt().add_(group["eps"])

@@ -28,29 +28,29 @@ Parameters: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterab
 Group: TypeAlias = dict[str, Any]
 State: TypeAlias = dict[str, Any]
 
-Rate: TypeAlias = NonNegative | Tensor
+LearningRate: TypeAlias = NonNegative | Tensor
 """A learning rate; as a tensor of one element it can be changed in place."""
 
-Decay: TypeAlias = Annotated[float, Range(ge=0, lt=1)]
+DecayRate: TypeAlias = Annotated[float, Range(ge=0, lt=1)]
 """How much of a running mean stays with each step."""
 
-Switch: TypeAlias = Any
+KernelFlag: TypeAlias = Any
 """A bool or None that PyTorch has for choosing among its kernels. Taken and kept in groups; forms leave it out."""
 
 
-def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if "_hooks" not in vars(self):  # wrappers of another optimizer may leave out Optimizer.__init__
             return step(self, *args, **kwargs)
-        for hook in self._hooks.of("step_before"):
+        for hook in self._hooks.hooks_for("step_pre"):
             replaced = hook(self, args, kwargs)
             if replaced is not None:
                 args, kwargs = replaced
         result = step(self, *args, **kwargs)
         note_attributes(self, "steps")
         self.steps += 1
-        for hook in self._hooks.of("step_after"):
+        for hook in self._hooks.hooks_for("step_post"):
             hook(self, args, kwargs)
         return result
 
@@ -68,7 +68,7 @@ class Optimizer:
 
     needs_closure: ClassVar[bool] = False
     """Its `step` evaluates the loss several times, so it cannot do without a closure."""
-    counts: ClassVar[frozenset[str]] = frozenset({"step"})
+    scalar_state: ClassVar[frozenset[str]] = frozenset({"step"})
     """State that is a Python number here and a float32 tensor in PyTorch's state dict."""
 
     def __init__(self, params: Parameters, defaults: Mapping[str, Any]) -> None:
@@ -80,7 +80,7 @@ class Optimizer:
         self.steps = 0
         """How often `step` was called."""
         self._hooks = OptimizerHooks()
-        _check_switches(self.defaults)
+        _check_kernel_flags(self.defaults)
         given: list[Any] = list(params)
         if not given:
             raise ValueError("the optimizer got no parameters. Is model.parameters() empty, or was it used up before?")
@@ -91,7 +91,7 @@ class Optimizer:
         """Counts the calls of `step` wherever it is defined, and runs hooks around them."""
         super().__init_subclass__(**kwargs)
         if "step" in vars(cls):
-            cls.step = _hooked(vars(cls)["step"])
+            cls.step = _with_hooks(vars(cls)["step"])
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient. Returns what `closure`, which may compute them first, returns."""
@@ -129,7 +129,7 @@ class Optimizer:
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Raises ValueError for options of a group that the constructor's annotations do not allow."""
-        for parameter in _annotated(type(self)):
+        for parameter in _hyperparameters(type(self)):
             value = options.get(parameter.name, parameter.default)
             if isinstance(value, Tensor) and value.numel() != 1:
                 raise ValueError(f"{type(self).__name__}: {parameter.name} as a tensor must have one element")
@@ -193,7 +193,7 @@ class Optimizer:
 
         Tensors share memory with the optimizer.
         """
-        self._hooks.run("state_dict_before", self)
+        self._hooks.run("state_dict_pre", self)
         numbers = {id(param): number for number, param in enumerate(self._params())}
         groups = [
             {name: value for name, value in group.items() if name != "params"}
@@ -206,7 +206,7 @@ class Optimizer:
             if state
         }
         result = {"state": packed, "param_groups": groups}
-        for hook in self._hooks.of("state_dict_after"):
+        for hook in self._hooks.hooks_for("state_dict_post"):
             replaced = hook(self, result)
             result = result if replaced is None else replaced
         return result
@@ -216,7 +216,7 @@ class Optimizer:
 
         Raises WeightsError, and changes nothing, if groups or shapes do not fit.
         """
-        for hook in self._hooks.of("load_before"):
+        for hook in self._hooks.hooks_for("load_state_dict_pre"):
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
         given = state_dict["param_groups"]
@@ -236,10 +236,10 @@ class Optimizer:
         self.state = loaded
         for group, options in zip(self.param_groups, given, strict=True):
             group.update({name: value for name, value in options.items() if name != "params"})
-        self._hooks.run("load_after", self)
+        self._hooks.run("load_state_dict_post", self)
 
     def _packed(self, name: str, value: Any) -> Any:
-        return as_tensor(float(value)) if name in self.counts else value
+        return as_tensor(float(value)) if name in self.scalar_state else value
 
     def _unpacked(self, name: str, value: Any, param: Tensor) -> Any:
         """A count as a Python number, and a copy of a tensor in the parameter's dtype and place."""
@@ -248,7 +248,7 @@ class Optimizer:
         if not isinstance(value, (Tensor, np.ndarray)):
             return value
         tensor = as_tensor(value)
-        if name in self.counts:
+        if name in self.scalar_state:
             number = tensor.item()
             return int(number) if name == "step" else number
         self.check_state(name, tensor, param)
@@ -280,27 +280,27 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new (args, kwargs)."""
-        return self._hooks.add("step_before", hook)
+        return self._hooks.add("step_pre", hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
-        return self._hooks.add("step_after", hook)
+        return self._hooks.add("step_post", hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before each `state_dict`."""
-        return self._hooks.add("state_dict_before", hook, prepend=prepend)
+        return self._hooks.add("state_dict_pre", hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after each `state_dict`; it may return another."""
-        return self._hooks.add("state_dict_after", hook, prepend=prepend)
+        return self._hooks.add("state_dict_post", hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before each `load_state_dict`; it may return another."""
-        return self._hooks.add("load_before", hook, prepend=prepend)
+        return self._hooks.add("load_state_dict_pre", hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after each `load_state_dict`."""
-        return self._hooks.add("load_after", hook, prepend=prepend)
+        return self._hooks.add("load_state_dict_post", hook, prepend=prepend)
 
 
 class UpdateRule(Optimizer):
@@ -322,13 +322,13 @@ class UpdateRule(Optimizer):
                 loss = closure()
         with no_grad():
             capture = MODES.capture
-            due = list(self._due())
+            due = list(self._with_gradients())
             with nullcontext() if capture is None else capture.stepping(self, [(one[0], one[2]) for one in due]):
                 for param, gradient, options in due:
-                    self.advance(param, gradient, options)
+                    self.update_one(param, gradient, options)
         return loss
 
-    def _due(self) -> Iterator[tuple[Tensor, Tensor, Group]]:
+    def _with_gradients(self) -> Iterator[tuple[Tensor, Tensor, Group]]:
         """The parameters with a gradient, that, and the options of their group."""
         for group in self.param_groups:
             rate = group["lr"]
@@ -337,7 +337,7 @@ class UpdateRule(Optimizer):
                 if param.grad is not None:
                     yield param, param.grad, options
 
-    def advance(self, param: Tensor, gradient: Tensor, group: Group) -> None:
+    def update_one(self, param: Tensor, gradient: Tensor, group: Group) -> None:
         """Do what a step does to one parameter.
 
         A replayed step calls this for its counts and for the arguments of its ops, which it computes itself: there
@@ -360,26 +360,26 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) or (isinstance(value, Tensor) and value.numel() == 1)
 
 
-def uniform(update: Callable[..., None]) -> Callable[..., None]:
+def same_for_all_parameters(update: Callable[..., None]) -> Callable[..., None]:
     """Declares of an `update` that its ops, and their numbers, follow from options and counts alone.
 
     Parameters that share these then share the numbers of a step that is replayed.
     """
-    update.is_uniform = True  # pyright: ignore[reportFunctionMemberAccess]
+    update.is_same_for_all_parameters = True  # pyright: ignore[reportFunctionMemberAccess]
     return update
 
 
-def single(value: float) -> float:
+def round_to_float32(value: float) -> float:
     """`value` rounded to single precision, as PyTorch keeps numbers that change with the steps."""
     return float(np.float32(value))
 
 
 @functools.cache
-def _annotated(kind: type[Optimizer]) -> tuple[Parameter, ...]:
+def _hyperparameters(kind: type[Optimizer]) -> tuple[Parameter, ...]:
     return parameters(kind)
 
 
-def _check_switches(options: Mapping[str, Any]) -> None:
+def _check_kernel_flags(options: Mapping[str, Any]) -> None:
     if options.get("fused") and options.get("foreach"):
         raise RuntimeError("fused and foreach cannot both be True. Leave both out: here one kernel does for all.")
     if options.get("differentiable"):

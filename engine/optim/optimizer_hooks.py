@@ -10,21 +10,21 @@ from engine.graph import RemovableHandle
 
 
 class OptimizerHooks:
-    """Functions by occasion, in the order in which they run."""
+    """Functions by event, in the order in which they run."""
 
     def __init__(self) -> None:
         self._hooks: defaultdict[str, dict[int, Callable[..., Any]]] = defaultdict(dict)
 
-    def add(self, occasion: str, hook: Callable[..., Any], *, prepend: bool = False) -> RemovableHandle:
-        return RemovableHandle.add(self._hooks[occasion], hook, first=prepend)
+    def add(self, event: str, hook: Callable[..., Any], *, prepend: bool = False) -> RemovableHandle:
+        return RemovableHandle.add(self._hooks[event], hook, first=prepend)
 
-    def of(self, occasion: str) -> list[Callable[..., Any]]:
-        return list(self._hooks[occasion].values()) if self._hooks else []
+    def hooks_for(self, event: str) -> list[Callable[..., Any]]:
+        return list(self._hooks[event].values()) if self._hooks else []
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
         """What a replayed step depends on: names, dicts, and keys whose values may change."""
         yield "", self._hooks, ()
 
-    def run(self, occasion: str, *args: Any) -> None:
-        for hook in self.of(occasion):
+    def run(self, event: str, *args: Any) -> None:
+        for hook in self.hooks_for(event):
             hook(*args)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
+from engine.optim.optimizer import (
+    Group,
+    KernelFlag,
+    LearningRate,
+    Parameters,
+    State,
+    UpdateRule,
+    same_for_all_parameters,
+)
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -28,16 +36,16 @@ class RMSprop(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-2,
+        lr: LearningRate = 1e-2,
         alpha: NonNegative = 0.99,
         eps: NonNegative = 1e-8,
         weight_decay: NonNegative = 0,
         momentum: NonNegative = 0,
         centered: bool = False,
-        capturable: Switch = False,
-        foreach: Switch = None,
+        capturable: KernelFlag = False,
+        foreach: KernelFlag = None,
         maximize: bool = False,
-        differentiable: Switch = False,
+        differentiable: KernelFlag = False,
     ) -> None:
         super().__init__(
             params,
@@ -63,7 +71,7 @@ class RMSprop(UpdateRule):
             state["grad_avg"] = zeros_like(param)
         return state
 
-    @uniform
+    @same_for_all_parameters
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         state["step"] += 1
         alpha, square = group["alpha"], state["square_avg"]

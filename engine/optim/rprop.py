@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from engine.ops.elementwise.choice import where
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule
 from engine.registry import OPTIMIZERS, Positive, Range
 from engine.tensors import Tensor
 from engine.tensors.creation import full_like, ones_like, zeros_like
@@ -28,14 +28,14 @@ class Rprop(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-2,
+        lr: LearningRate = 1e-2,
         etas: tuple[Annotated[float, Range(gt=0)], float] = (0.5, 1.2),
         step_sizes: tuple[Positive, Positive] = (1e-6, 50),
         *,
-        capturable: Switch = False,
-        foreach: Switch = None,
+        capturable: KernelFlag = False,
+        foreach: KernelFlag = None,
         maximize: bool = False,
-        differentiable: Switch = False,
+        differentiable: KernelFlag = False,
     ) -> None:
         super().__init__(
             params,

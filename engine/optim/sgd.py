@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.optim.optimizer import Group, Parameters, Rate, State, Switch, UpdateRule, uniform
+from engine.optim.optimizer import (
+    Group,
+    KernelFlag,
+    LearningRate,
+    Parameters,
+    State,
+    UpdateRule,
+    same_for_all_parameters,
+)
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 
@@ -29,16 +37,16 @@ class SGD(UpdateRule):
     def __init__(
         self,
         params: Parameters,
-        lr: Rate = 1e-3,
+        lr: LearningRate = 1e-3,
         momentum: NonNegative = 0,
         dampening: float = 0,
         weight_decay: NonNegative = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
-        foreach: Switch = None,
-        differentiable: Switch = False,
-        fused: Switch = None,
+        foreach: KernelFlag = None,
+        differentiable: KernelFlag = False,
+        fused: KernelFlag = None,
     ) -> None:
         super().__init__(
             params,
@@ -60,7 +68,7 @@ class SGD(UpdateRule):
         if options["nesterov"] and (options["momentum"] == 0 or options["dampening"] != 0):
             raise ValueError("SGD: nesterov needs a momentum above 0, and a dampening of 0")
 
-    @uniform
+    @same_for_all_parameters
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         momentum = group["momentum"]
         if group["weight_decay"]:

@@ -6,7 +6,7 @@ import math
 
 from engine.amp.casting import listed
 from engine.nn.functional.activation import logsigmoid, softplus
-from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced, require_same_shape
+from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, require_same_shape, resolve_reduction
 from engine.ops.probabilities import least_probability
 from engine.tensors import Tensor
 
@@ -16,8 +16,8 @@ def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
@@ -25,12 +25,12 @@ def binary_cross_entropy_with_logits(
 
     `weight` and `pos_weight` broadcast over the input.
     """
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy_with_logits", input, target)
     surprise = -logsigmoid(input)
     positive = surprise if pos_weight is None else ((pos_weight - 1) * target + 1) * surprise
     loss = (1 - target) * input + positive
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
 @listed
@@ -38,8 +38,8 @@ def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``-(y log x + (1 - y) log(1 - x))`` for probabilities ``x``; logarithms stop at -100, so that it stays finite.
@@ -47,34 +47,38 @@ def binary_cross_entropy(
     Raises:
         RangeError: a number in `input` is NaN or not between 0 and 1; compiled steps check it in each run, too.
     """
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy", input, target)
     least = least_probability(input)
     loss = (target - 1) * (1 - input).clamp(min=least).log() - target * input.clamp(min=least).log()
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
 @listed
 def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """``log(1 + exp(-y x))`` for targets that are 1 or -1, which broadcast to the shape of the input."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     margins = -target * input
     if margins.shape != input.shape:
         require_same_shape("soft_margin_loss", input, target)
-    return reduced(softplus(margins, threshold=math.inf), reduction)
+    return reduce_loss(softplus(margins, threshold=math.inf), reduction)
 
 
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """`binary_cross_entropy_with_logits` averaged over the classes, which are the last dimension."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    return reduced((loss if weight is None else loss * weight).mean(-1), reduction)
+    return reduce_loss((loss if weight is None else loss * weight).mean(-1), reduction)

@@ -6,7 +6,7 @@ from engine.amp.casting import listed
 from engine.dtypes import int64, uint8
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.fused_cross_entropy import fused_cross_entropy
-from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
+from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import Owner, gather
 from engine.shape import format_shape
@@ -18,9 +18,9 @@ def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Old = None,
+    size_average: Deprecated = None,
     ignore_index: int = -100,
-    reduce: Old = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -34,7 +34,7 @@ def cross_entropy(
         reduction: "mean" is weighted by `weight`
         label_smoothing: how much of each target is spread over all classes (Szegedy et al., arXiv 1512.00567)
     """
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"label_smoothing must be between 0 and 1, not {label_smoothing}")
     if label_smoothing == 0 and not target.dtype.is_floating_point:
@@ -51,13 +51,13 @@ def nll_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Old = None,
+    size_average: Deprecated = None,
     ignore_index: int = -100,
-    reduce: Old = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``-x[y]``, where ``x`` are log-probabilities; arguments as of `cross_entropy`."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     return _nll("nll_loss", input, target, weight, ignore_index, reduction)
 
 
@@ -71,7 +71,7 @@ def _nll(
     if weight is not None:
         loss = loss * _factors(weight, classes)
     loss = where(counted, loss, 0.0)  # an ignored target does not count, be its loss infinite
-    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduced(loss, reduction)
+    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce_loss(loss, reduction)
 
 
 def _smoothed_nll(
@@ -90,7 +90,7 @@ def _smoothed_nll(
         right, spread = right * _factors(weight, classes), spread * _along(weight, spread)
     loss = right * (label_smoothing - 1) - spread.mean(_class_dim(spread)) * label_smoothing
     loss = where(counted, loss, 0.0)
-    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduced(loss, reduction)
+    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce_loss(loss, reduction)
 
 
 def _soft_cross_entropy(
@@ -107,7 +107,7 @@ def _soft_cross_entropy(
         target = target * (1 - label_smoothing) + label_smoothing / log_probabilities.shape[dim]
     terms = log_probabilities * target
     loss = -(terms if weight is None else terms * _along(weight, terms)).sum(dim)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 def _class_dim(input: Tensor) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.amp.casting import listed
 from engine.errors import ShapeError
-from engine.nn.functional.reduction import Reduction, reduced
+from engine.nn.functional.reduction import Reduction, reduce_loss
 from engine.ops.ctc import ctc
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
@@ -58,7 +58,7 @@ def ctc_loss(
         loss = where(possible, loss, 0.0)
     if reduction == "mean":
         loss = loss / counts.clamp(min=1).to(loss.dtype)
-    return reduced(loss if batched else loss.squeeze(0), reduction)
+    return reduce_loss(loss if batched else loss.squeeze(0), reduction)
 
 
 def _as_after_log_softmax(log_probs: Tensor, frames: Tensor, possible: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import warnings
 from typing import Literal
 
 from engine.amp.casting import listed
-from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
+from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
 from engine.ops.elementwise.choice import where
 from engine.tensors import Tensor
 
@@ -15,8 +15,8 @@ from engine.tensors import Tensor
 def kl_div(
     input: Tensor,
     target: Tensor,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction | Literal["batchmean"] = "mean",
     log_target: bool = False,
 ) -> Tensor:
@@ -29,7 +29,7 @@ def kl_div(
             of elements, which is not
         log_target: `target` holds logarithms too
     """
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if log_target:
         loss = target.exp() * (target - input)
     else:
@@ -44,4 +44,4 @@ def kl_div(
             "Set reduction to batchmean.",
             stacklevel=2,
         )
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)

@@ -8,7 +8,7 @@ from engine.amp.casting import listed
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.distance import cosine_similarity, pairwise_distance
-from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced
+from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -20,14 +20,14 @@ def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
     margin: float = 1.0,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1, for distances ``x``."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     apart = where(target != 1, (margin - input).clamp(min=0), 0.0)
-    return reduced(apart + where(target != -1, input, 0.0), reduction)
+    return reduce_loss(apart + where(target != -1, input, 0.0), reduction)
 
 
 @listed
@@ -36,16 +36,16 @@ def margin_ranking_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``max(0, -y (x₁ - x₂) + margin)``: the first shall be larger where the target is 1, smaller where it is -1."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         shapes = " and ".join(format_shape(tensor.shape) for tensor in (input1, input2, target))
         raise ShapeError(f"margin_ranking_loss: all tensors need the same number of dimensions, not {shapes}")
-    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    return reduce_loss((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
 @listed
@@ -54,12 +54,12 @@ def cosine_embedding_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``1 - cos(x₁, x₂)`` where the target is 1, ``max(0, cos(x₁, x₂) - margin)`` where it is -1."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if tuple(input1.shape) != tuple(input2.shape) or target.ndim != input1.ndim - 1:
         raise ShapeError(
             "cosine_embedding_loss needs two N×D inputs and a target of N, or two vectors and a scalar, not "
@@ -70,7 +70,7 @@ def cosine_embedding_loss(
     product = (input1 * input2).sum(-1)
     cosine = product / (((input1 * input1).sum(-1) + tiny) * ((input2 * input2).sum(-1) + tiny)).sqrt()
     alike = where(target == 1, 1 - cosine, 0.0)
-    return reduced(alike + where(target == -1, (cosine - margin).clamp(min=0), 0.0), reduction)
+    return reduce_loss(alike + where(target == -1, (cosine - margin).clamp(min=0), 0.0), reduction)
 
 
 @listed
@@ -82,15 +82,15 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with the p-norm's distance (Balntas et al., 2016).
 
     With `swap` the negative may also be compared with the positive, if those are nearer.
     """
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     return triplet_margin_with_distance_loss(
         anchor,
         positive,
@@ -122,7 +122,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduced((near - far + margin).clamp(min=0), reduction)
+    return reduce_loss((near - far + margin).clamp(min=0), reduction)
 
 
 @listed
@@ -132,12 +132,12 @@ def multi_margin_loss(
     p: int = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``Σ max(0, margin - x[y] + x[i])ᵖ / C`` over the wrong classes; scores ``N×C`` or ``C``, classes ``N`` or one."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p}")
     _check_whole("multi_margin_loss", target)
@@ -155,18 +155,22 @@ def multi_margin_loss(
     if weight is not None:
         wrong = wrong * weight.index_select(0, target.reshape(-1)).reshape((*target.shape, 1))
     others = arange(input.shape[-1], device=input.device) != target.unsqueeze(-1)
-    return reduced(where(others, wrong, 0.0).sum(-1) / input.shape[-1], reduction)
+    return reduce_loss(where(others, wrong, 0.0).sum(-1) / input.shape[-1], reduction)
 
 
 @listed
 def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
+    reduction: Reduction = "mean",
 ) -> Tensor:
     """``Σ max(0, 1 - (x[y] - x[i])) / C`` over all right classes y and wrong classes i.
 
     `target` has the input's shape ``N×C`` or ``C`` and begins with the right classes; the first -1 ends them.
     """
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     _check_whole("multilabel_margin_loss", target)
     if input.numel() == target.numel() == 1 and max(input.ndim, target.ndim) <= 1:
         input, target = input.reshape(1), target.reshape(1)
@@ -182,7 +186,7 @@ def multilabel_margin_loss(
     right = hit.any(-2)
     gaps = (1 - (input.gather(-1, classes).unsqueeze(-1) - input.unsqueeze(-2))).clamp(min=0)
     counted = listed.unsqueeze(-1) & ~right.unsqueeze(-2)
-    return reduced(where(counted, gaps, 0.0).sum((-1, -2)) / input.shape[-1], reduction)
+    return reduce_loss(where(counted, gaps, 0.0).sum((-1, -2)) / input.shape[-1], reduction)
 
 
 def _check_whole(loss: str, target: Tensor) -> None:

@@ -14,13 +14,13 @@ from engine.tensors import Tensor
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
-Old: TypeAlias = Any
+Deprecated: TypeAlias = Any
 """`size_average` and `reduce`, which PyTorch replaced by `reduction`. They keep their places and their meaning."""
 
 R = TypeVar("R", bound=str)
 
 
-def reduced(loss: Tensor, reduction: Reduction) -> Tensor:
+def reduce_loss(loss: Tensor, reduction: Reduction) -> Tensor:
     """The mean or the sum of `loss`, or `loss` itself for "none"."""
     if reduction == "mean":
         return loss.mean()
@@ -31,7 +31,7 @@ def reduced(loss: Tensor, reduction: Reduction) -> Tensor:
     raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
 
 
-def chosen_reduction(size_average: Old, reduce: Old, reduction: R) -> R:
+def resolve_reduction(size_average: Deprecated, reduce: Deprecated, reduction: R) -> R:
     """`reduction`, or what PyTorch's two older arguments mean, if one of them is given; then it warns."""
     if size_average is None and reduce is None:
         return reduction

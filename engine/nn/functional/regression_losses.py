@@ -6,7 +6,7 @@ import math
 
 from engine.amp.casting import listed
 from engine.errors import ShapeError
-from engine.nn.functional.reduction import Old, Reduction, chosen_reduction, reduced, warn_of_broadcast
+from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction, warn_of_broadcast
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -16,13 +16,13 @@ from engine.tensors import Tensor
 def mse_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
     """Squared error ``(x - y)²``; the mean is weighted by `weight`."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     warn_of_broadcast("mse_loss", input, target)
     difference = input - target
     return _weighted(difference * difference, input, weight, reduction)
@@ -32,13 +32,13 @@ def mse_loss(
 def l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
     """Absolute error ``|x - y|``; the mean is weighted by `weight`."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     warn_of_broadcast("l1_loss", input, target)
     return _weighted((input - target).abs(), input, weight, reduction)
 
@@ -47,21 +47,21 @@ def l1_loss(
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Old = None,
-    reduce: Old = None,
+    size_average: Deprecated = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
     beta: float = 1.0,
 ) -> Tensor:
     """``(x - y)² / (2 beta)`` where ``|x - y| < beta``, else ``|x - y| - beta / 2`` (Girshick, arXiv 1504.08083)."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     warn_of_broadcast("smooth_l1_loss", input, target)
     if beta < 0:
         raise ValueError(f"beta must be ≥ 0, not {beta}")
     distance = (input - target).abs()
     if beta == 0:
-        return reduced(distance, reduction)
+        return reduce_loss(distance, reduction)
     quadratic = distance * distance * (0.5 / beta)
-    return reduced(where(distance < beta, quadratic, distance - 0.5 * beta), reduction)
+    return reduce_loss(where(distance < beta, quadratic, distance - 0.5 * beta), reduction)
 
 
 @listed
@@ -82,7 +82,7 @@ def huber_loss(
     distance = (input - target).abs()
     linear = (distance - 0.5 * delta) * delta
     loss = where(distance <= delta, distance * distance * 0.5, linear)
-    return reduced(loss if weight is None else loss * _fitting(weight, input), reduction)
+    return reduce_loss(loss if weight is None else loss * _fitting(weight, input), reduction)
 
 
 @listed
@@ -91,22 +91,22 @@ def poisson_nll_loss(
     target: Tensor,
     log_input: bool = True,
     full: bool = False,
-    size_average: Old = None,
+    size_average: Deprecated = None,
     eps: float = 1e-8,
-    reduce: Old = None,
+    reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
     """``exp(x) - y x``, how surprising a count is under a Poisson distribution; with `full` Stirling's term for log y!.
 
     `input` is the logarithm of the expected count, or the count itself without `log_input`; then `eps` is added to it.
     """
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         safe = where(target > 1, target, 1.0)
         stirling = safe * safe.log() - safe + (safe * (2 * math.pi)).log() * 0.5
         loss = loss + where(target > 1, stirling, 0.0)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 def gaussian_nll_loss(
@@ -129,7 +129,7 @@ def gaussian_nll_loss(
     variance = variance + (variance.detach().clamp(min=eps) - variance.detach())
     difference = input - target
     loss = (variance.log() + difference * difference / variance) * 0.5
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
 def _variance(input: Tensor, var: Tensor | float) -> Tensor:
@@ -154,9 +154,9 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
 def _weighted(loss: Tensor, input: Tensor, weight: Tensor | None, reduction: Reduction) -> Tensor:
     """The mean of weighted losses is divided by the sum of the weights."""
     if weight is None:
-        return reduced(loss, reduction)
+        return reduce_loss(loss, reduction)
     loss = loss * _fitting(weight, input)
-    return loss.sum() / weight.sum() if reduction == "mean" else reduced(loss, reduction)
+    return loss.sum() / weight.sum() if reduction == "mean" else reduce_loss(loss, reduction)
 
 
 def _fitting(weight: Tensor, input: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import InCode, SizeSides
+from engine.nn.layers.annotations import ScriptOnly, SizePerDim
 from engine.nn.module import Module
 from engine.registry import LAYERS
 from engine.tensors import Tensor
@@ -16,7 +16,7 @@ class AdaptiveAvgPool(Module):
 
     spatial: ClassVar[int]
 
-    def __init__(self, output_size: SizeSides) -> None:
+    def __init__(self, output_size: SizePerDim) -> None:
         super().__init__()
         self.output_size = output_size
 
@@ -32,7 +32,7 @@ class AdaptiveMaxPool(Module):
 
     spatial: ClassVar[int]
 
-    def __init__(self, output_size: SizeSides, return_indices: InCode = False) -> None:
+    def __init__(self, output_size: SizePerDim, return_indices: ScriptOnly = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices

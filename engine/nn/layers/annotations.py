@@ -6,16 +6,16 @@ from typing import Annotated, Any, TypeAlias
 
 from engine.registry import Count, Range, Size
 
-SizeSides: TypeAlias = Size | tuple[Size, ...]
+SizePerDim: TypeAlias = Size | tuple[Size, ...]
 """One number for all directions, or one for each."""
 
-CountSides: TypeAlias = Count | tuple[Count, ...]
+CountPerDim: TypeAlias = Count | tuple[Count, ...]
 
 Scale: TypeAlias = Annotated[float, Range(gt=0, le=10_000)]
-ScaleSides: TypeAlias = Scale | tuple[Scale, ...]
+ScalePerDim: TypeAlias = Scale | tuple[Scale, ...]
 
-InCode: TypeAlias = Any
+ScriptOnly: TypeAlias = Any
 """An argument that only code gives. Typed loosely so that forms leave it out."""
 
-AnyDevice: TypeAlias = InCode
+DeviceArgument: TypeAlias = ScriptOnly
 """A `Device` or its name; None for the default."""

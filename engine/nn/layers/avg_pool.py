@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import CountSides, SizeSides
+from engine.nn.layers.annotations import CountPerDim, SizePerDim
 from engine.nn.module import Module
 from engine.ops.spatial.windows import per_dim
 from engine.registry import LAYERS, Count, Size
@@ -19,9 +19,9 @@ class AvgPool(Module):
 
     def __init__(
         self,
-        kernel_size: SizeSides,
-        stride: SizeSides | None = None,
-        padding: CountSides = 0,
+        kernel_size: SizePerDim,
+        stride: SizePerDim | None = None,
+        padding: CountPerDim = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: Size | None = None,

@@ -11,7 +11,7 @@ from engine.errors import ShapeError
 from engine.modes import MODES, no_grad
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Positive, Probability, Size
@@ -33,7 +33,7 @@ class ChannelNorm(Module):
         affine: bool,
         bias: bool,
         track_running_stats: bool,
-        device: AnyDevice,
+        device: DeviceArgument,
         dtype: DType | None,
     ) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class BatchNorm(ChannelNorm):
         momentum: Probability | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
         *,
         bias: bool = True,

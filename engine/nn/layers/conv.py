@@ -7,27 +7,27 @@ from typing import Annotated, Literal
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn.functional.convolution import borders
-from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
-from engine.nn.layers.conv_base import Convolution
+from engine.nn.layers.annotations import CountPerDim, DeviceArgument, SizePerDim
+from engine.nn.layers.conv_base import ConvBase
 from engine.registry import LAYERS, FromInput, Size
 from engine.tensors import Tensor
 
 
-class Conv(Convolution):
+class Conv(ConvBase):
     """What convolutions of all numbers of dimensions share."""
 
     def __init__(
         self,
         in_channels: Annotated[Size, FromInput(1)],
         out_channels: Size,
-        kernel_size: SizeSides,
-        stride: SizeSides = 1,
-        padding: CountSides | str = 0,
-        dilation: SizeSides = 1,
+        kernel_size: SizePerDim,
+        stride: SizePerDim = 1,
+        padding: CountPerDim | str = 0,
+        dilation: SizePerDim = 1,
         groups: Size = 1,
         bias: bool = True,
         padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros",
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         channels = (in_channels, out_channels)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from engine.dtypes import DType
 from engine.nn import init
-from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
+from engine.nn.layers.annotations import CountPerDim, DeviceArgument, SizePerDim
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.ops.spatial.windows import per_dim
@@ -16,7 +16,7 @@ from engine.tensors.creation import empty
 PaddingMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
 
 
-class Convolution(Module):
+class ConvBase(Module):
     """Filters and what says how they move; `spatial` dimensions follow batch and channels."""
 
     spatial: ClassVar[int]
@@ -24,11 +24,11 @@ class Convolution(Module):
     def __init__(
         self,
         channels: tuple[int, int],
-        kernel_size: SizeSides,
-        stride: SizeSides,
-        padding: CountSides | str,
-        dilation: SizeSides,
-        output_padding: CountSides,
+        kernel_size: SizePerDim,
+        stride: SizePerDim,
+        padding: CountPerDim | str,
+        dilation: SizePerDim,
+        output_padding: CountPerDim,
         groups: int,
         bias: bool,
         padding_mode: PaddingMode,
@@ -51,7 +51,7 @@ class Convolution(Module):
         self.padding_mode: PaddingMode = padding_mode
         self.has_bias = bias
 
-    def _sides(self, name: str, value: SizeSides, least: int) -> tuple[int, ...]:
+    def _sides(self, name: str, value: SizePerDim, least: int) -> tuple[int, ...]:
         sides = per_dim(value, self.spatial)
         if len(sides) != self.spatial:
             raise ValueError(f"{name} takes one number, or one for each of {self.spatial} dimensions, not {value}")
@@ -59,7 +59,7 @@ class Convolution(Module):
             raise ValueError(f"{name} must be ≥ {least}, not {value}")
         return sides
 
-    def _make_filters(self, shape: tuple[int, ...], device: AnyDevice, dtype: DType | None) -> None:
+    def _make_filters(self, shape: tuple[int, ...], device: DeviceArgument, dtype: DType | None) -> None:
         self.weight = Parameter(empty(shape, device=device, dtype=dtype))
         self.bias = Parameter(empty(self.out_channels, device=device, dtype=dtype)) if self.has_bias else None
         self.reset_parameters()

@@ -9,29 +9,29 @@ from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.nn import functional as F
 from engine.nn.functional.convolution import transposed_sizes
-from engine.nn.layers.annotations import AnyDevice, CountSides, SizeSides
-from engine.nn.layers.conv_base import Convolution
+from engine.nn.layers.annotations import CountPerDim, DeviceArgument, SizePerDim
+from engine.nn.layers.conv_base import ConvBase
 from engine.registry import LAYERS, FromInput, Size
 from engine.shape import format_shape
 from engine.tensors import Tensor
 
 
-class ConvTranspose(Convolution):
+class ConvTranspose(ConvBase):
     """What transposed convolutions of all numbers of dimensions share."""
 
     def __init__(
         self,
         in_channels: Annotated[Size, FromInput(1)],
         out_channels: Size,
-        kernel_size: SizeSides,
-        stride: SizeSides = 1,
-        padding: CountSides = 0,
-        output_padding: CountSides = 0,
+        kernel_size: SizePerDim,
+        stride: SizePerDim = 1,
+        padding: CountPerDim = 0,
+        output_padding: CountPerDim = 0,
         groups: Size = 1,
         bias: bool = True,
-        dilation: SizeSides = 1,
+        dilation: SizePerDim = 1,
         padding_mode: Literal["zeros"] = "zeros",
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         if padding_mode != "zeros":

@@ -9,7 +9,7 @@ from engine.errors import ShapeError
 from engine.modes import no_grad
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.embedding import check_table, options
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
@@ -51,7 +51,7 @@ class EmbeddingBag(Module):
         _weight: Tensor | None = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import CountSides, SizeSides
+from engine.nn.layers.annotations import CountPerDim, SizePerDim
 from engine.nn.module import Module
 from engine.registry import LAYERS
 from engine.tensors import Tensor
@@ -21,7 +21,7 @@ class Unfold(Module):
     """
 
     def __init__(
-        self, kernel_size: SizeSides, dilation: SizeSides = 1, padding: CountSides = 0, stride: SizeSides = 1
+        self, kernel_size: SizePerDim, dilation: SizePerDim = 1, padding: CountPerDim = 0, stride: SizePerDim = 1
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
@@ -52,11 +52,11 @@ class Fold(Module):
 
     def __init__(
         self,
-        output_size: SizeSides,
-        kernel_size: SizeSides,
-        dilation: SizeSides = 1,
-        padding: CountSides = 0,
-        stride: SizeSides = 1,
+        output_size: SizePerDim,
+        kernel_size: SizePerDim,
+        dilation: SizePerDim = 1,
+        padding: CountPerDim = 0,
+        stride: SizePerDim = 1,
     ) -> None:
         super().__init__()
         self.output_size = output_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, TypeAlias
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import InCode, SizeSides
+from engine.nn.layers.annotations import ScriptOnly, SizePerDim
 from engine.nn.module import Module
 from engine.registry import Probability
 from engine.tensors import Tensor
@@ -20,11 +20,11 @@ class FractionalMaxPool(Module):
 
     def __init__(
         self,
-        kernel_size: SizeSides,
-        output_size: SizeSides | None = None,
+        kernel_size: SizePerDim,
+        output_size: SizePerDim | None = None,
         output_ratio: Ratios | None = None,
-        return_indices: InCode = False,
-        _random_samples: InCode = None,
+        return_indices: ScriptOnly = False,
+        _random_samples: ScriptOnly = None,
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size

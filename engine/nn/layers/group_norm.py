@@ -7,7 +7,7 @@ from typing import Annotated
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Positive, Size
@@ -35,7 +35,7 @@ class GroupNorm(Module):
         num_channels: Annotated[Size, FromInput(1)],
         eps: Positive = 1e-5,
         affine: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
         *,
         bias: bool = True,

@@ -7,7 +7,7 @@ from typing import Annotated
 from engine.dtypes import DType
 from engine.nn.functional import recurrent
 from engine.nn.functional.recurrent import Weights
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.rnn_base import Result, RNNBase
 from engine.registry import LAYERS, FromInput, Probability, Repeats, Size
 from engine.tensors import Tensor
@@ -42,7 +42,7 @@ class GRU(RNNBase):
         batch_first: bool = False,
         dropout: Probability = 0.0,
         bidirectional: bool = False,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__(

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from engine.dtypes import DType
 from engine.nn import functional as F
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.batch_norm import ChannelNorm
 from engine.registry import LAYERS, FromInput, Positive, Probability, Size
 from engine.tensors import Tensor
@@ -24,7 +24,7 @@ class InstanceNorm(ChannelNorm):
         momentum: Probability | None = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
         *,
         bias: bool = True,

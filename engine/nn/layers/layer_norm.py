@@ -7,7 +7,7 @@ from typing import Annotated
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Positive, Size
@@ -34,7 +34,7 @@ class LayerNorm(Module):
         eps: Positive = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()

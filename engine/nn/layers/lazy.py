@@ -19,27 +19,27 @@ from engine.tensors.creation import zeros
 
 
 class Lazy(Module):
-    """Turns into `becomes` when first called: takes that class's arguments but for the first, which it reads off.
+    """Turns into `cls_to_become` when first called: takes that class's arguments but for the first, which it reads off.
 
     Until then its parameters are there without a shape (`UninitializedParameter`). They may be moved, converted and
     given to an optimizer, and loading weights gives them theirs.
     """
 
-    becomes: ClassVar[Any]
+    cls_to_become: ClassVar[Any]
     defaults: ClassVar[dict[str, Any]] = {}
     """Where PyTorch has other defaults than in the plain layer."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        given = inspect.signature(self.becomes).bind(1, *args, **kwargs).arguments
+        given = inspect.signature(self.cls_to_become).bind(1, *args, **kwargs).arguments
         kwargs = {name: value for name, value in self.defaults.items() if name not in given} | kwargs
         # The layer without numbers, for a size of 1: what does not depend on the size is taken over from it.
-        model = self.becomes(1, *args, **kwargs, **({} if "device" in kwargs else {"device": META}))
+        model = self.cls_to_become(1, *args, **kwargs, **({} if "device" in kwargs else {"device": META}))
         if "device" in kwargs:
             model = model.to(META)
         place = kwargs.get("device")
         self.__dict__.update({name: value for name, value in vars(model).items() if name not in vars(self)})
-        self.__dict__[_sized(self.becomes)] = 0
+        self.__dict__[_sized(self.cls_to_become)] = 0
         self._arguments = (args, kwargs)
         for name, parameter in model._parameters.items():
             lazy = None if parameter is None else UninitializedParameter(device=place, dtype=parameter.dtype)
@@ -61,94 +61,94 @@ class Lazy(Module):
     def initialize_parameters(self, *inputs: Tensor) -> None:
         """Give the parameters the shape for an input like this one, and become the plain layer."""
         args, kwargs = self.__dict__.pop("_arguments")
-        made = self.becomes(_size(self.becomes, inputs[0]), *args, **kwargs)
+        made = self.cls_to_become(_size(self.cls_to_become, inputs[0]), *args, **kwargs)
         for mine, new in ((self._parameters, made._parameters), (self._buffers, made._buffers)):
             for name, tensor in mine.items():
                 if is_lazy(tensor):
                     tensor.materialize(new[name].shape)
                     with no_grad():
                         tensor.copy_(new[name])
-        size = _sized(self.becomes)
+        size = _sized(self.cls_to_become)
         self.__dict__[size] = getattr(made, size)
-        self.__class__ = self.becomes
+        self.__class__ = self.cls_to_become
 
     def extra_repr(self) -> str:
-        shown = self.becomes.__new__(self.becomes)
+        shown = self.cls_to_become.__new__(self.cls_to_become)
         shown.__dict__.update(self.__dict__)
         return shown.extra_repr()
 
 
-def _sized(becomes: Any) -> str:
+def _sized(cls_to_become: Any) -> str:
     """The argument that is read off the input."""
-    return next(iter(inspect.signature(becomes).parameters))
+    return next(iter(inspect.signature(cls_to_become).parameters))
 
 
-def _size(becomes: Any, input: Tensor) -> Any:
+def _size(cls_to_become: Any, input: Tensor) -> Any:
     """The number of features or channels; dimension 1, or 0 where the batch is missing."""
-    if becomes is Linear:
+    if cls_to_become is Linear:
         return input.shape[-1]
-    spatial = getattr(becomes, "spatial", None)
+    spatial = getattr(cls_to_become, "spatial", None)
     return input.shape[0 if input.ndim - 1 == spatial else 1]
 
 
 class LazyLinear(Lazy):
     """`Linear` whose in_features is that of its first input: ``LazyLinear(out_features, bias=True)``."""
 
-    becomes = Linear
+    cls_to_become = Linear
 
 
 class LazyConv1d(Lazy):
     """`Conv1d` whose in_channels is that of its first input."""
 
-    becomes = Conv1d
+    cls_to_become = Conv1d
 
 
 class LazyConv2d(Lazy):
     """`Conv2d` whose in_channels is that of its first input."""
 
-    becomes = Conv2d
+    cls_to_become = Conv2d
 
 
 class LazyConv3d(Lazy):
     """`Conv3d` whose in_channels is that of its first input."""
 
-    becomes = Conv3d
+    cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(Lazy):
     """`ConvTranspose1d` whose in_channels is that of its first input."""
 
-    becomes = ConvTranspose1d
+    cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(Lazy):
     """`ConvTranspose2d` whose in_channels is that of its first input."""
 
-    becomes = ConvTranspose2d
+    cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(Lazy):
     """`ConvTranspose3d` whose in_channels is that of its first input."""
 
-    becomes = ConvTranspose3d
+    cls_to_become = ConvTranspose3d
 
 
 class LazyBatchNorm1d(Lazy):
     """`BatchNorm1d` whose num_features is that of its first input."""
 
-    becomes = BatchNorm1d
+    cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(Lazy):
     """`BatchNorm2d` whose num_features is that of its first input."""
 
-    becomes = BatchNorm2d
+    cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(Lazy):
     """`BatchNorm3d` whose num_features is that of its first input."""
 
-    becomes = BatchNorm3d
+    cls_to_become = BatchNorm3d
 
 
 _LEARNING = {"affine": True, "track_running_stats": True}
@@ -157,19 +157,19 @@ _LEARNING = {"affine": True, "track_running_stats": True}
 class LazyInstanceNorm1d(Lazy):
     """`InstanceNorm1d` whose num_features is that of its first input; with weights and running statistics."""
 
-    becomes = InstanceNorm1d
+    cls_to_become = InstanceNorm1d
     defaults: ClassVar[dict[str, Any]] = _LEARNING
 
 
 class LazyInstanceNorm2d(Lazy):
     """`InstanceNorm2d` whose num_features is that of its first input; with weights and running statistics."""
 
-    becomes = InstanceNorm2d
+    cls_to_become = InstanceNorm2d
     defaults: ClassVar[dict[str, Any]] = _LEARNING
 
 
 class LazyInstanceNorm3d(Lazy):
     """`InstanceNorm3d` whose num_features is that of its first input; with weights and running statistics."""
 
-    becomes = InstanceNorm3d
+    cls_to_become = InstanceNorm3d
     defaults: ClassVar[dict[str, Any]] = _LEARNING

@@ -8,7 +8,7 @@ from typing import Annotated
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Size
@@ -34,7 +34,7 @@ class Linear(Module):
         in_features: Annotated[Size, FromInput(-1)],
         out_features: Size,
         bias: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import SizeSides
+from engine.nn.layers.annotations import SizePerDim
 from engine.nn.module import Module
 from engine.registry import LAYERS, Positive
 from engine.tensors import Tensor
@@ -19,8 +19,8 @@ class LPPool(Module):
     def __init__(
         self,
         norm_type: Positive,
-        kernel_size: SizeSides,
-        stride: SizeSides | None = None,
+        kernel_size: SizePerDim,
+        stride: SizePerDim | None = None,
         ceil_mode: bool = False,
     ) -> None:
         super().__init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import CountSides, InCode, SizeSides
+from engine.nn.layers.annotations import CountPerDim, ScriptOnly, SizePerDim
 from engine.nn.module import Module
 from engine.registry import LAYERS
 from engine.tensors import Tensor
@@ -18,11 +18,11 @@ class MaxPool(Module):
 
     def __init__(
         self,
-        kernel_size: SizeSides,
-        stride: SizeSides | None = None,
-        padding: CountSides = 0,
-        dilation: SizeSides = 1,
-        return_indices: InCode = False,
+        kernel_size: SizePerDim,
+        stride: SizePerDim | None = None,
+        padding: CountPerDim = 0,
+        dilation: SizePerDim = 1,
+        return_indices: ScriptOnly = False,
         ceil_mode: bool = False,
     ) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import CountSides, SizeSides
+from engine.nn.layers.annotations import CountPerDim, SizePerDim
 from engine.nn.module import Module
 from engine.ops.spatial.windows import per_dim
 from engine.tensors import Tensor
@@ -17,7 +17,7 @@ class MaxUnpool(Module):
 
     spatial: ClassVar[int]
 
-    def __init__(self, kernel_size: SizeSides, stride: SizeSides | None = None, padding: CountSides = 0) -> None:
+    def __init__(self, kernel_size: SizePerDim, stride: SizePerDim | None = None, padding: CountPerDim = 0) -> None:
         super().__init__()
         self.kernel_size = per_dim(kernel_size, self.spatial)
         self.stride = per_dim(kernel_size if stride is None else stride, self.spatial)

@@ -7,7 +7,7 @@ from typing import Annotated
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.linear import Linear
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
@@ -48,7 +48,7 @@ class MultiheadAttention(Module):
         kdim: Size | None = None,
         vdim: Size | None = None,
         batch_first: bool = False,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()

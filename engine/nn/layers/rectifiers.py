@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.dtypes import DType
 from engine.nn import functional as F
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.inplace import InPlaceActivation, inplace_repr
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
@@ -72,7 +72,7 @@ class PReLU(Module):
     """
 
     def __init__(
-        self, num_parameters: Size = 1, init: float = 0.25, device: AnyDevice = None, dtype: DType | None = None
+        self, num_parameters: Size = 1, init: float = 0.25, device: DeviceArgument = None, dtype: DType | None = None
     ) -> None:
         super().__init__()
         self.num_parameters = num_parameters

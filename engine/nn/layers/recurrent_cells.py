@@ -10,7 +10,7 @@ from engine.errors import ShapeError
 from engine.nn import init
 from engine.nn.functional import recurrent
 from engine.nn.functional.recurrent import Weights
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Size
@@ -28,7 +28,7 @@ class RNNCellBase(Module):
         hidden_size: int,
         bias: bool,
         num_chunks: int,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class RNNCell(RNNCellBase):
         hidden_size: Size,
         bias: bool = True,
         nonlinearity: Literal["tanh", "relu"] = "tanh",
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device=device, dtype=dtype)
@@ -129,7 +129,7 @@ class LSTMCell(RNNCellBase):
         input_size: Annotated[Size, FromInput(-1)],
         hidden_size: Size,
         bias: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device=device, dtype=dtype)
@@ -162,7 +162,7 @@ class GRUCell(RNNCellBase):
         input_size: Annotated[Size, FromInput(-1)],
         hidden_size: Size,
         bias: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device=device, dtype=dtype)

@@ -7,7 +7,7 @@ from typing import Annotated
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Positive, Size
@@ -32,7 +32,7 @@ class RMSNorm(Module):
         normalized_shape: Annotated[Size | tuple[Size, ...], FromInput(-1)],
         eps: Positive | None = None,
         elementwise_affine: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()

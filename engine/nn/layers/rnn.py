@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from engine.dtypes import DType
 from engine.nn.functional import recurrent
 from engine.nn.functional.recurrent import Weights
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.rnn_base import Result, RNNBase
 from engine.registry import LAYERS, FromInput, Probability, Repeats, Size
 from engine.tensors import Tensor
@@ -44,7 +44,7 @@ class RNN(RNNBase):
         batch_first: bool = False,
         dropout: Probability = 0.0,
         bidirectional: bool = False,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):

@@ -12,7 +12,7 @@ from engine.functions import cat, stack
 from engine.nn import functional as F
 from engine.nn import init
 from engine.nn.functional.recurrent import Weights
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
@@ -43,7 +43,7 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()

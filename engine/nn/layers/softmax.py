@@ -14,7 +14,7 @@ from engine.tensors import Tensor
 GROUP = "Activation"
 
 
-class AlongOneDimension(Module):
+class SoftmaxBase(Module):
     """A layer whose only argument is the dimension it works along. With dim=None it guesses as PyTorch does."""
 
     def __init__(self, dim: Annotated[int | None, Preset(-1)] = None) -> None:
@@ -26,7 +26,7 @@ class AlongOneDimension(Module):
 
 
 @LAYERS.register(category=GROUP, tags=("probabilities", "normalised exponential"))
-class Softmax(AlongOneDimension):
+class Softmax(SoftmaxBase):
     """Turns scores into probabilities that sum to 1 along one dimension, ``exp(xᵢ) / Σⱼ exp(xⱼ)``. The shape stays.
 
     `CrossEntropyLoss` contains it: feed that loss the scores themselves. If `dim` is left out, it is chosen as
@@ -41,7 +41,7 @@ class Softmax(AlongOneDimension):
 
 
 @LAYERS.register(category=GROUP, tags=("probabilities",))
-class Softmin(AlongOneDimension):
+class Softmin(SoftmaxBase):
     """Softmax of the negated input: the smallest score has the largest probability. The shape stays.
 
     If `dim` is left out, it is chosen as in PyTorch, with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On
@@ -56,7 +56,7 @@ class Softmin(AlongOneDimension):
 
 
 @LAYERS.register(category=GROUP, tags=("log probabilities",))
-class LogSoftmax(AlongOneDimension):
+class LogSoftmax(SoftmaxBase):
     """Turns scores into logarithms of probabilities along one dimension, ``log(exp(xᵢ) / Σⱼ exp(xⱼ))``.
 
     Safe for large numbers. The shape stays.

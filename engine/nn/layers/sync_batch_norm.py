@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.dtypes import DType
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.batch_norm import BatchNorm
 from engine.nn.module import Module
 
@@ -23,7 +23,7 @@ class SyncBatchNorm(BatchNorm):
         affine: bool = True,
         track_running_stats: bool = True,
         process_group: Any = None,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
         *,
         bias: bool = True,

@@ -9,7 +9,7 @@ from engine.dtypes import DType
 from engine.functions import where
 from engine.nn import init
 from engine.nn.containers.module_list import ModuleList
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.layer_norm import LayerNorm
 from engine.nn.layers.transformer_layers import Activation, TransformerDecoderLayer, TransformerEncoderLayer
 from engine.nn.module import Module
@@ -119,7 +119,7 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ class Transformer(Module):
         )
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: AnyDevice = None, dtype: DType | None = None) -> Tensor:
+    def generate_square_subsequent_mask(sz: int, device: DeviceArgument = None, dtype: DType | None = None) -> Tensor:
         """The mask that lets each place see those before it: 0 and −∞, ``sz×sz``."""
         place = arange(sz, device=device)
         return where(place > place.unsqueeze(-1), float("-inf"), zeros((), device=device, dtype=dtype))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from engine.dtypes import DType
 from engine.nn import functional as F
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.dropout import Dropout
 from engine.nn.layers.layer_norm import LayerNorm
 from engine.nn.layers.linear import Linear
@@ -58,7 +58,7 @@ class TransformerEncoderLayer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ class TransformerDecoderLayer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Literal
 
 from engine.nn import functional as F
-from engine.nn.layers.annotations import ScaleSides, SizeSides
+from engine.nn.layers.annotations import ScalePerDim, SizePerDim
 from engine.nn.module import Module
 from engine.registry import LAYERS
 from engine.tensors import Tensor
 
 
-class Resizing(Module):
+class UpsampleBase(Module):
     """What layers that change the spatial sizes share."""
 
     def __init__(
         self,
-        size: SizeSides | None,
-        scale_factor: ScaleSides | None,
+        size: SizePerDim | None,
+        scale_factor: ScalePerDim | None,
         mode: Literal["nearest", "linear", "bilinear", "bicubic", "trilinear"],
         align_corners: bool | None,
         recompute_scale_factor: bool | None,
@@ -44,7 +44,7 @@ class Resizing(Module):
 
 
 @LAYERS.register(category="Shape", tags=("interpolate", "resize", "scale"))
-class Upsample(Resizing):
+class Upsample(UpsampleBase):
     """Sequences, images or volumes of another size: ``N×C×…`` with its spatial sizes changed.
 
     Args:
@@ -58,8 +58,8 @@ class Upsample(Resizing):
 
     def __init__(
         self,
-        size: SizeSides | None = None,
-        scale_factor: ScaleSides | None = None,
+        size: SizePerDim | None = None,
+        scale_factor: ScalePerDim | None = None,
         mode: Literal["nearest", "linear", "bilinear", "bicubic", "trilinear"] = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
@@ -68,7 +68,7 @@ class Upsample(Resizing):
 
 
 @LAYERS.register(category="Shape", tags=("interpolate", "resize", "scale"))
-class UpsamplingNearest2d(Resizing):
+class UpsamplingNearest2d(UpsampleBase):
     """Images of another size, each pixel the nearest old one: ``N×C×H×W`` becomes ``N×C×H'×W'``.
 
     Args:
@@ -76,12 +76,12 @@ class UpsamplingNearest2d(Resizing):
         scale_factor: instead of the size; the new sizes are rounded down
     """
 
-    def __init__(self, size: SizeSides | None = None, scale_factor: ScaleSides | None = None) -> None:
+    def __init__(self, size: SizePerDim | None = None, scale_factor: ScalePerDim | None = None) -> None:
         super().__init__(size, scale_factor, "nearest", None, None)
 
 
 @LAYERS.register(category="Shape", tags=("interpolate", "resize", "scale"))
-class UpsamplingBilinear2d(Resizing):
+class UpsamplingBilinear2d(UpsampleBase):
     """Images of another size, each pixel between 2×2 old ones, corners kept: ``N×C×H×W`` becomes ``N×C×H'×W'``.
 
     Args:
@@ -89,5 +89,5 @@ class UpsamplingBilinear2d(Resizing):
         scale_factor: instead of the size; the new sizes are rounded down
     """
 
-    def __init__(self, size: SizeSides | None = None, scale_factor: ScaleSides | None = None) -> None:
+    def __init__(self, size: SizePerDim | None = None, scale_factor: ScalePerDim | None = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True, None)

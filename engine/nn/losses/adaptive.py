@@ -9,7 +9,7 @@ from engine.dtypes import DType
 from engine.errors import RangeError, ShapeError
 from engine.nn.containers.module_list import ModuleList
 from engine.nn.containers.sequential import Sequential
-from engine.nn.layers.annotations import AnyDevice
+from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.linear import Linear
 from engine.nn.module import Module
 from engine.ops.movement.joining import cat
@@ -45,7 +45,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: Positive = 4.0,
         head_bias: bool = False,
-        device: AnyDevice = None,
+        device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.nn import functional as F
-from engine.nn.functional.reduction import Old, Reduction
+from engine.nn.functional.reduction import Deprecated, Reduction
 from engine.nn.losses.loss import Loss, WeightedLoss
 from engine.registry import LOSSES
 from engine.tensors import Tensor
@@ -25,8 +25,8 @@ class BCELoss(WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Old = None,
-        reduce: Old = None,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
@@ -52,8 +52,8 @@ class BCEWithLogitsLoss(WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Old = None,
-        reduce: Old = None,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
         pos_weight: Tensor | None = None,
     ) -> None:
@@ -74,7 +74,9 @@ class SoftMarginLoss(Loss):
         reduction: mean or sum over the elements, or none
     """
 
-    def __init__(self, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean") -> None:
+    def __init__(
+        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -95,8 +97,8 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Old = None,
-        reduce: Old = None,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)

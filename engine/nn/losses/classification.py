@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from engine.nn import functional as F
-from engine.nn.functional.reduction import Old, Reduction
+from engine.nn.functional.reduction import Deprecated, Reduction
 from engine.nn.losses.loss import Loss, WeightedLoss
 from engine.nn.module import Module
 from engine.registry import LOSSES, Probability
@@ -31,9 +31,9 @@ class CrossEntropyLoss(WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Old = None,
+        size_average: Deprecated = None,
         ignore_index: int = -100,
-        reduce: Old = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
         label_smoothing: Probability = 0.0,
     ) -> None:
@@ -69,9 +69,9 @@ class NLLLoss(WeightedLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Old = None,
+        size_average: Deprecated = None,
         ignore_index: int = -100,
-        reduce: Old = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
@@ -103,8 +103,8 @@ class MultiMarginLoss(WeightedLoss):
         p: Literal[1, 2] = 1,
         margin: float = 1.0,
         weight: Tensor | None = None,
-        size_average: Old = None,
-        reduce: Old = None,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
     ) -> None:
         if p not in (1, 2):
@@ -126,7 +126,9 @@ class MultiLabelMarginLoss(Loss):
         reduction: mean or sum over the samples, or none
     """
 
-    def __init__(self, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean") -> None:
+    def __init__(
+        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

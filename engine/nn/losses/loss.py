@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.nn.functional.reduction import Old, Reduction, chosen_reduction
+from engine.nn.functional.reduction import Deprecated, Reduction, resolve_reduction
 from engine.nn.module import Module
 from engine.tensors import Tensor
 
@@ -10,9 +10,11 @@ from engine.tensors import Tensor
 class Loss(Module):
     """A loss whose elements are reduced to one number."""
 
-    def __init__(self, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean") -> None:
+    def __init__(
+        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
+    ) -> None:
         super().__init__()
-        self.reduction: Reduction = chosen_reduction(size_average, reduce, reduction)
+        self.reduction: Reduction = resolve_reduction(size_average, reduce, reduction)
 
 
 class WeightedLoss(Loss):
@@ -21,8 +23,8 @@ class WeightedLoss(Loss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        size_average: Old = None,
-        reduce: Old = None,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.nn import functional as F
-from engine.nn.functional.reduction import Old, Reduction
+from engine.nn.functional.reduction import Deprecated, Reduction
 from engine.nn.losses.loss import Loss
 from engine.registry import LOSSES, NonNegative, Positive
 from engine.tensors import Tensor
@@ -23,7 +23,11 @@ class HingeEmbeddingLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 1.0, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
+        self,
+        margin: float = 1.0,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
+        reduction: Reduction = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -42,7 +46,11 @@ class CosineEmbeddingLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 0.0, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
+        self,
+        margin: float = 0.0,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
+        reduction: Reduction = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -61,7 +69,11 @@ class MarginRankingLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 0.0, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean"
+        self,
+        margin: float = 0.0,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
+        reduction: Reduction = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
@@ -90,8 +102,8 @@ class TripletMarginLoss(Loss):
         p: NonNegative = 2.0,
         eps: float = 1e-6,
         swap: bool = False,
-        size_average: Old = None,
-        reduce: Old = None,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)

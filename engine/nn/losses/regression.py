@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from engine.nn import functional as F
-from engine.nn.functional.reduction import Old, Reduction
+from engine.nn.functional.reduction import Deprecated, Reduction
 from engine.nn.losses.loss import Loss
 from engine.registry import LOSSES, NonNegative, Positive
 from engine.tensors import Tensor
@@ -23,7 +23,9 @@ class MSELoss(Loss):
         reduction: mean or sum over the elements, or none
     """
 
-    def __init__(self, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean") -> None:
+    def __init__(
+        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -40,7 +42,9 @@ class L1Loss(Loss):
         reduction: mean or sum over the elements, or none
     """
 
-    def __init__(self, size_average: Old = None, reduce: Old = None, reduction: Reduction = "mean") -> None:
+    def __init__(
+        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -60,8 +64,8 @@ class SmoothL1Loss(Loss):
 
     def __init__(
         self,
-        size_average: Old = None,
-        reduce: Old = None,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
         beta: NonNegative = 1.0,
     ) -> None:
@@ -106,9 +110,9 @@ class PoissonNLLLoss(Loss):
         self,
         log_input: bool = True,
         full: bool = False,
-        size_average: Old = None,
+        size_average: Deprecated = None,
         eps: Positive = 1e-8,
-        reduce: Old = None,
+        reduce: Deprecated = None,
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -152,8 +156,8 @@ class KLDivLoss(Loss):
 
     def __init__(
         self,
-        size_average: Old = None,
-        reduce: Old = None,
+        size_average: Deprecated = None,
+        reduce: Deprecated = None,
         reduction: Literal["mean", "sum", "none", "batchmean"] = "mean",
         log_target: bool = False,
     ) -> None:

@@ -333,8 +333,8 @@ def _forget(module: Module, method: BasePruningMethod) -> None:
     """Takes the method's hook away."""
     hooks = module._hooks
     assert hooks is not None
-    for key in [key for key, hook in hooks.before.items() if hook.function is method]:
-        del hooks.before[key]
+    for key in [key for key, hook in hooks.forward_pre.items() if hook.function is method]:
+        del hooks.forward_pre[key]
 
 
 def _joined(earlier: BasePruningMethod, method: BasePruningMethod) -> PruningContainer:

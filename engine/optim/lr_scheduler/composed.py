@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.optim.lr_scheduler.reduce_lr_on_plateau import ReduceLROnPlateau
-from engine.optim.lr_scheduler.scheduler import LRScheduler, set_rate
+from engine.optim.lr_scheduler.scheduler import LRScheduler, set_learning_rate
 from engine.optim.optimizer import Optimizer
 
 
-class ComposedSchedule(LRScheduler):
+class CompositeScheduler(LRScheduler):
     """Holds schedules of one optimizer; their states are in its own."""
 
     _schedulers: list[LRScheduler]
 
-    def _take(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
+    def _set_schedulers(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
         if not schedulers:
             raise ValueError(f"{type(self).__name__} needs at least one schedule")
         for number, schedule in enumerate(schedulers):
@@ -44,7 +44,7 @@ class ComposedSchedule(LRScheduler):
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
 
 
-class SequentialLR(ComposedSchedule):
+class SequentialLR(CompositeScheduler):
     """One schedule after the other.
 
     Args:
@@ -60,7 +60,7 @@ class SequentialLR(ComposedSchedule):
         milestones: Sequence[int],
         last_epoch: int = -1,
     ) -> None:
-        self._take(schedulers, optimizer)
+        self._set_schedulers(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 f"SequentialLR: {len(schedulers)} schedules have {len(schedulers) - 1} milestones between them, "
@@ -69,10 +69,10 @@ class SequentialLR(ComposedSchedule):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:
-            set_rate(group, group["initial_lr"])
+            set_learning_rate(group, group["initial_lr"])
         _undo(self)  # all took their first step when they were made
         first = self._schedulers[bisect_right(milestones, 0)]
-        first._begin()
+        first._initial_step()
         self._last_lr = first.get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
@@ -86,7 +86,7 @@ class SequentialLR(ComposedSchedule):
         self._last_lr = schedule.get_last_lr()
 
 
-class ChainedScheduler(ComposedSchedule):
+class ChainedScheduler(CompositeScheduler):
     """All schedules at once, each changing what the one before left.
 
     Args:
@@ -97,17 +97,17 @@ class ChainedScheduler(ComposedSchedule):
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if not schedulers:
             raise ValueError("ChainedScheduler needs at least one schedule")
-        self._take(schedulers, optimizer or schedulers[0].optimizer)
-        self._last_lr = self._rates()
+        self._set_schedulers(schedulers, optimizer or schedulers[0].optimizer)
+        self._last_lr = self._lrs()
 
     def step(self, epoch: int | None = None) -> None:
         for schedule in self._schedulers:
             schedule.step()
-        self._last_lr = self._rates()
+        self._last_lr = self._lrs()
 
 
 def _undo(schedule: LRScheduler) -> None:
-    if isinstance(schedule, ComposedSchedule):
+    if isinstance(schedule, CompositeScheduler):
         for inner in schedule._schedulers:
             _undo(inner)
     else:

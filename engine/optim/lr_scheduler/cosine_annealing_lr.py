@@ -37,10 +37,10 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         epoch, half = self.last_epoch, self.T_max
         if self._is_initial:
-            return self._rates()
+            return self._lrs()
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
-        rates = self._rates()
+        rates = self._lrs()
         if (epoch - 1 - half) % (2 * half) == 0:  # on the way up again the quotient below would be 0 / 0
             rise = (1 - math.cos(math.pi / half)) / 2
             return [rate + (base - self.eta_min) * rise for rate, base in zip(rates, self.base_lrs, strict=True)]

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from engine.optim.lr_scheduler.lambda_base import attributes
+from engine.optim.lr_scheduler.lambda_base import saved_attributes
 from engine.optim.lr_scheduler.momentum import set_momentum, uses_beta1
-from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer, set_rate
-from engine.optim.optimizer import Decay, Optimizer
+from engine.optim.lr_scheduler.scheduler import LRScheduler, per_group, require_optimizer, set_learning_rate
+from engine.optim.optimizer import DecayRate, Optimizer
 from engine.registry import SCHEDULERS, NonNegative, Size
 
 
@@ -46,16 +46,16 @@ class CyclicLR(LRScheduler):
         scale_fn: Callable[[float], float] | None = None,
         scale_mode: Literal["cycle", "iterations"] = "cycle",
         cycle_momentum: bool = True,
-        base_momentum: Decay | Sequence[float] = 0.8,
-        max_momentum: Decay | Sequence[float] = 0.9,
+        base_momentum: DecayRate | Sequence[float] = 0.8,
+        max_momentum: DecayRate | Sequence[float] = 0.9,
         last_epoch: int = -1,
     ) -> None:
         require_optimizer(optimizer)
         if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
             raise ValueError(f"CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', not {mode!r}")
         groups = optimizer.param_groups
-        base_lrs = for_each_group("base_lr", optimizer, base_lr)
-        self.max_lrs = for_each_group("max_lr", optimizer, max_lr)
+        base_lrs = per_group("base_lr", optimizer, base_lr)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
         self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
         self.step_ratio = step_size_up / self.total_size
         self.mode = mode
@@ -65,11 +65,11 @@ class CyclicLR(LRScheduler):
         self.cycle_momentum = cycle_momentum
         if last_epoch == -1:
             for group, rate in zip(groups, base_lrs, strict=True):
-                set_rate(group, rate)
+                set_learning_rate(group, rate)
         if cycle_momentum:
             self.use_beta1 = uses_beta1("CyclicLR", optimizer)
-            self.base_momentums = for_each_group("base_momentum", optimizer, base_momentum)
-            self.max_momentums = for_each_group("max_momentum", optimizer, max_momentum)
+            self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
+            self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
                 for group, least, most in zip(groups, self.base_momentums, self.max_momentums, strict=True):
                     set_momentum(group, most, beta1=self.use_beta1)
@@ -97,7 +97,7 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "_scale_fn_custom": attributes(self._scale_fn_custom)}
+        return {**super().state_dict(), "_scale_fn_custom": saved_attributes(self._scale_fn_custom)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         state = dict(state_dict)

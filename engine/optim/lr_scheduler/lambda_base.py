@@ -30,7 +30,7 @@ class LambdaSchedulerBase(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "lr_lambdas": [attributes(function) for function in self.lr_lambdas]}
+        return {**super().state_dict(), "lr_lambdas": [saved_attributes(function) for function in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
@@ -39,6 +39,6 @@ class LambdaSchedulerBase(LRScheduler):
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
 
 
-def attributes(function: Any) -> dict[str, Any] | None:
+def saved_attributes(function: Any) -> dict[str, Any] | None:
     """What a callable object remembers; None of a function."""
     return None if function is None or isinstance(function, types.FunctionType) else dict(vars(function))

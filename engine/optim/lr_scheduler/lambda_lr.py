@@ -27,5 +27,5 @@ class MultiplicativeLR(LambdaSchedulerBase):
 
     def get_lr(self) -> list[float]:
         if self._is_initial:
-            return self._rates()
-        return [rate * scale(self.last_epoch) for rate, scale in zip(self._rates(), self.lr_lambdas, strict=True)]
+            return self._lrs()
+        return [rate * scale(self.last_epoch) for rate, scale in zip(self._lrs(), self.lr_lambdas, strict=True)]

@@ -31,7 +31,7 @@ class ConstantLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._scaled(self.factor)
-        return self._scaled(1 / self.factor) if self.last_epoch == self.total_iters else self._rates()
+        return self._scaled(1 / self.factor) if self.last_epoch == self.total_iters else self._lrs()
 
     def _get_closed_form_lr(self) -> list[Any]:
         factor = 1 if self.last_epoch >= self.total_iters else self.factor
@@ -70,7 +70,7 @@ class LinearLR(LRScheduler):
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._rates()
+            return self._lrs()
         rise = self.end_factor - self.start_factor
         return self._scaled(1 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
 

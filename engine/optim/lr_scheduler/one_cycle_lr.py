@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from engine.optim.lr_scheduler.momentum import set_momentum, uses_beta1
-from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer
-from engine.optim.optimizer import Decay, Optimizer
+from engine.optim.lr_scheduler.scheduler import LRScheduler, per_group, require_optimizer
+from engine.optim.optimizer import DecayRate, Optimizer
 from engine.registry import SCHEDULERS, FromTraining, NonNegative, Positive, Probability, Size
 
 
@@ -44,8 +44,8 @@ class OneCycleLR(LRScheduler):
         pct_start: Probability = 0.3,
         anneal_strategy: Literal["cos", "linear"] = "cos",
         cycle_momentum: bool = True,
-        base_momentum: Decay | Sequence[float] = 0.85,
-        max_momentum: Decay | Sequence[float] = 0.95,
+        base_momentum: DecayRate | Sequence[float] = 0.85,
+        max_momentum: DecayRate | Sequence[float] = 0.95,
         div_factor: Positive = 25.0,
         final_div_factor: Positive = 1e4,
         three_phase: bool = False,
@@ -60,15 +60,15 @@ class OneCycleLR(LRScheduler):
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase=three_phase)
         self._anneal_func_type = anneal_strategy
         self.cycle_momentum = cycle_momentum
-        highest = for_each_group("max_lr", optimizer, max_lr)
+        highest = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, highest, strict=True):
                 first = rate / div_factor
                 group |= {"initial_lr": first, "max_lr": rate, "min_lr": first / final_div_factor}
         if cycle_momentum:
             self.use_beta1 = uses_beta1("OneCycleLR", optimizer)
-            low = for_each_group("base_momentum", optimizer, base_momentum)
-            high = for_each_group("max_momentum", optimizer, max_momentum)
+            low = per_group("base_momentum", optimizer, base_momentum)
+            high = per_group("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
                 for group, least, most in zip(optimizer.param_groups, low, high, strict=True):
                     set_momentum(group, most, beta1=self.use_beta1)

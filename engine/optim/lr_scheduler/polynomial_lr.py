@@ -32,7 +32,7 @@ class PolynomialLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._rates()
+            return self._lrs()
         now, before = (1 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
         return self._scaled((now / before) ** self.power)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from engine.optim.lr_scheduler.scheduler import LRScheduler, require_optimizer, set_rate
+from engine.optim.lr_scheduler.scheduler import LRScheduler, require_optimizer, set_learning_rate
 from engine.optim.optimizer import Optimizer
 from engine.registry import SCHEDULERS, Count, NonNegative, Range
 
@@ -58,7 +58,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown = cooldown
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = self._rates()
+        self._last_lr = self._lrs()
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
@@ -87,7 +87,7 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = self._rates()
+        self._last_lr = self._lrs()
 
     def is_better(self, a: float, best: float) -> bool:
         sign = -1 if self.mode == "min" else 1
@@ -107,4 +107,4 @@ class ReduceLROnPlateau(LRScheduler):
             old = float(group["lr"])
             new = max(old * self.factor, least)
             if old - new > self.eps:
-                set_rate(group, new)
+                set_learning_rate(group, new)

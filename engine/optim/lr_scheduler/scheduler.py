@@ -26,17 +26,17 @@ class LRScheduler:
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", _copied(group["lr"]))
+                group.setdefault("initial_lr", _clone_rate(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"parameter group {number} has no 'initial_lr', so the schedule cannot go on "
                     f"from epoch {last_epoch}. Load the optimizer's state first, or start with last_epoch=-1."
                 )
-        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs = [_clone_rate(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._begin()
+        self._initial_step()
 
-    def _begin(self) -> None:
+    def _initial_step(self) -> None:
         """The first step, which a schedule takes when it is made."""
         self._step_count = 0
         self._is_initial = True
@@ -62,8 +62,8 @@ class LRScheduler:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         rates = (None if epoch is None else self._get_closed_form_lr()) or self.get_lr()
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            set_rate(group, rate)
-        self._last_lr = self._rates()
+            set_learning_rate(group, rate)
+        self._last_lr = self._lrs()
 
     def _get_closed_form_lr(self) -> list[Any] | None:
         """The learning rates computed from the epoch alone; None if there is no such formula."""
@@ -73,8 +73,8 @@ class LRScheduler:
         """The learning rates that are in use."""
         return self._last_lr
 
-    def _rates(self) -> list[Any]:
-        return [_copied(group["lr"]) for group in self.optimizer.param_groups]
+    def _lrs(self) -> list[Any]:
+        return [_clone_rate(group["lr"]) for group in self.optimizer.param_groups]
 
     def _scaled(self, factor: float) -> list[Any]:
         return [group["lr"] * factor for group in self.optimizer.param_groups]
@@ -88,7 +88,7 @@ class LRScheduler:
         vars(self).update(state_dict)
 
 
-def set_rate(group: dict[str, Any], rate: Any) -> None:
+def set_learning_rate(group: dict[str, Any], rate: Any) -> None:
     """A learning rate that is a tensor is written into, so that who holds it sees it."""
     if isinstance(group["lr"], Tensor):
         group["lr"].fill_(float(rate))
@@ -101,7 +101,7 @@ def require_optimizer(optimizer: Any) -> None:
         raise TypeError(f"a schedule drives an Optimizer, not {type(optimizer).__name__}")
 
 
-def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """`value` for every parameter group, or the list of values that it already is."""
     count = len(optimizer.param_groups)
     if not isinstance(value, Sequence):
@@ -111,5 +111,5 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     return list(value)
 
 
-def _copied(rate: Any) -> Any:
+def _clone_rate(rate: Any) -> Any:
     return rate.clone() if isinstance(rate, Tensor) else rate

@@ -29,7 +29,7 @@ class StepLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         if self.last_epoch == 0 or self.last_epoch % self.step_size:
-            return self._rates()
+            return self._lrs()
         return self._scaled(self.gamma)
 
     def _get_closed_form_lr(self) -> list[Any]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from engine.optim.lr_scheduler.scheduler import LRScheduler, for_each_group, require_optimizer
+from engine.optim.lr_scheduler.scheduler import LRScheduler, per_group, require_optimizer
 from engine.optim.optimizer import Optimizer
 
 
@@ -33,7 +33,7 @@ class SWALR(LRScheduler):
             raise ValueError(f"SWALR: anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"SWALR: anneal_epochs must be a whole number ≥ 0, not {anneal_epochs!r}")
-        for group, rate in zip(optimizer.param_groups, for_each_group("swa_lr", optimizer, swa_lr), strict=True):
+        for group, rate in zip(optimizer.param_groups, per_group("swa_lr", optimizer, swa_lr), strict=True):
             group["swa_lr"] = rate
         self._anneal_strategy = anneal_strategy
         self.anneal_epochs = anneal_epochs

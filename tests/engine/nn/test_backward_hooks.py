@@ -139,7 +139,7 @@ def test_hooks_of_all_modules() -> None:
         return order
 
     assert_same(program)
-    assert not everywhere.ALL.around_calls
+    assert not everywhere.ALL.has_call_hooks
 
 
 def test_hooks_on_what_modules_get() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine import nn, optim
-from engine.optim.line_search import Point, cubic_minimum, strong_wolfe
+from engine.optim.line_search import LineSearchPoint, cubic_minimum, strong_wolfe
 from tests.engine.optim.test_optimizers import to_numpy, to_torch
 
 torch = pytest.importorskip("torch")
@@ -98,8 +98,8 @@ def test_a_minimum_is_left_at_once() -> None:
 
 
 def test_cubic_minimum() -> None:
-    def at(x: float) -> Point:  # (x - 1)² (x + 2), whose minimum is at 1
-        return Point(x, (x - 1) ** 2 * (x + 2), None, 2 * (x - 1) * (x + 2) + (x - 1) ** 2)
+    def at(x: float) -> LineSearchPoint:  # (x - 1)² (x + 2), whose minimum is at 1
+        return LineSearchPoint(x, (x - 1) ** 2 * (x + 2), None, 2 * (x - 1) * (x + 2) + (x - 1) ** 2)
 
     assert cubic_minimum(at(0.2), at(3.0)) == pytest.approx(1)
     assert cubic_minimum(at(3.0), at(0.2)) == pytest.approx(1)
@@ -107,10 +107,10 @@ def test_cubic_minimum() -> None:
 
 
 def test_strong_wolfe_finds_a_flat_and_low_point() -> None:
-    def at(x: float) -> Point:
-        return Point(x, np.cos(x), None, -np.sin(x))
+    def at(x: float) -> LineSearchPoint:
+        return LineSearchPoint(x, np.cos(x), None, -np.sin(x))
 
-    start = Point(0.0, float(np.cos(1.0)), None, float(-np.sin(1.0)))
+    start = LineSearchPoint(0.0, float(np.cos(1.0)), None, float(-np.sin(1.0)))
     found, count = strong_wolfe(lambda t: at(1.0 + t), start, 8.0, 1.0)
     assert found.loss < start.loss
     assert abs(found.slope) <= 0.9 * abs(start.slope)
