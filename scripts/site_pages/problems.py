@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studio.lowering.help import HELP
+from studio.lowering.problems.problem_help import HELP
 from studio.reference.markdown import escaped, fence, joined, table
 
 FIELDS = (

@@ -46,9 +46,9 @@ from studio.document.format import SUFFIX, schema
 from studio.document.model import LARGEST, Document
 from studio.document.templates import template, templates
 from studio.lowering.check import check as check_document
-from studio.lowering.grouping import grouped
+from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.program import lower
-from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.compilation import explain_step

@@ -11,8 +11,8 @@ import typer
 from studio.cli.error_output import InputError, escape_control, exit_with_error, print_json, print_text, report_errors
 from studio.cli.shared_options import Assignments, File, Json, project_folder, read_project
 from studio.document.model import Document
-from studio.lowering.graph import Graph
-from studio.lowering.report import Problem
+from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training.data.chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
 from studio.training.data.figures import ChannelFigures, Statistics
@@ -36,7 +36,7 @@ def data(
     """Describe the samples behind a node: counts, classes, ranges, and what looks wrong. Trains nothing."""
     with report_errors(as_json=as_json):
         document = read_project(file, assignments)
-        graph = Graph(document, catalogue())
+        graph = NodeGraph(document, catalogue())
         name = _chosen_node(document, graph, node)
     try:
         chain = chain_to(name, document, graph, project_folder(file))
@@ -55,7 +55,7 @@ def data(
         print_text(line)
 
 
-def _chosen_node(document: Document, graph: Graph, node: str | None) -> str:
+def _chosen_node(document: Document, graph: NodeGraph, node: str | None) -> str:
     if node is not None and node not in document.nodes:
         raise InputError(f"there is no node {node!r}. Its data nodes are {_data_nodes(graph)}.")
     if node is not None and graph.types[node].role not in DATA_ROLES:
@@ -66,7 +66,7 @@ def _chosen_node(document: Document, graph: Graph, node: str | None) -> str:
     return name
 
 
-def _data_nodes(graph: Graph) -> str:
+def _data_nodes(graph: NodeGraph) -> str:
     return ", ".join(name for name, kind in graph.types.items() if kind.role in DATA_ROLES) or "none"
 
 

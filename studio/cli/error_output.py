@@ -14,8 +14,8 @@ import typer
 
 from engine.errors import EngineError, WeightsError
 from studio.document.errors import DocumentError, FileError
+from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError
-from studio.lowering.report import Problem
 
 FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 

@@ -41,8 +41,8 @@ from studio.cli.shared_options import (
 )
 from studio.document.errors import FileError
 from studio.document.model import Document
+from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, lower
-from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.lines import line
 from studio.training.runs.points import each_loss

@@ -12,7 +12,7 @@ from studio.cli.error_output import BAD_INPUT, CLOSED_PIPE, FAILED, print_json
 from studio.cli.interrupts import Interrupts
 from studio.cli.output_streams import OutputError
 from studio.cli.progress_display import ProgressDisplay
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.training import Failed, Session, SessionEvent, Warned
 from studio.training.runs.lines import line, results
 

@@ -15,8 +15,9 @@ from studio.document import files
 from studio.document.format import SUFFIX
 from studio.document.model import Document
 from studio.lowering.check import check
-from studio.lowering.grouping import grouped
-from studio.lowering.report import Problem, Report
+from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem_groups import grouped
+from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.resuming import named
 from studio.training.settings import Device

@@ -1,14 +1,14 @@
 """From a document to what it means: checks, shapes, figures, and the Python program that trains."""
 
+from studio.lowering.analysis.dataflow import NodeInfo as NodeInfo
+from studio.lowering.analysis.node_graph import node_type as node_type
 from studio.lowering.check import check as check
-from studio.lowering.connect import refusal as refusal
-from studio.lowering.graph import node_type as node_type
+from studio.lowering.connection_rules import refusal as refusal
+from studio.lowering.problems.problem import Fix as Fix
+from studio.lowering.problems.problem import Problem as Problem
 from studio.lowering.program import LoweringError as LoweringError
 from studio.lowering.program import Program as Program
 from studio.lowering.program import lower as lower
-from studio.lowering.report import Fix as Fix
-from studio.lowering.report import NodeInfo as NodeInfo
-from studio.lowering.report import Problem as Problem
 from studio.lowering.report import Report as Report
 
 __all__ = [

@@ -7,20 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from studio.document.model import Document
-from studio.lowering.capacity import capacity_problems
-from studio.lowering.data_problems import data_problems
-from studio.lowering.divisions import division_problems
-from studio.lowering.evaluate import Evaluator
-from studio.lowering.flow import Flow
-from studio.lowering.goals import goal_problems, trainable_layers, trained_layers
-from studio.lowering.graph import Graph
-from studio.lowering.mistakes import graph_mistakes, value_mistakes
-from studio.lowering.parameters import parameter_problems
-from studio.lowering.remedies import distinct
-from studio.lowering.report import Problem, Report
-from studio.lowering.schedules import courses, schedule_problems
-from studio.lowering.shapes import shape_problems
-from studio.lowering.structure import structure_problems
+from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.analysis.node_evaluation import Evaluator
+from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.checks.common_mistakes import graph_mistakes, value_mistakes
+from studio.lowering.checks.data_source_checks import data_problems
+from studio.lowering.checks.data_split_checks import division_problems
+from studio.lowering.checks.memory_check import capacity_problems
+from studio.lowering.checks.parameter_checks import parameter_problems
+from studio.lowering.checks.schedule_checks import schedule_problems
+from studio.lowering.checks.shape_checks import shape_problems
+from studio.lowering.checks.structure_checks import structure_problems
+from studio.lowering.checks.training_goal_checks import goal_problems, trainable_layers, trained_layers
+from studio.lowering.problems.fix_conflicts import distinct
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
+from studio.lowering.schedules.schedule_chains import learning_rate_plans
 from studio.nodes.catalogue import Catalogue
 
 WHOLE_GRAPH = frozenset({"cycle", "stray-wire"})
@@ -33,28 +35,28 @@ class Checker:
     def __init__(self) -> None:
         self.evaluator = Evaluator()
         self._lock = threading.Lock()
-        self._flow: Flow | None = None
+        self._flow: Dataflow | None = None
         self._base: Path | None = None
         self._structural: tuple[Problem, ...] = ()
         """Of the last flow's graph."""
 
-    def examine(self, document: Document, catalogue: Catalogue, base: Path | None = None) -> tuple[Flow, Report]:
+    def examine(self, document: Document, catalogue: Catalogue, base: Path | None = None) -> tuple[Dataflow, Report]:
         """The facts and what they come to. Safe to call from any thread."""
         with self._lock:
             flow = self._follow(document, catalogue, base)
             return flow, self._report(flow)
 
-    def _follow(self, document: Document, catalogue: Catalogue, base: Path | None) -> Flow:
+    def _follow(self, document: Document, catalogue: Catalogue, base: Path | None) -> Dataflow:
         previous = self._flow if self._base == base else None
         if self._flow is not None and self._flow.graph.fits(document, catalogue):
             graph = self._flow.graph
         else:
-            graph = Graph(document, catalogue)
+            graph = NodeGraph(document, catalogue)
             self._structural = (*structure_problems(graph), *graph_mistakes(graph))
-        self._flow, self._base = Flow(document, graph, self.evaluator, base, previous), base
+        self._flow, self._base = Dataflow(document, graph, self.evaluator, base, previous), base
         return self._flow
 
-    def _report(self, flow: Flow) -> Report:
+    def _report(self, flow: Dataflow) -> Report:
         found = [
             *goal_problems(flow),
             *self._structural,
@@ -77,11 +79,11 @@ class Checker:
             wires={wire: texts[wire.source.port] for wire, texts in labels.items() if wire.source.port in texts},
             trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},
             trained={name: tuple(trained_layers(flow, name)) for name in flow.graph.optimized},
-            courses=courses(flow) if sound else {},
+            learning_rate_plans=learning_rate_plans(flow) if sound else {},
         )
 
 
-def _weighed(problem: Problem, graph: Graph) -> Problem:
+def _weighed(problem: Problem, graph: NodeGraph) -> Problem:
     """Once it is clear what a run uses, an error at a node that is left out does not stop it: it becomes a warning."""
     left_out = problem.node in graph.types and problem.node not in graph.needed
     if problem.severity == "error" and graph.optimized and left_out and problem.code not in WHOLE_GRAPH:

@@ -16,12 +16,12 @@ from engine import fit
 from engine.errors import EngineError
 from studio.document.model import Document
 from studio.lowering.check import examine
-from studio.lowering.identifiers import UnsafeSyntaxError
-from studio.lowering.reading import Reading, reading_of
-from studio.lowering.report import Problem
-from studio.lowering.source import write
-from studio.lowering.translation import told
-from studio.lowering.verification import verified
+from studio.lowering.codegen.program_source import write
+from studio.lowering.codegen.program_verification import verified
+from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError
+from studio.lowering.error_translation import told
+from studio.lowering.problems.problem import Problem
+from studio.lowering.sample_pipeline import Reading, reading_of
 from studio.nodes.catalogue import Catalogue
 
 _NUMBERS = itertools.count(1)

@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.dtypes import float32, int64
 from engine.shape import Dim, Spec
-from studio.lowering.arguments import resolve
-from studio.lowering.evaluate import Evaluator
+from studio.lowering.analysis.node_arguments import resolve
+from studio.lowering.analysis.node_evaluation import Evaluator
 from studio.nodes.types import NodeType, Role
 
 N = Dim("N")

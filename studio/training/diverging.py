@@ -6,8 +6,8 @@ import math
 
 from engine import fit
 from studio.document.model import Document
-from studio.lowering import fixes
-from studio.lowering.report import Fix, Problem
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.catalogue import Catalogue
 
 MUCH = 1000.0
@@ -60,10 +60,10 @@ class Divergence:
             hint = (
                 f"Without a line search its steps may be far too long: set {_SEARCH} to strong_wolfe, or lower {lower}."
             )
-            return hint, fixes.assign(name, _SEARCH, "strong_wolfe")
+            return hint, quick_fixes.assign(name, _SEARCH, "strong_wolfe")
         else:
             hint = f"Lower {lower}, or make the batches larger: it counts on the gradient of the whole data."
-        return hint, None if less is None else fixes.assign(name, "lr", less)
+        return hint, None if less is None else quick_fixes.assign(name, "lr", less)
 
 
 __all__ = ["Divergence"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from engine import fit
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.training.autograd import Snapshot
 
 State: TypeAlias = Literal["idle", "running", "paused", "done", "stopped", "failed"]

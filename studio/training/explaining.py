@@ -13,8 +13,8 @@ from engine.compiler import Explanation, explain
 from engine.compiler.compile_progress import compile_state
 from engine.data import DataLoader
 from studio.document.model import Document
+from studio.lowering.codegen.task_source import OF_A_STEP
 from studio.lowering.program import lower
-from studio.lowering.task_source import OF_A_STEP
 from studio.nodes.catalogue import Catalogue
 from studio.training.compilation import compiled_step, relabelled
 from studio.training.settings import resolved

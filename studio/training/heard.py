@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from engine.errors import DataWarning
-from studio.lowering.translation import told
+from studio.lowering.error_translation import told
 
 Tell = Callable[[str], None]
 

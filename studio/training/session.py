@@ -10,9 +10,9 @@ from typing import Any, Literal
 from engine import fit
 from engine.compiler import Explanation
 from studio.document.model import Document
-from studio.lowering.data_problems import data_problem
+from studio.lowering.checks.data_source_checks import data_problem
+from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, Program, lower
-from studio.lowering.report import Problem
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
 from studio.training.compilation import explain_running

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from studio.document.model import Document
-from studio.lowering import fixes
-from studio.lowering.report import Problem
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import Role
 from studio.training.progress import Progress
@@ -35,7 +35,7 @@ def slow_supply(document: Document, catalogue: Catalogue, progress: Progress) ->
         message = f"{evidence} The {workers} workers of {loader} cannot keep up. Take out transforms that cost much."
         return Problem("warning", "slow-data", message, node=loader)
     message = f"{evidence} Raise workers of {loader} to {more}, from the next run on."
-    return Problem("warning", "slow-data", message, node=loader, fix=fixes.assign(loader, "workers", more))
+    return Problem("warning", "slow-data", message, node=loader, fix=quick_fixes.assign(loader, "workers", more))
 
 
 def _loader(document: Document, catalogue: Catalogue) -> str | None:

@@ -11,7 +11,7 @@ import typer
 
 from site_pages import api, commands, pages, problems
 from studio.cli import command_line
-from studio.lowering.help import HELP
+from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
 from studio.reference import nodes

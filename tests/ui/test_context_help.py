@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.lowering.help import HELP
+from studio.lowering.problems.problem_help import HELP
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.project.project import Project
 from studio.ui.window.context_help import CANVAS, PAGE, topic_of

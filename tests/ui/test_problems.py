@@ -9,8 +9,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, Node
-from studio.lowering.fixes import assign
-from studio.lowering.report import Fix, Problem, Report
+from studio.lowering.problems.problem import Fix, Problem
+from studio.lowering.problems.quick_fixes import assign
+from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.project.project_store import ProjectStore

@@ -11,7 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, Node
-from studio.lowering.report import Problem, Report
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui.project.project_store import ProjectStore
 

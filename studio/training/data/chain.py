@@ -12,9 +12,9 @@ from engine.data.splits import Splits
 from engine.errors import EngineError
 from studio.document.model import Document, End
 from studio.document.walk import walk
-from studio.lowering.arguments import located, resolve
-from studio.lowering.evaluate import Stamp, divided, frozen, stamp
-from studio.lowering.graph import Graph
+from studio.lowering.analysis.node_arguments import located, resolve
+from studio.lowering.analysis.node_evaluation import Stamp, divided, frozen, stamp
+from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.types import NodeType, PortType, Role
 
 DATA_ROLES = frozenset({Role.SOURCE, Role.TRANSFORM, Role.DIVISION, Role.LOADER})
@@ -52,7 +52,7 @@ Chain: TypeAlias = tuple[Link, ...]
 """From a source to the node that is looked at."""
 
 
-def watched(graph: Graph, selection: Collection[str]) -> str | None:
+def watched(graph: NodeGraph, selection: Collection[str]) -> str | None:
     """The data node that a selection is about: one of it, else the nearest before it, else the one training reads.
 
     None if the graph has no data.
@@ -67,7 +67,7 @@ def watched(graph: Graph, selection: Collection[str]) -> str | None:
     return data[-1] if data else None
 
 
-def chain_to(name: str, document: Document, graph: Graph, base: Path | None) -> Chain:
+def chain_to(name: str, document: Document, graph: NodeGraph, base: Path | None) -> Chain:
     """The chain that ends with a node; muted nodes are left out.
 
     Raises:
@@ -123,7 +123,7 @@ class Opener:
         self._opened = OrderedDict(list(kept.items())[-_KEPT:])
 
 
-def before(name: str, graph: Graph) -> str:
+def before(name: str, graph: NodeGraph) -> str:
     """The node whose samples arrive at another one."""
     port = next(port.name for port in graph.types[name].inputs if port.type is PortType.SAMPLES)
     if graph.cyclic and name not in graph.order:
@@ -134,7 +134,7 @@ def before(name: str, graph: Graph) -> str:
     return end.node
 
 
-def _link(name: str, document: Document, graph: Graph, base: Path | None) -> Link:
+def _link(name: str, document: Document, graph: NodeGraph, base: Path | None) -> Link:
     node, kind = document.nodes[name], graph.types[name]
     arguments = resolve(kind, node.params, None)
     if arguments.complaints:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.shape import Spec
-from studio.lowering.report import Fix, Problem
+from studio.lowering.problems.problem import Fix, Problem
 from studio.training.data.histogram import Counts
 from studio.training.data.picturing import Kind
 from studio.training.data.previewing import Part

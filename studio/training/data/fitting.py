@@ -14,8 +14,8 @@ from engine.data.splits import training_blocks
 from engine.data.transforms import Fitted
 from engine.errors import EngineError
 from studio.document.model import Document, Json
-from studio.lowering.graph import Graph
-from studio.lowering.scaling import written
+from studio.lowering.analysis.input_scale import written
+from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
 from studio.training.data.chain import Chain, DataProblem, Opener, before, chain_to
@@ -56,7 +56,7 @@ def learn(
     Raises:
         DataProblem: the data cannot be read, or leave nothing to learn.
     """
-    graph = Graph(document, catalogue)
+    graph = NodeGraph(document, catalogue)
     if node in graph.muted:
         raise DataProblem(node, f"{node} is muted. Unmute it first.")
     # What the node itself is set to does not matter, and may be wrong: that is what is learned.

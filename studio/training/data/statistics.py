@@ -18,9 +18,9 @@ from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 from engine.shape import Spec, count
 from studio.document.model import Document, Node
-from studio.lowering.data_problems import data_problem
-from studio.lowering.remedies import distinct
-from studio.lowering.report import Problem
+from studio.lowering.checks.data_source_checks import data_problem
+from studio.lowering.problems.fix_conflicts import distinct
+from studio.lowering.problems.problem import Problem
 from studio.training.data.chain import DataProblem, words
 from studio.training.data.figures import ChannelFigures, Finding, Overlap, PartFigures, Statistics
 from studio.training.data.findings import find

@@ -10,8 +10,10 @@ from PySide6.QtWidgets import QGraphicsScene
 
 from studio.document.difference import difference
 from studio.document.model import Document, End, Node, Wire
-from studio.lowering.graph import node_type
-from studio.lowering.report import NodeInfo, Problem, Report
+from studio.lowering.analysis.dataflow import NodeInfo
+from studio.lowering.analysis.node_graph import node_type
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
 from studio.nodes.types import NodeType, PortType
 from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.geometry import Box, bounds

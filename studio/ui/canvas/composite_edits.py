@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
-from studio.lowering.graph import passed_through
+from studio.lowering.analysis.node_graph import passed_through
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
 from studio.ui.canvas.geometry import Box, snap_up

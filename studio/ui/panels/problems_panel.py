@@ -11,8 +11,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.lowering.grouping import grouped
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem_groups import grouped
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets import buttons
 from studio.ui.widgets.deferred_change import DeferredChange

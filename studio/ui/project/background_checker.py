@@ -11,7 +11,8 @@ from typing import TypeAlias
 from PySide6.QtCore import QObject, Signal
 
 from studio.document.model import Document
-from studio.lowering.report import Problem, Report
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
 
 Check: TypeAlias = Callable[[Document, Path | None], Report]
 

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine.data.splits import Splits
 from studio.document.model import Document
-from studio.lowering.graph import Graph
+from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue
 from studio.training.data.chain import DataProblem, Opener, chain_to, watched
 from studio.training.data.figures import Statistics
@@ -298,7 +298,7 @@ def _open(
     present: Preview | None,
 ) -> _Opened | None:
     """The data that a selection is about; None if the document has none. What is open already stays as it is."""
-    graph = Graph(document, catalogue)
+    graph = NodeGraph(document, catalogue)
     name = watched(graph, frozenset(selection))
     if name is None:
         return None

@@ -12,7 +12,8 @@ from PySide6.QtCore import QObject, Signal
 from studio.document.edits import EditError
 from studio.document.history import History
 from studio.document.model import Document
-from studio.lowering.report import Problem, Report
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
 from studio.ui.project.background_checker import BackgroundChecker, Check
 
 if TYPE_CHECKING:

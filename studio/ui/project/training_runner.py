@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from engine import cuda, fit
 from engine.compiler import Explanation
 from studio.document.errors import FileError
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.training.events import Failed, Looked, SessionEvent, StateChanged, Warned
 from studio.training.runs.history import News, Run
 from studio.training.runs.resuming import Resumed, beside, resumed

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.document import edits
 from studio.document.model import Document
-from studio.lowering.graph import Graph
+from studio.lowering.analysis.node_graph import NodeGraph
 from studio.training.data.chain import Chain, DataProblem, before, chain_to
 from studio.training.data.fitting import Learned, learn
 from studio.training.data.statistics import Progress
@@ -155,7 +155,7 @@ def _chain_before(node: str, store: ProjectStore) -> Chain | None:
     document = store.document
     if node not in document.nodes:
         return None
-    graph = Graph(document, store.catalogue)
+    graph = NodeGraph(document, store.catalogue)
     try:
         return chain_to(before(node, graph), document, graph, store.base)
     except DataProblem:

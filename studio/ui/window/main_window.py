@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar,
 
 from studio.document.format import SUFFIX
 from studio.document.templates import Template, templates
-from studio.lowering.grouping import grouped
+from studio.lowering.problems.problem_groups import grouped
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import dropped_data_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
-from studio.lowering.grouping import grouped
+from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
 from studio.ui import number_format
 from studio.ui.project.project import Project

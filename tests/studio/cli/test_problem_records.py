@@ -13,10 +13,10 @@ import msgspec
 from studio.cli.assignments import apply_assignments
 from studio.document import edits, files
 from studio.document.model import Document, End, Node, Wire
-from studio.lowering import fixes
 from studio.lowering.check import check
-from studio.lowering.help import HELP
-from studio.lowering.report import Fix, Problem
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
+from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 
 ROOT = Path(__file__).parents[3]
@@ -69,33 +69,33 @@ def test_errors_are_the_same_records_in_check_and_run(gradwire, project: Path) -
 def test_what_a_fix_says_to_set_is_what_it_does(project: Path) -> None:
     document = files.load(project)
     for fix in (
-        fixes.assign("adam", "lr", 0.25),
-        fixes.assign_all("adam", {"amsgrad": True, "betas": [0.5, 0.25]}, "Both"),
-        fixes.retype("cross_entropy", "nn.NLLLoss"),
-        fixes.follow("train_accuracy"),
+        quick_fixes.assign("adam", "lr", 0.25),
+        quick_fixes.assign_all("adam", {"amsgrad": True, "betas": [0.5, 0.25]}, "Both"),
+        quick_fixes.retype("cross_entropy", "nn.NLLLoss"),
+        quick_fixes.follow("train_accuracy"),
     ):
         assert fix.settings
         assert fix.edit(document) == apply_assignments(document, catalogue(), fix.settings)
 
 
 FIXES: dict[str, Fix] = {
-    "assign": fixes.assign("adam", "lr", 0.25),
-    "assign_all": fixes.assign_all("adam", {"amsgrad": True, "betas": [0.5, 0.25]}, "Both"),
-    "clear": fixes.clear("hidden", "out_features"),
-    "rename": fixes.rename("hidden", "first"),
-    "unmute": fixes.unmute("muted"),
-    "unfreeze": fixes.unfreeze(["frozen"]),
-    "freeze": fixes.freeze("hidden"),
-    "trains": fixes.trains("adam", ["hidden"], "Train it"),
-    "follow": fixes.follow("train_accuracy"),
-    "wire_up": fixes.wire_up(End("hidden", "output"), End("muted", "input")),
-    "swap": fixes.swap("cross_entropy", "input", "target"),
-    "unwire": fixes.unwire(Wire(End("adam", "loss"), End("nowhere", "input"))),
-    "retype": fixes.retype("cross_entropy", "nn.NLLLoss"),
-    "add_loss": fixes.add_loss(End("other", "loss"), "adam", End("cross_entropy", "loss"), None),
-    "bypass": fixes.bypass("relu", "input"),
-    "insert": fixes.insert(End("hidden", "input"), Node("nn.Flatten", {"start_dim": 2}), title="Insert Flatten"),
-    "append": fixes.append(End("other", "loss"), Node("optim.Adam"), "loss", title="Add Adam"),
+    "assign": quick_fixes.assign("adam", "lr", 0.25),
+    "assign_all": quick_fixes.assign_all("adam", {"amsgrad": True, "betas": [0.5, 0.25]}, "Both"),
+    "clear": quick_fixes.clear("hidden", "out_features"),
+    "rename": quick_fixes.rename("hidden", "first"),
+    "unmute": quick_fixes.unmute("muted"),
+    "unfreeze": quick_fixes.unfreeze(["frozen"]),
+    "freeze": quick_fixes.freeze("hidden"),
+    "trains": quick_fixes.trains("adam", ["hidden"], "Train it"),
+    "follow": quick_fixes.follow("train_accuracy"),
+    "wire_up": quick_fixes.wire_up(End("hidden", "output"), End("muted", "input")),
+    "swap": quick_fixes.swap("cross_entropy", "input", "target"),
+    "unwire": quick_fixes.unwire(Wire(End("adam", "loss"), End("nowhere", "input"))),
+    "retype": quick_fixes.retype("cross_entropy", "nn.NLLLoss"),
+    "add_loss": quick_fixes.add_loss(End("other", "loss"), "adam", End("cross_entropy", "loss"), None),
+    "bypass": quick_fixes.bypass("relu", "input"),
+    "insert": quick_fixes.insert(End("hidden", "input"), Node("nn.Flatten", {"start_dim": 2}), title="Insert Flatten"),
+    "append": quick_fixes.append(End("other", "loss"), Node("optim.Adam"), "loss", title="Add Adam"),
 }
 
 
@@ -142,7 +142,9 @@ def unplaced(document: Document) -> Document:
 
 
 def test_the_edits_of_a_record_do_what_its_fix_does(project: Path) -> None:
-    kinds = {name for name, made in vars(fixes).items() if getattr(made, "__annotations__", {}).get("return") == "Fix"}
+    kinds = {
+        name for name, made in vars(quick_fixes).items() if getattr(made, "__annotations__", {}).get("return") == "Fix"
+    }
     assert FIXES.keys() == kinds
     document = files.load(project)
     others = {

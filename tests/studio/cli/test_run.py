@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from engine.io import load_file
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.training.runs import records
 from studio.training.session import Session
 

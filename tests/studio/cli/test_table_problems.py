@@ -11,7 +11,7 @@ import pytest
 from studio.document import files
 from studio.document.model import Document, End, Node, Training, Wire
 from studio.lowering import check
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.nodes import catalogue
 from tests.engine.data.passengers import as_csv, passengers
 from tests.studio.cli.conftest import Result

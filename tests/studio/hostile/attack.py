@@ -33,8 +33,10 @@ from studio.document import clipboard
 from studio.document.errors import DocumentError
 from studio.document.files import load
 from studio.document.format import loads
-from studio.lowering import LoweringError, check, lower, program, schedules, structure, syntax, writer
-from studio.lowering.identifiers import class_name
+from studio.lowering import LoweringError, check, lower, program
+from studio.lowering.checks import schedule_checks, structure_checks
+from studio.lowering.codegen import source_writer, syntax_trees
+from studio.lowering.codegen.safe_identifiers import class_name
 from studio.nodes import catalogue
 from tests.studio.hostile.audit import ROOT, Audit, Forbidden
 from tests.studio.hostile.documents import BASES, EXPLOIT, Hostile, hostile, named
@@ -270,11 +272,11 @@ def classes(stem: str) -> set[str]:
 def unguarded() -> None:
     """Takes away what keeps a file's text out of generated code, as it once was, to see that the hook sees that."""
     program.verified = ast.parse
-    syntax.identifier = str
-    structure._unknown_types = lambda graph: iter(())
-    writer.Writer.facts = lambda self, name: self.flow.facts[name]
-    schedules._behind = lambda graph, name: [
-        end.node for port in graph.types[name].outputs for end in graph.readers(schedules.End(name, port.name))
+    syntax_trees.identifier = str
+    structure_checks._unknown_types = lambda graph: iter(())
+    source_writer.Writer.facts = lambda self, name: self.flow.facts[name]
+    schedule_checks._behind = lambda graph, name: [
+        end.node for port in graph.types[name].outputs for end in graph.readers(schedule_checks.End(name, port.name))
     ]
 
 

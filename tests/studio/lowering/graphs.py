@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering import check
-from studio.lowering.report import Problem, Report
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
 from studio.nodes import catalogue
 
 

@@ -13,10 +13,10 @@ import engine
 from engine.dtypes import float32
 from engine.shape import Spec
 from studio.document.model import Node
-from studio.lowering import budget, evaluate, optimizer_trial
-from studio.lowering.budget import Budget, OverBudgetError
+from studio.lowering.analysis import check_budget, node_evaluation, optimizer_trial
+from studio.lowering.analysis.check_budget import Budget, OverBudgetError
+from studio.lowering.analysis.node_evaluation import Evaluator
 from studio.lowering.check import Checker
-from studio.lowering.evaluate import Evaluator
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import coded, digits, document, mlp, report
 
@@ -33,7 +33,7 @@ SEQUENCE = Spec((4, 4, 8), float32)
 )
 def test_making_a_layer_ends(monkeypatch: pytest.MonkeyPatch, key: str, arguments: dict[str, Any]) -> None:
     """Types allow no such numbers; what they cannot tell is bounded all the same."""
-    monkeypatch.setattr(budget.Budget.__init__, "__kwdefaults__", {"seconds": 0.3, "ops": 1000})
+    monkeypatch.setattr(check_budget.Budget.__init__, "__kwdefaults__", {"seconds": 0.3, "ops": 1000})
     began = time.monotonic()
     outcome = Evaluator().evaluate(catalogue()[key], arguments, {"input": SEQUENCE})
     assert time.monotonic() - began < 10
@@ -84,7 +84,7 @@ def test_a_chain_of_divisions_ends() -> None:
 def test_all_nodes_together_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later check looks again at nodes that there was no time for."""
     checker = Checker()
-    monkeypatch.setattr(evaluate, "TOTAL_SECONDS", 0.0)
+    monkeypatch.setattr(node_evaluation, "TOTAL_SECONDS", 0.0)
     errors = checker.examine(mlp(), catalogue())[1].errors
     assert any("the nodes before it take 60 seconds to check" in problem.message for problem in errors)
     monkeypatch.undo()

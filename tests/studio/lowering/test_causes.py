@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from engine.registry import LOSSES
 from studio.document.model import Document, Node
+from studio.lowering.problems.problem import Problem
 from studio.lowering.program import lower
-from studio.lowering.report import Problem
 from studio.nodes.catalogue import catalogue
 from tests.studio.lowering.graphs import changed, codes, digits, fixed, only, report, wire
 

@@ -12,8 +12,8 @@ from engine.shape import Spec
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering import check as check_module
+from studio.lowering.analysis.node_evaluation import Evaluator
 from studio.lowering.check import Checker
-from studio.lowering.evaluate import Evaluator
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import digits, wire
 

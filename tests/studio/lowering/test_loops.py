@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from studio.document.model import Document, End, Node, Wire
 from studio.document.templates import templates
 from studio.document.walk import walk
-from studio.lowering import check, fixes
+from studio.lowering import check
+from studio.lowering.analysis.node_graph import NodeGraph, passed_through
 from studio.lowering.check import Checker
-from studio.lowering.graph import Graph, passed_through
+from studio.lowering.problems import quick_fixes
 from studio.nodes import catalogue
 from studio.training.data.chain import watched
 from tests.studio.lowering.graphs import codes, document, mlp
@@ -29,7 +30,7 @@ LARGE = 2000
 
 def looped(base: Document) -> Iterator[Document]:
     """With one input wired to something that depends on it, in every way that port types allow."""
-    graph = Graph(base, catalogue())
+    graph = NodeGraph(base, catalogue())
     for wire in base.wires:
         kind = next(port.type for port in graph.types[wire.source.node].outputs if port.name == wire.source.port)
         for name in walk([wire.target.node], lambda name: [each.target.node for each in graph.fed.get(name, ())]):
@@ -56,7 +57,7 @@ def test_a_loop_anywhere_in_a_template_is_reported(template: str) -> None:
     for broken in looped(base):
         assert "cycle" in codes(broken)
         check(muted(broken), catalogue())
-        watched(Graph(muted(broken), catalogue()), [next(iter(broken.nodes))])
+        watched(NodeGraph(muted(broken), catalogue()), [next(iter(broken.nodes))])
 
 
 @pytest.mark.parametrize("key", [each.key for each in PASSING])
@@ -83,7 +84,7 @@ def test_a_large_loop_costs_no_more_than_other_graphs(make: Callable[[int], Docu
     _, report = Checker().examine(broken, catalogue())
     assert [problem.code for problem in report.errors if problem.code == "cycle"] == ["cycle"]
     node = Node("nn.Flatten")
-    fixes.insert(End("linear", "input"), node, title="").edit(broken)
+    quick_fixes.insert(End("linear", "input"), node, title="").edit(broken)
     assert time.process_time() - began < 5  # some tenths of a second on a quiet machine
 
 
@@ -92,5 +93,5 @@ def test_a_chain_of_muted_nodes_is_followed_once() -> None:
     began = time.process_time()
     Checker().examine(chain, catalogue())
     assert time.process_time() - began < 5
-    graph = Graph(chain, catalogue())
+    graph = NodeGraph(chain, catalogue())
     assert graph.source("linear", "input") is None

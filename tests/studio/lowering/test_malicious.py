@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from studio.document.model import Document, End, Node, Training, Wire
-from studio.lowering import LoweringError, check, lower, syntax
-from studio.lowering.identifiers import class_name
+from studio.lowering import LoweringError, check, lower
+from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.safe_identifiers import class_name
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, digits, mlp
 
@@ -59,7 +60,7 @@ def test_types_parameters_and_ports_never_become_code(text: str, where: str) -> 
 @pytest.mark.parametrize("text", TEXTS)
 def test_texts_enter_as_literals(text: str) -> None:
     """A path is the one parameter that may be any text."""
-    written = ast.unparse(ast.fix_missing_locations(ast.Expression(syntax.literal(text))))
+    written = ast.unparse(ast.fix_missing_locations(ast.Expression(syntax_trees.literal(text))))
     assert ast.literal_eval(written) == text
     report = check(changed(mlp(), "digits", type="data.IDX", params={"folder": text}), catalogue())
     assert [problem.node for problem in report.errors] == ["digits"]
@@ -68,7 +69,7 @@ def test_texts_enter_as_literals(text: str) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), {"a": 1}, object(), b"x", {1}, 1j, type])
 def test_only_plain_data_has_a_literal(value: Any) -> None:
     with pytest.raises(TypeError):
-        syntax.literal(value)
+        syntax_trees.literal(value)
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -8,7 +8,7 @@ import pytest
 
 from studio.document.model import Document, Node
 from studio.lowering import check
-from studio.lowering.arguments import located
+from studio.lowering.analysis.node_arguments import located
 from studio.nodes import catalogue
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
-from studio.lowering import fixes
-from studio.lowering.grouping import grouped
-from studio.lowering.remedies import distinct
-from studio.lowering.report import Fix, Problem
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.fix_conflicts import distinct
+from studio.lowering.problems.problem import Fix, Problem
+from studio.lowering.problems.problem_groups import grouped
 from tests.studio.lowering.graphs import coded, digits, fixed, report, without
 
 END = End("logits", "input")
@@ -28,15 +28,18 @@ def problems(*offers: Fix) -> list[Problem]:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (fixes.assign("logits", "out_features", 10), fixes.assign("logits", "out_features", 12)),
-        (fixes.assign("logits", "out_features", 12), fixes.clear("logits", "out_features")),
-        (fixes.bypass("drop", "input"), fixes.assign("drop", "p", 0.1)),
-        (fixes.assign("drop", "p", 0.1), fixes.bypass("drop", "input")),
-        (fixes.retype("drop", "nn.ReLU"), fixes.retype("drop", "nn.Tanh")),
-        (fixes.retype("drop", "nn.ReLU"), fixes.assign("drop", "p", 0.1)),
-        (fixes.unwire(Wire(End("drop", "output"), END)), fixes.insert(END, Node("nn.ReLU"), title="Insert ReLU")),
-        (fixes.unwire(Wire(End("drop", "output"), END)), fixes.wire_up(End("flatten", "output"), END)),
-        (fixes.follow("val_accuracy"), fixes.follow("train_loss")),
+        (quick_fixes.assign("logits", "out_features", 10), quick_fixes.assign("logits", "out_features", 12)),
+        (quick_fixes.assign("logits", "out_features", 12), quick_fixes.clear("logits", "out_features")),
+        (quick_fixes.bypass("drop", "input"), quick_fixes.assign("drop", "p", 0.1)),
+        (quick_fixes.assign("drop", "p", 0.1), quick_fixes.bypass("drop", "input")),
+        (quick_fixes.retype("drop", "nn.ReLU"), quick_fixes.retype("drop", "nn.Tanh")),
+        (quick_fixes.retype("drop", "nn.ReLU"), quick_fixes.assign("drop", "p", 0.1)),
+        (
+            quick_fixes.unwire(Wire(End("drop", "output"), END)),
+            quick_fixes.insert(END, Node("nn.ReLU"), title="Insert ReLU"),
+        ),
+        (quick_fixes.unwire(Wire(End("drop", "output"), END)), quick_fixes.wire_up(End("flatten", "output"), END)),
+        (quick_fixes.follow("val_accuracy"), quick_fixes.follow("train_loss")),
     ],
     ids=lambda fix: fix.title,
 )
@@ -53,11 +56,17 @@ def test_of_two_fixes_that_contradict_each_other_the_first_is_offered(one: Fix, 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (fixes.assign("logits", "out_features", 12), fixes.assign("drop", "p", 0.1)),
-        (fixes.assign("logits", "out_features", 12), fixes.assign_all("logits", {"out_features": 12}, "Set all")),
-        (fixes.assign("logits", "out_features", 12), fixes.assign("logits", "bias", False)),
-        (fixes.insert(END, Node("nn.ReLU"), title="ReLU"), fixes.insert(END, Node("nn.Tanh"), title="Tanh")),
-        (fixes.bypass("drop", "input"), fixes.assign("logits", "bias", False)),
+        (quick_fixes.assign("logits", "out_features", 12), quick_fixes.assign("drop", "p", 0.1)),
+        (
+            quick_fixes.assign("logits", "out_features", 12),
+            quick_fixes.assign_all("logits", {"out_features": 12}, "Set all"),
+        ),
+        (quick_fixes.assign("logits", "out_features", 12), quick_fixes.assign("logits", "bias", False)),
+        (
+            quick_fixes.insert(END, Node("nn.ReLU"), title="ReLU"),
+            quick_fixes.insert(END, Node("nn.Tanh"), title="Tanh"),
+        ),
+        (quick_fixes.bypass("drop", "input"), quick_fixes.assign("logits", "bias", False)),
     ],
     ids=lambda fix: fix.title,
 )

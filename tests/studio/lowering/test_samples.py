@@ -8,7 +8,7 @@ from engine import data, dtypes, fit
 from engine.shape import Dim, Spec
 from studio.document.model import Document, Node
 from studio.lowering import check, lower
-from studio.lowering.evaluate import Evaluator, SampleSpec
+from studio.lowering.analysis.node_evaluation import Evaluator, SampleSpec
 from studio.nodes import Role, catalogue
 from tests.studio.lowering.graphs import digits
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from engine import fit
 from engine.dtypes import float64, uint8
 from studio.document.model import Document, Node
-from studio.lowering.scaling import Scale
+from studio.lowering.analysis.input_scale import Scale
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from tests.studio.lowering.graphs import digits, fixed, only, report, wire

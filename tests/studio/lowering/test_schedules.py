@@ -132,11 +132,11 @@ SOUND = [
 @pytest.mark.parametrize("nodes", SOUND, ids=lambda nodes: " ".join(kind for kind, _, _ in nodes.values()))
 def test_what_is_planned_is_what_trains(nodes: dict[str, tuple[str, dict[str, Any], str]]) -> None:
     document = network(epochs=4, **nodes)
-    course = report(document).courses["adam"]
-    assert course.nodes == {"adam", *nodes}
-    planned, trained = course.rates(), rates(document)
+    plan = report(document).learning_rate_plans["adam"]
+    assert plan.nodes == {"adam", *nodes}
+    planned, trained = plan.rates(), rates(document)
     per_step = [rate for time, rate in planned[:-1]]
-    if not course.per_step:
+    if not plan.per_step:
         per_step = [rate for rate in per_step for _ in range(STEPS)]
     assert per_step == pytest.approx(trained)
     assert planned[-1][0] == 4
@@ -144,7 +144,7 @@ def test_what_is_planned_is_what_trains(nodes: dict[str, tuple[str, dict[str, An
 
 def test_a_plateau_acts_on_the_validation_loss() -> None:
     document = network(epochs=3, plateau=("ReduceLROnPlateau", {"patience": 0, "threshold": 0.9}, "adam"))
-    assert report(document).courses["adam"].waits
+    assert report(document).learning_rate_plans["adam"].waits
     task = lower(document, catalogue()).build()
     [*_] = fit.fit(task, epochs=3, compile=False)
     assert isinstance(task.schedulers["plateau"], lr_scheduler.ReduceLROnPlateau)
@@ -152,7 +152,7 @@ def test_a_plateau_acts_on_the_validation_loss() -> None:
 
 
 def test_without_schedules_nothing_is_planned_and_nothing_counted() -> None:
-    assert report(network()).courses == {}
+    assert report(network()).learning_rate_plans == {}
 
 
 def test_a_schedule_behind_nothing_is_left_out() -> None:

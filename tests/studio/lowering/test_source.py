@@ -9,7 +9,7 @@ from studio.document import edits, names
 from studio.document.files import load
 from studio.document.model import Document, Node
 from studio.lowering import LoweringError, lower
-from studio.lowering.identifiers import Locals, class_name
+from studio.lowering.codegen.safe_identifiers import Locals, class_name
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, digits, document, mlp, wire
 

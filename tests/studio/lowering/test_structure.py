@@ -6,7 +6,7 @@ from engine import fit
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering import lower
-from studio.lowering.structure import RESERVED
+from studio.lowering.checks.structure_checks import RESERVED
 from studio.nodes import catalogue
 from studio.nodes.types import Role
 from tests.studio.lowering.graphs import (

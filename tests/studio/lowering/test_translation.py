@@ -15,7 +15,7 @@ from engine import errors, nn
 from engine.errors import DTypeError, EngineError, ShapeError, StaleTensorError
 from engine.nn import functional
 from studio.document.model import Document, Node
-from studio.lowering.translation import told
+from studio.lowering.error_translation import told
 from studio.nodes.catalogue import catalogue
 from studio.training import Failed, Session, Warned
 from tests.studio.lowering.graphs import changed, digits, mlp, only

@@ -12,9 +12,9 @@ import pytest
 
 from studio.document.model import Document, Node
 from studio.lowering import LoweringError, lower
-from studio.lowering.identifiers import UnsafeSyntaxError, identifier
+from studio.lowering.codegen.program_verification import functions, verified
+from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, identifier
 from studio.lowering.program import Program
-from studio.lowering.verification import functions, verified
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, digits, mlp, report, wire
 
@@ -70,7 +70,7 @@ def test_one_that_is_muted_or_not_wired_does_not() -> None:
 
 def test_the_writer_refuses_a_type_that_the_catalogue_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if no check found it."""
-    monkeypatch.setattr("studio.lowering.structure._unknown_types", lambda graph: iter(()))
+    monkeypatch.setattr("studio.lowering.checks.structure_checks._unknown_types", lambda graph: iter(()))
     document = changed(mlp(), "relu", type=EXPLOIT)
     assert report(document).errors == ()
     with pytest.raises(LoweringError, match="relu, whose type is not in the catalogue"):
@@ -104,7 +104,7 @@ def test_identifiers_enter_syntax_in_one_file_only() -> None:
                     found.add(path.name)
                 case _:
                     pass
-    assert found == {"syntax.py"}
+    assert found == {"syntax_trees.py"}
 
 
 # -- programs ---------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 from engine.errors import RegistryError
 from engine.resources import asset
 from studio.document import names
-from studio.lowering.structure import RESERVED
+from studio.lowering.checks.structure_checks import RESERVED
 from studio.nodes import CATEGORIES, Catalogue, NodeType, Port, PortType, Role, catalogue, placeholder
 from studio.nodes.catalogue import NAMESPACES
 

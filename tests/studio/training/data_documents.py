@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studio.document.model import Document, Node
-from studio.lowering.graph import Graph
+from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import catalogue
 from studio.training.data.chain import Opener, chain_to
 from studio.training.data.figures import Statistics
@@ -33,7 +33,7 @@ def _input(node: Node | str) -> str:
 
 def previewed(made: Document, name: str | None = None, base: Path | None = None) -> Preview:
     """Of the last node, unless another one is named."""
-    chain = chain_to(name or list(made.nodes)[-1], made, Graph(made, catalogue()), base)
+    chain = chain_to(name or list(made.nodes)[-1], made, NodeGraph(made, catalogue()), base)
     return Preview(chain, Opener().open(chain), made.training.seed)
 
 

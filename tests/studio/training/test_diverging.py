@@ -11,7 +11,7 @@ import pytest
 from engine import fit
 from studio.document import edits
 from studio.document.model import Document
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Warned
 from studio.training.diverging import Divergence

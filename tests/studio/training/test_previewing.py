@@ -14,7 +14,7 @@ from PIL import Image
 from engine.errors import DataError
 from studio.document import edits
 from studio.document.model import Document, Node, Training
-from studio.lowering.graph import Graph
+from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training.data.chain import DataProblem, Opener, chain_to, watched
@@ -24,8 +24,8 @@ from tests.studio.lowering import graphs
 from tests.studio.training.data_documents import arrays, chained, previewed
 
 
-def graph(document: Document) -> Graph:
-    return Graph(document, catalogue())
+def graph(document: Document) -> NodeGraph:
+    return NodeGraph(document, catalogue())
 
 
 # -- which node -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from studio.document import edits
 from studio.document.files import save
 from studio.document.model import Document, Node, Training
 from studio.lowering import lower
-from studio.lowering.rates import Drive
+from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes import catalogue
 from studio.training import Session
 from studio.training.data.fitting import learn
@@ -139,8 +139,8 @@ def test_schedules_of_the_whole_training_need_its_length(folder: Path, kind: str
     )
     told = edits.set_training(document, steps=30)
     assert report(told).errors == ()
-    [course] = report(told).courses.values()
-    assert (course.unit, course.rates()[-1][0], len(course.rates())) == ("step", 30, 31)
+    [plan] = report(told).learning_rate_plans.values()
+    assert (plan.unit, plan.rates()[-1][0], len(plan.rates())) == ("step", 30, 31)
     assert "30" in lower(told, catalogue()).source
 
 
@@ -163,9 +163,9 @@ def test_one_cycle_goes_over_the_steps_of_the_training(folder: Path, session: Ca
 
 def test_steps_of_counted_data_are_epochs_as_well() -> None:
     document = edits.set_training(network(plan=("CosineAnnealingLR", {}, "adam")), steps=2 * STEPS + 1)
-    drive = next(iter(report(document).courses.values())).drive
-    assert isinstance(drive, Drive)
-    assert (drive.length.epochs, drive.length.total(per_step=True)) == (3, 2 * STEPS + 1)
+    context = next(iter(report(document).learning_rate_plans.values())).context
+    assert isinstance(context, ScheduleContext)
+    assert (context.length.epochs, context.length.total(per_step=True)) == (3, 2 * STEPS + 1)
     assert "T_max=3" in lower(document, catalogue()).source
 
 

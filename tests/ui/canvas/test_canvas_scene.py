@@ -9,7 +9,9 @@ from PySide6.QtWidgets import QGraphicsItem
 
 from studio.document import edits
 from studio.document.model import Document, Node
-from studio.lowering.report import NodeInfo, Problem, Report
+from studio.lowering.analysis.dataflow import NodeInfo
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import PortType
 from studio.ui.canvas.canvas_scene import CanvasScene

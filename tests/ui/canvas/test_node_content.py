@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from studio.document.model import Node
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.nodes.node_content import node_content
 

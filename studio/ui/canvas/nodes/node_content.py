@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from studio.document.model import Node
 from studio.document.names import identifier
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Port
 
 _MEASURED = ("loss", "metric")

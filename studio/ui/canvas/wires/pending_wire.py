@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studio.document.edits import disconnect
 from studio.document.model import Document, End, Wire
-from studio.lowering.connect import refusal
+from studio.lowering.connection_rules import refusal
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
 from studio.ui.canvas.geometry import Side

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.lowering.report import Fix
+from studio.lowering.problems.problem import Fix
 from studio.training.data.figures import ChannelFigures, Finding, Statistics
 from studio.training.data.previewing import Part
 from studio.training.data.statistics import Progress

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from studio.lowering.courses import Course
+from studio.lowering.schedules.learning_rate_plan import LearningRatePlan
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import label
 
@@ -27,10 +27,10 @@ class LearningRatePlot(QWidget):
         column.addWidget(self.plot)
         self._note = label("", "dim", wrap=True)
         column.addWidget(self._note)
-        self._course: Course | None = None
+        self._course: LearningRatePlan | None = None
         self.hide()
 
-    def show_course(self, course: Course | None) -> None:
+    def show_course(self, course: LearningRatePlan | None) -> None:
         """Draw a plan; nothing is shown without one."""
         self.setVisible(course is not None)
         if course is None or course == self._course:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from engine.registry import REQUIRED, Parameter
 from studio.document import edits
 from studio.document.model import Document, End
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
 from studio.ui import number_format
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
@@ -101,7 +101,7 @@ class NodeForm(QWidget):
         if self._trains is not None:
             self._trains.refresh()
         if len(self.names) == 1:
-            planned = self._store.report.courses.values()
+            planned = self._store.report.learning_rate_plans.values()
             self._course.show_course(next((each for each in planned if self.names[0] in each.nodes), None))
 
     def focus_name(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from studio.document import edits, names
 from studio.document.model import Document
-from studio.lowering.report import Problem
+from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import icons

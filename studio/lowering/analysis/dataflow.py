@@ -1,0 +1,188 @@
+"""What flows through a graph: every node evaluated in order, and everything found out about it kept together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.shape import Spec
+from studio.document.model import Document, End, Node
+from studio.lowering.analysis.input_scale import Scale
+from studio.lowering.analysis.node_arguments import Arguments, located, resolve
+from studio.lowering.analysis.node_evaluation import GIVEN_UP, NOTHING, Division, Evaluator, Outcome, SampleSpec, Value
+from studio.lowering.analysis.node_graph import NodeGraph, passed_through
+from studio.lowering.analysis.node_summary import summary
+from studio.lowering.analysis.training_length import length_of, parts_of
+from studio.lowering.schedules.schedule_context import ScheduleContext, TrainingLength
+from studio.nodes.schedules import is_per_step
+from studio.nodes.types import NodeType, Role
+
+ALONE = frozenset({Role.SOURCE, Role.OPTIMIZER})
+"""Roles of which the arguments can be judged without inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """What is known of one node without running it."""
+
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Every argument as it will be used: set, inferred or default."""
+    inferred: frozenset[str] = frozenset()
+    """The arguments that came from the wires."""
+    outputs: Mapping[str, Spec] = field(default_factory=dict[str, Spec])
+    parameters: int = 0
+    macs: int = 0
+    """Multiply-adds for one sample."""
+    summary: str = ""
+    """The one line in the node: "64 → 128", "p = 0.2"."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """Everything found out about one node."""
+
+    node: Node
+    type: NodeType
+    arguments: Arguments
+    inputs: Mapping[str, Value]
+    """What arrives, by port; ports of which nothing is known are absent."""
+    outcome: Outcome
+    outputs: Mapping[str, Value]
+    """What leaves. For a muted node what it passes through."""
+    info: NodeInfo
+    labels: Mapping[str, str]
+    """`outputs` as text for the wires."""
+    length: TrainingLength | None = None
+    """For an optimizer that has schedules: how long the training is."""
+
+    def spec(self, port: str) -> Spec | None:
+        """The tensor that arrives at a port, if it is known."""
+        value = self.inputs.get(port)
+        return value if isinstance(value, Spec) else None
+
+
+class Dataflow:
+    """The facts of all nodes of a document. Given the previous flow, only what changed is looked at again.
+
+    Relative paths in parameters begin at `base`.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        graph: NodeGraph,
+        evaluator: Evaluator,
+        base: Path | None,
+        previous: Dataflow | None = None,
+    ) -> None:
+        self.document = document
+        self.graph = graph
+        self.facts: dict[str, NodeFacts] = {}
+        """In topological order; nodes on or behind a cycle are absent."""
+        self._evaluator, self._base = evaluator, base
+        self._length: TrainingLength | None = None
+        known = {} if previous is None else previous.facts
+        evaluator.begin_check()
+        for name in graph.order:
+            node, node_type = document.nodes[name], graph.types[name]
+            inputs, length = self._inputs(name), self._length_for(name)
+            facts = known.get(name)
+            if facts is None or facts.length != length or not _holds(facts, node, node_type, inputs):
+                facts = _find(node, node_type, inputs, evaluator, base, length)
+            self.facts[name] = facts
+
+    def value(self, end: End) -> Value | None:
+        """What leaves an output, if it is known."""
+        facts = self.facts.get(end.node)
+        return None if facts is None else facts.outputs.get(end.port)
+
+    def count(self, name: str) -> int | None:
+        """How many training samples arrive at a node; None if they cannot be read. Reads as much as that takes."""
+        parts = parts_of(name, self.graph, self.facts, self._base)
+        return self._evaluator.count(parts) if parts else None
+
+    def scale(self, name: str) -> Scale | None:
+        """How large the inputs are that arrive at a node, by some training samples; None if they cannot be read."""
+        parts = parts_of(name, self.graph, self.facts, self._base, transformed=True)
+        return self._evaluator.scale(parts) if parts else None
+
+    def division(self, name: str) -> Division | None:
+        """What a node makes of the samples that it divides; None if nothing arrives. Reads as much as that takes."""
+        parts = parts_of(name, self.graph, self.facts, self._base, transformed=True)
+        return self._evaluator.divide(parts) if parts else None
+
+    def _inputs(self, name: str) -> dict[str, Value]:
+        feeding = self.graph.feeding[name].items()
+        return {port: value for port, end in feeding if (value := self.value(end)) is not None}
+
+    def _length_for(self, name: str) -> TrainingLength | None:
+        """How long the training is, if the node is an optimizer with schedules. Its data come before it."""
+        graph = self.graph
+        if graph.types[name].role is not Role.OPTIMIZER or not graph.fed.get(name):
+            return None
+        if self._length is None:
+            self._length = length_of(self.document, graph, self.facts, self._evaluator, self._base)
+        return self._length
+
+
+def _holds(facts: NodeFacts, node: Node, node_type: NodeType, inputs: Mapping[str, Value]) -> bool:
+    """Whether facts found earlier are still true. A data source is asked again: its files may have changed."""
+    if facts.outcome is GIVEN_UP:
+        return False
+    old = facts.node
+    same = old is node or (old.params is node.params and old.muted == node.muted)
+    return same and facts.type is node_type and facts.inputs == inputs and node_type.role is not Role.SOURCE
+
+
+def _find(
+    node: Node,
+    node_type: NodeType,
+    inputs: Mapping[str, Value],
+    evaluator: Evaluator,
+    base: Path | None,
+    length: TrainingLength | None,
+) -> NodeFacts:
+    first = inputs.get(node_type.inputs[0].name) if node_type.inputs else None
+    arguments = resolve(node_type, node.params, _tensor(first), _left(node_type, node, first))
+    outcome = NOTHING
+    if not node.muted and _complete(node_type, arguments, inputs):
+        given: Mapping[str, Value] = {} if node_type.role in ALONE else inputs
+        outcome = evaluator.evaluate(node_type, located(node_type, arguments.values, base), given)
+    outputs = _passed(node_type, inputs) if node.muted else outcome.outputs
+    if length is not None and node_type.target is not None and not (node.muted or outcome.failure):
+        context = ScheduleContext(node_type.target, tuple(arguments.values.items()), length)
+        outputs = {port.name: context for port in node_type.outputs}
+    info = NodeInfo(
+        arguments=arguments.values,
+        inferred=arguments.inferred,
+        outputs={port: value for port, value in outputs.items() if isinstance(value, Spec)},
+        parameters=outcome.parameters,
+        macs=outcome.macs,
+        summary=summary(node_type, arguments, inputs, outcome.outputs),
+    )
+    labels = {port: str(value) for port, value in outputs.items()}
+    return NodeFacts(node, node_type, arguments, inputs, outcome, outputs, info, labels, length)
+
+
+def _tensor(value: Value | None) -> Spec | None:
+    """What dimensions can be read from: a batch, or one sample's input."""
+    found = value.input if isinstance(value, SampleSpec) else value
+    return found if isinstance(found, Spec) else None
+
+
+def _left(node_type: NodeType, node: Node, value: Value | None) -> int | None:
+    """How much of the training a schedule has."""
+    return value.left(per_step=is_per_step(node_type, node.params)) if isinstance(value, ScheduleContext) else None
+
+
+def _complete(node_type: NodeType, arguments: Arguments, inputs: Mapping[str, Value]) -> bool:
+    if arguments.complaints or arguments.waiting:
+        return False
+    return node_type.role in ALONE or all(port.optional or port.name in inputs for port in node_type.inputs)
+
+
+def _passed(node_type: NodeType, inputs: Mapping[str, Value]) -> dict[str, Value]:
+    ways = {port.name: passed_through(node_type, port.name) for port in node_type.outputs}
+    return {name: inputs[way_in] for name, way_in in ways.items() if way_in is not None and way_in in inputs}

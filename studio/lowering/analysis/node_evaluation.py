@@ -1,0 +1,398 @@
+"""What one node makes of what it gets, found without computing: data by their headers, layers on the meta device."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+import engine
+from engine.data.diagnostics import Diagnostic
+from engine.data.samples import Samples
+from engine.data.splits import Splits, check_sizes
+from engine.errors import EngineError
+from engine.nn.functional.reduction import exact_shapes
+from engine.shape import Dim, Spec
+from studio.lowering.analysis.check_budget import TOTAL_SECONDS, Budget, OverBudgetError
+from studio.lowering.analysis.input_scale import Scale, scale_of
+from studio.lowering.analysis.optimizer_trial import try_steps
+from studio.lowering.error_translation import told
+from studio.lowering.schedules.schedule_context import ScheduleContext
+from studio.nodes.derive import MAPPING
+from studio.nodes.schedules import LENGTHS, SCHEDULING, is_per_step
+from studio.nodes.types import NodeType, Role
+
+BATCH = Dim("N")
+"""How many samples a batch has."""
+
+REMEMBERED = 8192
+COUNTS_REMEMBERED = 16
+LONGEST_SETTING = 60
+"""Characters of an argument that an error tells."""
+MOST_TARGETS = 5_000_000
+"""Of more samples classes are not counted before a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSpec:
+    """What one sample of a stream looks like."""
+
+    input: Spec
+    target: Spec
+    classes: int | None
+    is_stream: bool = False
+    """Nobody knows how many there are."""
+
+    def __str__(self) -> str:
+        return f"{self.input} → {self.target}"
+
+
+Value: TypeAlias = Spec | SampleSpec | ScheduleContext
+"""What is known of what flows through a wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a node was found to do. A node that fails has no outputs."""
+
+    outputs: Mapping[str, Value]
+    parameters: int = 0
+    macs: int = 0
+    failure: str = ""
+    fails_on: str = ""
+    """"arguments" if it cannot be made, "inputs" if it does not take what it gets."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Of a source: what reading it loses or takes for something else."""
+
+
+NOTHING = Outcome({})
+_TOO_LATE = f"the nodes before it take {TOTAL_SECONDS:g} seconds to check"
+GIVEN_UP = replace(NOTHING, failure=_TOO_LATE, fails_on="arguments")
+"""Of a node that no time is left for. Another check tries it again."""
+
+Part: TypeAlias = tuple[NodeType, Mapping[str, Any]]
+"""A node that makes or divides samples, with its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """What became of samples that were divided."""
+
+    samples: int = 0
+    """In all."""
+    classes: tuple[tuple[str, int, int], ...] = ()
+    """Name, samples to train with and samples to validate with of each; empty if targets are no single classes."""
+    failure: str = ""
+
+
+class Evaluator:
+    """Evaluates nodes and remembers the latest outcomes by type, arguments and inputs."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self.remembered = remembered
+        self.evaluations = 0
+        """How many outcomes were not remembered but worked out."""
+        self._spent = 0.0  # seconds of this check, without those of reading data
+        self._outcomes: OrderedDict[Any, tuple[Outcome, Stamp]] = OrderedDict()
+        self._counts: OrderedDict[Any, tuple[Any, Stamp]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def begin_check(self) -> None:
+        """Another check begins, with all of its time."""
+        self._spent = 0.0
+
+    def evaluate(self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Value]) -> Outcome:
+        """What comes out of a node. Never raises: what goes wrong is in `Outcome.failure`."""
+        key = (node_type.target or node_type.key, frozen(arguments), tuple(inputs.items()))
+        held = self._outcomes.get(key)
+        if held is not None and (not held[1] or held[1] == stamp([path for path, _ in held[1]])):
+            self._outcomes.move_to_end(key)
+            return held[0]
+        if self._spent > TOTAL_SECONDS and node_type.role is not Role.SOURCE:
+            return GIVEN_UP
+        self.evaluations += 1
+        began = time.monotonic()
+        outcome, files = _attempt(node_type, arguments, inputs)
+        if node_type.role is not Role.SOURCE:
+            self._spent += time.monotonic() - began
+        if node_type.role is Role.SOURCE and outcome.failure:
+            return outcome  # a missing file may be there the next time
+        self._outcomes[key] = (outcome, stamp(files))
+        self._outcomes.move_to_end(key)
+        while len(self._outcomes) > self.remembered:
+            self._outcomes.popitem(last=False)
+        return outcome
+
+    def count(self, parts: Sequence[Part]) -> int | None:
+        """How many training samples a source and the divisions behind it give; None if they cannot be read."""
+        return self._remembered(_counted, parts)
+
+    def divide(self, parts: Sequence[Part]) -> Division:
+        """What the last of these parts makes of the samples that the others give."""
+        return self._remembered(_divided, parts)
+
+    def scale(self, parts: Sequence[Part]) -> Scale | None:
+        """How large the inputs are that these parts give; None if they cannot be read."""
+        return self._remembered(_scaled, parts)
+
+    def _remembered(self, work: Callable[[Sequence[Part]], tuple[Any, Stamp]], parts: Sequence[Part]) -> Any:
+        key = (work, *((node_type.target, frozen(arguments)) for node_type, arguments in parts))
+        held = self._counts.get(key)
+        if held is None or held[1] != stamp([path for path, _ in held[1]]):
+            held = self._counts[key] = work(parts)
+            while len(self._counts) > COUNTS_REMEMBERED:
+                self._counts.popitem(last=False)
+        return held[0]
+
+
+Stamp: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
+
+
+def stamp(files: list[Path]) -> Stamp:
+    """Changes when a file does."""
+    return tuple((path, _size_and_time(path)) for path in files)
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return (-1, -1)
+    return (status.st_size, status.st_mtime_ns)
+
+
+def frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
+    """Hashable, and telling 1, 1.0 and True apart."""
+    return tuple((name, type(value).__name__, value) for name, value in arguments.items())
+
+
+def _counted(parts: Sequence[Part]) -> tuple[int | None, Stamp]:
+    try:
+        splits = _opened(parts)
+        return len(splits.train), stamp(list(splits.files))
+    except Exception:  # noqa: BLE001 - whatever data do not give is said where they are read
+        return None, ()
+
+
+def _scaled(parts: Sequence[Part]) -> tuple[Scale | None, Stamp]:
+    try:
+        splits = _opened(parts)
+        return scale_of(splits.train), stamp(list(splits.files))
+    except Exception:  # noqa: BLE001 - the same
+        return None, ()
+
+
+def _divided(parts: Sequence[Part]) -> tuple[Division, Stamp]:
+    try:
+        before = _opened(parts[:-1])
+        files = stamp(list(before.files))
+        parted = () if before.is_stream else (before.train, before.validation)
+        count = sum(len(part) for part in parted if part is not None)
+    except Exception:  # noqa: BLE001 - the same
+        return Division(), ()
+    try:
+        target: Any = parts[-1][0].target
+        after: Splits = target(before, **parts[-1][1])
+        return Division(count, _classes(after)), files
+    except Exception as error:  # noqa: BLE001 - whatever it is, the samples cannot be divided in this way
+        return Division(count, failure=_failed(error, "inputs").failure), files
+
+
+def _classes(splits: Splits) -> tuple[tuple[str, int, int], ...]:
+    """Reads all targets, unless they are very many."""
+    train, held = splits.train, splits.validation
+    if splits.target.ndim or splits.classes is None or len(train) > MOST_TARGETS:
+        return ()
+    names = splits.class_names or tuple(map(str, range(splits.classes)))
+    counts = [_class_counts(part, len(names)) for part in (train, held)]
+    return tuple(zip(names, *counts, strict=True))
+
+
+def _class_counts(samples: Samples | None, classes: int) -> list[int]:
+    if samples is None:
+        return [0] * classes
+    targets = np.asarray(samples.targets(np.arange(len(samples)))).astype(np.int64)
+    return np.bincount(targets[(targets >= 0) & (targets < classes)], minlength=classes).tolist()
+
+
+def _opened(parts: Sequence[Part]) -> Splits:
+    splits: Any = None
+    for node_type, arguments in parts:
+        target: Any = node_type.target
+        if splits is None:
+            splits = target(**arguments)
+        elif node_type.role is Role.TRANSFORM:
+            own, applied = divided(arguments)
+            splits = splits.map(target(**own), **applied)
+        else:
+            splits = target(splits, **arguments)
+    return splits
+
+
+# -- one way for each role --------------------------------------------------------------------
+
+
+def _attempt(
+    node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Value]
+) -> tuple[Outcome, list[Path]]:
+    files: list[Path] = []
+    try:
+        run = _make(node_type, arguments, files)
+    except Exception as error:  # noqa: BLE001 - a constructor may refuse arguments in any way it likes
+        return _failed(error, "arguments", _settings(node_type, arguments)), files
+    try:
+        return run(inputs), files
+    except Exception as error:  # noqa: BLE001 - the same for what a layer does not take
+        return _failed(error, "inputs", _settings(node_type, arguments)), files
+
+
+Run: TypeAlias = Callable[[Mapping[str, Any]], Outcome]
+
+
+def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) -> Run:
+    target: Any = node_type.target
+    match node_type.role:
+        case Role.SOURCE:
+            splits = target(**arguments)
+            samples = SampleSpec(splits.input, splits.target, splits.classes, splits.is_stream)
+            splits.check()
+            found = splits.diagnostics()
+            files += splits.files
+            return lambda _: Outcome({node_type.outputs[0].name: samples}, diagnostics=found)
+        case Role.TRANSFORM:
+            own, applied = divided(arguments)
+            transform = target(**own)
+            return lambda inputs: _transformed(node_type, transform, inputs, **applied)
+        case Role.DIVISION:
+            return lambda inputs: Outcome({node_type.outputs[0].name: inputs[node_type.inputs[0].name]})
+        case Role.LOADER:
+            return lambda inputs: _batched(node_type, inputs)
+        case Role.LAYER | Role.LOSS:
+            with engine.device("meta"), Budget().making():
+                module = target(**arguments)
+            return lambda inputs: _called(node_type, module, inputs, _parameter_count(module))
+        case Role.OPERATION:
+            return lambda inputs: _called(node_type, operation(node_type, arguments), inputs, 0)
+        case Role.METRIC:
+            metric = target(**arguments)
+            return lambda inputs: _called(node_type, metric.update, inputs, 0)
+        case Role.OPTIMIZER:
+            try_steps(target, arguments)
+        case Role.SCHEDULER:
+            return lambda inputs: _scheduled(node_type, arguments, inputs)
+        case Role.LOSS_SUM:
+            return lambda inputs: Outcome({port.name: next(iter(inputs.values())) for port in node_type.outputs})
+        case Role.UNKNOWN:
+            pass
+    return lambda _: NOTHING
+
+
+def made_schedule(node_type: NodeType, arguments: Mapping[str, Any], optimizer: Any) -> Any:
+    """The schedule of a node, for an optimizer."""
+    target: Any = node_type.target
+    return target(optimizer, **own_arguments(arguments))
+
+
+def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a schedule's node that are the schedule's."""
+    beside = {parameter.name for parameter in SCHEDULING}
+    return {name: value for name, value in arguments.items() if name not in beside}
+
+
+def operation(node_type: NodeType, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+    """The op with its static arguments bound. One that takes a list gets all its inputs in one."""
+    target: Any = node_type.target
+    if takes_list(node_type):
+        return lambda *tensors: target(list(tensors), **arguments)
+    return lambda *tensors: target(*tensors, **arguments)
+
+
+def takes_list(node_type: NodeType) -> bool:
+    return any(port.optional for port in node_type.inputs)
+
+
+def divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arguments of a transform's node: those that make the transform, and those that say how it is applied."""
+    mapping = {parameter.name for parameter in MAPPING}
+    own = {name: value for name, value in arguments.items() if name not in mapping}
+    return own, {name: value for name, value in arguments.items() if name in mapping}
+
+
+def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> Outcome:
+    samples: SampleSpec = inputs[node_type.inputs[0].name]
+    if on == "inputs":
+        changed = replace(samples, input=transform.spec(samples.input))
+    else:
+        changed = replace(samples, target=transform.spec(samples.target), classes=transform.classes)
+    return Outcome({node_type.outputs[0].name: changed})
+
+
+def _scheduled(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> Outcome:
+    context: ScheduleContext = inputs[node_type.inputs[0].name]
+    made_schedule(node_type, arguments, context.make())
+    lasts = arguments.get("lasts") or next((arguments[name] for name in LENGTHS if name in arguments), None)
+    after = context.after(lasts, per_step=is_per_step(node_type, arguments))
+    return Outcome({port.name: after for port in node_type.outputs})
+
+
+def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> Outcome:
+    samples: SampleSpec = inputs[node_type.inputs[0].name]
+    specs = (samples.input, samples.target)
+    for spec in specs:
+        check_sizes(spec)
+    names = [port.name for port in node_type.outputs]
+    return Outcome({name: Spec((BATCH, *spec.shape), spec.dtype) for name, spec in zip(names, specs, strict=True)})
+
+
+def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], parameters: int) -> Outcome:
+    names = [port.name for port in node_type.inputs]
+    tensors = {name: _meta(inputs[name]) for name in names if name in inputs}
+    first = list(tensors) if node_type.role is Role.OPERATION else _leading(names, tensors)
+    positional = [tensors.pop(name) for name in first]
+    with Budget() as trace, engine.no_grad(), exact_shapes():
+        result = function(*positional, **tensors)
+    results = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
+    pairs = zip(node_type.outputs, results, strict=False)
+    specs = {port.name: tensor.spec for port, tensor in pairs if isinstance(tensor, engine.Tensor)}
+    macs: Any = sum((call.macs for call in trace.calls), start=0)
+    return Outcome(specs, parameters, macs.at(1) if isinstance(macs, Dim) else int(macs))
+
+
+def _leading(names: list[str], given: Mapping[str, Any]) -> list[str]:
+    """The inputs up to the first one that is left empty."""
+    gap = next((place for place, name in enumerate(names) if name not in given), len(names))
+    return names[:gap]
+
+
+def _meta(spec: Spec) -> Any:
+    return engine.empty(*spec.shape, dtype=spec.dtype, device="meta")
+
+
+def _parameter_count(module: Any) -> int:
+    return sum(int(parameter.numel()) for parameter in module.parameters())
+
+
+def _failed(error: Exception, part: str, settings: str = "") -> Outcome:
+    text = told(error) or type(error).__name__
+    if isinstance(error, (EngineError, ValueError, TypeError)):
+        return Outcome({}, failure=text, fails_on=part)
+    if isinstance(error, MemoryError):
+        text = "it takes more memory than there is"
+    elif not isinstance(error, OverBudgetError):
+        text = f"{type(error).__name__}: {text}"
+    return Outcome({}, failure=f"{text}{settings}", fails_on=part)
+
+
+def _settings(node_type: NodeType, arguments: Mapping[str, Any]) -> str:
+    """The arguments that are no defaults, for an error that does not say which one it is about."""
+    usual = {parameter.name: parameter.default for parameter in node_type.params}
+    named = [f"{name}={value}"[:LONGEST_SETTING] for name, value in arguments.items() if value != usual.get(name)]
+    return f" with {', '.join(named)}" if named else ""

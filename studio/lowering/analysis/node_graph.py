@@ -1,0 +1,232 @@
+"""The structure of a document: types resolved, who feeds whom, in which order. Knows no parameters."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+
+from studio.document.model import Document, End, Wire
+from studio.document.walk import walk
+from studio.nodes.catalogue import Catalogue, placeholder
+from studio.nodes.types import NodeType, Port, PortType, Role
+
+
+class NodeGraph:
+    """Valid as long as wires, node names, types and muting stay as they are; see `fits`."""
+
+    def __init__(self, document: Document, catalogue: Catalogue) -> None:
+        self.document = document
+        self.catalogue = catalogue
+        self.types: dict[str, NodeType] = _types(document, catalogue)
+        self.muted = frozenset(name for name, node in document.nodes.items() if node.muted)
+        self.stray: list[Wire] = []
+        """Wires that cannot be followed: an end that does not exist, ports of different types, an input taken twice."""
+        self.feeding: dict[str, dict[str, End]] = {name: {} for name in self.types}
+        """By node and input port: the output that is wired to it."""
+        self.fed: dict[str, list[Wire]] = defaultdict(list)
+        """By node: the wires that leave it."""
+        for wire in document.wires:
+            self._add(wire)
+        self._upstream: dict[tuple[str, ...], set[str]] = {}
+        self._unmuted: dict[End, End | None] = {}
+        self.order: list[str] = self._sorted()
+        """Sources first, else as in the document where that is possible. Without nodes on or behind a cycle."""
+
+    # -- looking at it
+
+    def fits(self, document: Document, catalogue: Catalogue) -> bool:
+        """Whether this is also the structure of another document, for instance after a parameter was set."""
+        if catalogue is not self.catalogue or document.wires is not self.document.wires:
+            return False
+        mine, other = self.document.nodes, document.nodes
+        if len(mine) != len(other):
+            return False
+        return all(
+            name == old_name and (node is old or (node.type == old.type and node.muted == old.muted))
+            for (old_name, old), (name, node) in zip(mine.items(), other.items(), strict=True)
+        )
+
+    def having(self, role: Role) -> list[str]:
+        """The nodes with a role that are not muted, in order."""
+        return self._by_role[role]
+
+    def source(self, name: str, port: str) -> End | None:
+        """The output whose value reaches an input, muted nodes passed through; None where nothing arrives."""
+        end = self.feeding[name].get(port)
+        if end is None or end.node not in self.muted:
+            return end
+        if end not in self._unmuted:
+            path = list(walk([end], self._passed))
+            last = path[-1] if path[-1].node not in self.muted else None
+            self._unmuted.update(dict.fromkeys(path, self._unmuted.get(path[-1], last)))
+        return self._unmuted[end]
+
+    def sources(self, name: str) -> Mapping[str, End]:
+        """`source` of all input ports where something arrives."""
+        if not self.muted:
+            return self.feeding[name]
+        return {port: end for port in self.feeding[name] if (end := self.source(name, port)) is not None}
+
+    def upstream(self, names: list[str]) -> set[str]:
+        """These nodes and all that their values depend on; muted ones are not among them."""
+        key = tuple(names)
+        if key not in self._upstream:
+            onward = walk(names, lambda name: [end.node for end in self.sources(name).values()])
+            self._upstream[key] = set(onward)
+        return self._upstream[key]
+
+    def readers(self, end: End) -> list[End]:
+        """The inputs that an output's value reaches, muted nodes passed through."""
+        return self._readers.get(end, [])
+
+    def free_outputs(self, port_type: PortType) -> list[End]:
+        """The outputs of a type that nothing reads."""
+        return self._free[port_type]
+
+    @cached_property
+    def cyclic(self) -> list[str]:
+        """The nodes of a cycle, each feeding the next; empty if there is none."""
+        rest = set(self.types).difference(self.order)
+        name, path = next(iter(sorted(rest)), None), dict[str, int]()
+        while name is not None and name not in path:
+            path[name] = len(path)
+            name = next((end.node for end in self.feeding[name].values() if end.node in rest), None)
+        return [] if name is None else list(reversed(list(path)[path[name] :]))
+
+    @cached_property
+    def optimized(self) -> list[str]:
+        """The optimizers that have a loss, in order."""
+        return [name for name in self.having(Role.OPTIMIZER) if self.sources(name)]
+
+    @cached_property
+    def needed(self) -> set[str]:
+        """What a run uses: all that wired optimizers and metrics depend on. Before there is one, all that is wired.
+
+        A node of unknown type that reads any of it is among them: it may be a metric or schedule of another version.
+        """
+        if self.optimized:
+            metrics = [name for name in self.having(Role.METRIC) if self.sources(name)]
+            schedules = [name for name in self.having(Role.SCHEDULER) if self.driven_by(name) in self.optimized]
+            used = self.upstream([*self.optimized, *metrics, *schedules])
+            unknown = self.having(Role.UNKNOWN)
+            reading = [name for name in unknown if any(end.node in used for end in self.sources(name).values())]
+            return self.upstream([*self.optimized, *metrics, *schedules, *reading]) if reading else used
+        wired = {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
+        return {name for name in self.types if name in wired and name not in self.muted}
+
+    def driven_by(self, schedule: str) -> str | None:
+        """The optimizer whose learning rate a schedule sets, through the schedules before it."""
+        before = walk([schedule], self._before_schedule)
+        return next((name for name in before if self.types[name].role is Role.OPTIMIZER), None)
+
+    def _before_schedule(self, name: str) -> list[str]:
+        ends = list(self.sources(name).values())[:1] if self.types[name].role is Role.SCHEDULER else []
+        return [end.node for end in ends]
+
+    def _passed(self, end: End) -> list[End]:
+        """The output that a muted node hands on at one of its own; nothing where the way from there is known."""
+        if end.node not in self.muted or end in self._unmuted:
+            return []
+        way_in = passed_through(self.types[end.node], end.port)
+        before = None if way_in is None else self.feeding[end.node].get(way_in)
+        return [] if before is None else [before]
+
+    # -- building it
+
+    def _add(self, wire: Wire) -> None:
+        output, way_in = port_of(self.types, wire.source, "output"), port_of(self.types, wire.target, "input")
+        taken = way_in is not None and wire.target.port in self.feeding[wire.target.node]
+        if output is None or way_in is None or output.type is not way_in.type or taken:
+            self.stray.append(wire)
+            return
+        self.feeding[wire.target.node][wire.target.port] = wire.source
+        self.fed[wire.source.node].append(wire)
+
+    def _sorted(self) -> list[str]:
+        place = {name: index for index, name in enumerate(self.types)}
+        names = list(self.types)
+        waiting = {name: len(inputs) for name, inputs in self.feeding.items()}
+        ready = [place[name] for name, count in waiting.items() if count == 0]
+        order: list[str] = []
+        while ready:
+            name = names[heapq.heappop(ready)]
+            order.append(name)
+            for wire in self.fed.get(name, ()):
+                waiting[wire.target.node] -= 1
+                if waiting[wire.target.node] == 0:
+                    heapq.heappush(ready, place[wire.target.node])
+        return order
+
+    @cached_property
+    def _by_role(self) -> dict[Role, list[str]]:
+        by_role: dict[Role, list[str]] = {role: [] for role in Role}
+        for name, node_type in self.types.items():
+            if name not in self.muted:
+                by_role[node_type.role].append(name)
+        return by_role
+
+    @cached_property
+    def _free(self) -> dict[PortType, list[End]]:
+        free: dict[PortType, list[End]] = {port_type: [] for port_type in PortType}
+        for name, node_type in self.types.items():
+            for port in node_type.outputs if name not in self.muted else ():
+                if not self.readers(end := End(name, port.name)):
+                    free[port.type].append(end)
+        return free
+
+    @cached_property
+    def _readers(self) -> dict[End, list[End]]:
+        readers: dict[End, list[End]] = defaultdict(list)
+        for name in self.types:
+            if name not in self.muted:
+                for port, end in self.sources(name).items():
+                    readers[end].append(End(name, port))
+        return readers
+
+
+def passed_through(node_type: NodeType, output: str) -> str | None:
+    """The input whose value a muted node hands on at an output: the first of the same type."""
+    port = node_type.output(output)
+    return next((way_in.name for way_in in node_type.inputs if port is not None and way_in.type is port.type), None)
+
+
+def port_of(types: Mapping[str, NodeType], end: End, side: str) -> Port | None:
+    """The port at one end of a wire, if both node and port exist."""
+    node_type = types.get(end.node)
+    if node_type is None:
+        return None
+    return node_type.input(end.port) if side == "input" else node_type.output(end.port)
+
+
+def node_type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
+    """The type of one node; for an unknown type a placeholder with the ports that the wires mention."""
+    known = catalogue.get(document.nodes[name].type)
+    return known if known is not None else _placeholders(document, catalogue, {name})[name]
+
+
+def _types(document: Document, catalogue: Catalogue) -> dict[str, NodeType]:
+    known = {name: catalogue.get(node.type) for name, node in document.nodes.items()}
+    unknown = {name for name, found in known.items() if found is None}
+    stand_ins = _placeholders(document, catalogue, unknown) if unknown else {}
+    return {name: stand_ins[name] if found is None else found for name, found in known.items()}
+
+
+def _placeholders(document: Document, catalogue: Catalogue, unknown: set[str]) -> dict[str, NodeType]:
+    inputs: dict[str, dict[str, PortType]] = {name: {} for name in unknown}
+    outputs: dict[str, dict[str, PortType]] = {name: {} for name in unknown}
+    for wire in document.wires:
+        if wire.target.node in unknown:
+            inputs[wire.target.node][wire.target.port] = _other_type(document, catalogue, wire.source, "output")
+        if wire.source.node in unknown:
+            outputs[wire.source.node][wire.source.port] = _other_type(document, catalogue, wire.target, "input")
+    return {name: placeholder(document.nodes[name].type, inputs[name], outputs[name]) for name in unknown}
+
+
+def _other_type(document: Document, catalogue: Catalogue, end: End, side: str) -> PortType:
+    """What flows through a wire, told by the end of which the type is known."""
+    node = document.nodes.get(end.node)
+    known = None if node is None else catalogue.get(node.type)
+    port = None if known is None else port_of({end.node: known}, end, side)
+    return PortType.TENSOR if port is None else port.type

@@ -1,0 +1,70 @@
+"""How long a training will be, as far as the graph tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from studio.document.model import Document, Training
+from studio.document.walk import walk
+from studio.lowering.analysis.node_arguments import located
+from studio.lowering.analysis.node_evaluation import Evaluator, Part
+from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.schedules.schedule_context import TrainingLength
+from studio.nodes.types import Role
+
+if TYPE_CHECKING:
+    from studio.lowering.analysis.dataflow import NodeFacts
+
+
+def length_of(
+    document: Document, graph: NodeGraph, facts: Mapping[str, NodeFacts], evaluator: Evaluator, base: Path | None
+) -> TrainingLength:
+    """Reads as much of the data as it takes to count them."""
+    training = document.training
+    loader = next((name for name in graph.having(Role.LOADER) if name in graph.needed), None)
+    parts = [] if loader is None else parts_of(loader, graph, facts, base)
+    samples = evaluator.count(parts) if parts else None
+    if loader is None or not samples:
+        return _uncounted(training)
+    values = facts[loader].arguments.values
+    batches = samples // values["batch_size"] if values["drop_last"] else -(-samples // values["batch_size"])
+    steps = -(-batches // training.accumulate)
+    if training.steps is None or not batches:
+        return TrainingLength(training.epochs, steps or None)
+    whole, rest = divmod(training.steps, batches)
+    return TrainingLength(whole + bool(rest), steps, whole * steps - (-rest // training.accumulate))
+
+
+def _uncounted(training: Training) -> TrainingLength:
+    if training.steps is None:
+        return TrainingLength(training.epochs, None)
+    # The batches that are left at the end of an epoch make a step of their own, and nobody knows of how many epochs.
+    return TrainingLength(None, None, training.steps if training.accumulate == 1 else None)
+
+
+def parts_of(
+    name: str, graph: NodeGraph, facts: Mapping[str, NodeFacts], base: Path | None, *, transformed: bool = False
+) -> list[Part]:
+    """What decides how many samples there are at a node: the source and what divides them; empty if that fails.
+
+    Args:
+        transformed: with the transforms between them
+    """
+    roles = (Role.SOURCE, Role.DIVISION, Role.TRANSFORM) if transformed else (Role.SOURCE, Role.DIVISION)
+
+    def before(name: str) -> list[str]:
+        end = graph.source(name, graph.types[name].inputs[0].name) if graph.types[name].inputs else None
+        return [] if end is None else [end.node]
+
+    parts: list[Part] = []
+    for one in walk([name], before):
+        found = facts.get(one)
+        if found is None or found.arguments.complaints or found.arguments.waiting or not found.outputs:
+            return []
+        if found.type.role in roles and one not in graph.muted:
+            parts.append((found.type, located(found.type, found.arguments.values, base)))
+        if found.type.role is Role.SOURCE:
+            return parts[::-1]
+    return []

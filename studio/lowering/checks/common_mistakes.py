@@ -1,0 +1,357 @@
+"""Classic mistakes: graphs that would run, and train badly or not at all. Each with its evidence and a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from engine.shape import Dim, Spec
+from studio.document.model import End, Node
+from studio.document.walk import walk
+from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.node_evaluation import SampleSpec
+from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.checks.size_origins import origin_of_size
+from studio.lowering.checks.upstream_causes import ENCODER, few_classes, is_uneven, joined_batches, joins_batches
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Problem
+from studio.nodes.types import Role
+
+HIGHEST_ADAPTIVE_RATE = 0.1
+"""Of Adam and its kin; a sound one is a hundred times smaller."""
+
+ADAPTIVE = "Adaptive"
+SQUASHING = {
+    "nn.CrossEntropyLoss": {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax", "nn.Sigmoid": "a sigmoid"},
+    "nn.BCEWithLogitsLoss": {"nn.Sigmoid": "a sigmoid", "nn.LogSigmoid": "a log-sigmoid", "nn.Softmax": "softmax"},
+}
+"""By loss: what it contains already, or what spoils the scores that it expects."""
+
+PROBABILITIES = {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax"}
+
+ON_LOGARITHMS = frozenset({"nn.NLLLoss", "nn.KLDivLoss"})
+
+ON_SCORES = frozenset(SQUASHING)
+"""Losses that take scores of any sign."""
+
+LINEAR_GROUPS = frozenset({"Linear", "Convolution"})
+TRANSPARENT_GROUPS = frozenset({"Dropout", "Shape"})
+"""Layers between two linear ones that leave the pair one linear map."""
+
+
+def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
+    """Mistakes that types and wires alone show."""
+    for loss in graph.having(Role.LOSS):
+        before = graph.source(loss, "input") if "input" in graph.feeding[loss] else None
+        if before is not None:
+            yield from _before_loss(graph, loss, before.node)
+    for name, node_type in graph.types.items():
+        if node_type.group in LINEAR_GROUPS and name not in graph.muted:
+            yield from _two_linear(graph, name)
+
+
+def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
+    """Mistakes that parameters and shapes show."""
+    for name in flow.graph.having(Role.LOSS):
+        if name in flow.facts:
+            yield from _classes(flow, name, flow.facts[name])
+    for name in flow.graph.having(Role.OPTIMIZER):
+        if name in flow.facts:
+            yield from _learning_rate(name, flow.facts[name])
+    for name in flow.graph.having(Role.LOADER):
+        if name in flow.facts:
+            yield from _loader(flow, name, flow.facts[name])
+    for name, facts in flow.facts.items():
+        if facts.type.key in PROBABILITIES:
+            yield from _over_batch(name, facts)
+        if facts.type.key == "nn.Embedding":
+            yield from _embedding(flow, name, facts)
+        if facts.arguments.values.get("inplace"):
+            yield from _in_place(flow, name)
+        if facts.type.key == "ops.cat":
+            yield from _joined_batches(flow, name, facts)
+        if facts.type.key == ENCODER:
+            yield from few_classes(flow, name)
+
+
+# -- around the loss --------------------------------------------------------------------------
+
+
+def _before_loss(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
+    """Looks through layers that only reshape or drop."""
+    path = list(walk([before], partial(_through, graph)))
+    dropping = next((one for one in path if graph.types[one].group == "Dropout"), None)
+    yield from _squashed(graph, loss, path[-1])
+    if loss_problem := _unbounded(graph, loss, before):
+        yield loss_problem
+    elif dropping is not None:
+        message = (
+            f"{dropping} drops scores at random right before {loss}, which only adds noise to it. Remove {dropping}."
+        )
+        fix = quick_fixes.bypass(dropping, graph.types[dropping].inputs[0].name)
+        yield Problem("warning", "dropout-on-scores", message, node=dropping, fix=fix)
+
+
+def _through(graph: NodeGraph, name: str) -> list[str]:
+    """What feeds a layer that leaves numbers as they are."""
+    node_type = graph.types[name]
+    end = graph.source(name, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
+    return [] if end is None else [end.node]
+
+
+def _squashed(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
+    loss_type, last = graph.types[loss], graph.types[before]
+    if not last.inputs:
+        return
+    fix = quick_fixes.bypass(before, last.inputs[0].name)
+    squashing = SQUASHING.get(loss_type.key, {}).get(last.key)
+    if squashing is not None:
+        contained = "softmax" if loss_type.key == "nn.CrossEntropyLoss" else "a sigmoid"
+        message = (
+            f"{before} puts {squashing} before {loss}, which contains {contained} already: gradients become small and "
+            f"training slow. Remove {before}; {loss} takes the raw scores."
+        )
+        yield Problem("warning", "squashed-scores", message, node=before, fix=fix)
+    elif loss_type.key in ON_SCORES and last.key in ("nn.ReLU", "nn.ReLU6"):
+        message = (
+            f"{before} cuts off the negative scores that {loss} needs to say no. Remove {before}: "
+            "the last layer before a loss has no activation."
+        )
+        yield Problem("warning", "relu-on-scores", message, node=before, fix=fix)
+    elif loss_type.key in ON_LOGARITHMS and last.key == "nn.Softmax":
+        message = (
+            f"{loss} takes logarithms of probabilities, but {before} gives probabilities, so the loss has no sense. "
+            f"Use LogSoftmax at {before}."
+        )
+        fix = quick_fixes.retype(before, "nn.LogSoftmax", keep=("dim",))
+        yield Problem("warning", "no-log-probabilities", message, node=before, fix=fix)
+
+
+def _unbounded(graph: NodeGraph, loss: str, before: str) -> Problem | None:
+    """Scores of any size at a loss of probabilities, or of their logarithms."""
+    key, scorer = graph.types[loss].key, _scorer(graph, before)
+    if scorer is None:
+        return None
+    if key == "nn.BCELoss":
+        message = (
+            f"{loss} takes probabilities from 0 to 1, but {scorer} gives scores of any size. "
+            f"Use BCEWithLogitsLoss, or put Sigmoid before {loss}."
+        )
+        fix = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss")
+        return Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix)
+    if key in ON_LOGARITHMS:
+        message = (
+            f"{loss} takes logarithms of probabilities, but {scorer} gives scores of any size, so it falls without end."
+        )
+        title = f"Insert LogSoftmax before {loss}"
+        fix, remedy = (
+            quick_fixes.insert(End(loss, "input"), Node("nn.LogSoftmax", {"dim": 1}), title=title),
+            f"{title}.",
+        )
+        if key == "nn.NLLLoss":
+            fix, remedy = quick_fixes.retype(loss, "nn.CrossEntropyLoss"), "Use CrossEntropyLoss."
+        return Problem("warning", "no-log-probabilities", f"{message} {remedy}", node=loss, port="input", fix=fix)
+    return None
+
+
+def _scorer(graph: NodeGraph, name: str) -> str | None:
+    """The linear layer whose numbers leave a node, with nothing between that bounds them."""
+    return _linear_behind(graph, End(name, "output"))
+
+
+def _linear_behind(graph: NodeGraph, end: End) -> str | None:
+    """The linear layer that a tensor comes from, as it left the layer or only reshaped or dropped in part."""
+
+    def before(end: End) -> list[End]:
+        node_type = graph.types[end.node]
+        source = graph.source(end.node, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
+        return [] if source is None else [source]
+
+    return next((end.node for end in walk([end], before) if graph.types[end.node].group in LINEAR_GROUPS), None)
+
+
+def _classes(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
+    """Scores for another number of classes than the data have."""
+    scores, target, classes = facts.spec("input"), facts.spec("target"), _data_classes(flow, loss)
+    end = flow.graph.source(loss, "input")
+    if (
+        facts.type.key not in ("nn.CrossEntropyLoss", "nn.NLLLoss")
+        or scores is None
+        or target is None
+        or scores.ndim < 2
+    ):
+        return
+    if end is None or classes is None or not isinstance(scores.shape[1], int) or scores.shape[1] == classes:
+        return
+    if facts.outcome.failure and scores.ndim != target.ndim + 1:
+        return  # dimension 1 holds no scores, and the shape is a problem of its own
+    if classes == 1:
+        message = f"All targets are of one class, so {loss} has nothing to tell apart. Check the labels of the data."
+        yield Problem("warning", "one-class", message, node=loss)
+        return
+    found, cause = scores.shape[1], origin_of_size(flow, end, 1)
+    out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
+    fix = None if out is None else quick_fixes.assign(cause, out, classes)
+    remedy = f"Set {out} of {cause} to {classes}." if out else f"Give it {classes}."
+    evidence = f"The data have {classes} classes, but {cause} gives scores for {found}"
+    if found < classes:
+        message = f"{evidence}, so {loss} cannot look up the rest. {remedy}"
+        yield Problem("error", "too-few-classes", message, node=cause, fix=fix)
+    else:
+        message = f"{evidence}: the others are never right. {remedy}"
+        yield Problem("warning", "too-many-classes", message, node=cause, fix=fix)
+
+
+def _data_classes(flow: Dataflow, loss: str) -> int | None:
+    """How many classes the target at a loss has, if it comes straight from a loader."""
+    target = flow.graph.source(loss, "target")
+    if target is None or target.node not in flow.facts or flow.facts[target.node].type.role is not Role.LOADER:
+        return None
+    samples = next(iter(flow.facts[target.node].inputs.values()), None)
+    return samples.classes if isinstance(samples, SampleSpec) and target.port == "target" else None
+
+
+# -- layers -----------------------------------------------------------------------------------
+
+
+def _two_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
+    """Two linear layers with nothing between them that bends.
+
+    Not where one of two convolutions is grouped: depthwise and pointwise ones stand for one with far more parameters.
+    """
+    port = graph.types[name].inputs[0].name
+    end = graph.source(name, port)
+    before = None if end is None else _linear_behind(graph, end)
+    if before is None or before == name or any(_is_grouped(graph, one) for one in (before, name)):
+        return
+    message = (
+        f"{before} and {name} have no activation between them, so together they do no more than one linear layer. "
+        f"Insert ReLU before {name}."
+    )
+    direct = graph.feeding[name].get(port)
+    fix = (
+        None
+        if direct is None
+        else quick_fixes.insert(End(name, port), Node("nn.ReLU"), title=f"Insert ReLU before {name}")
+    )
+    yield Problem("warning", "no-activation", message, node=name, fix=fix)
+
+
+def _is_grouped(graph: NodeGraph, name: str) -> bool:
+    groups = graph.document.nodes[name].params.get("groups", 1)
+    return graph.types[name].group == "Convolution" and isinstance(groups, int) and groups > 1
+
+
+def _over_batch(name: str, facts: NodeFacts) -> Iterator[Problem]:
+    """Softmax along the samples instead of the classes."""
+    spec, dim = facts.spec("input"), facts.arguments.values.get("dim")
+    if spec is None or spec.ndim < 2 or dim not in (0, -spec.ndim) or not isinstance(spec.shape[0], Dim):
+        return
+    message = f"{name} computes {PROBABILITIES[facts.type.key]} over dimension 0, the samples of a batch. Set dim to 1."
+    yield Problem("warning", "softmax-over-batch", message, node=name, fix=quick_fixes.assign(name, "dim", 1))
+
+
+def _embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+    """Fewer rows than the data have numbers, where those come straight from a loader."""
+    rows, spec = facts.arguments.values.get("num_embeddings"), facts.spec("input")
+    *_, end = walk([End(name, "output")], partial(_unchanged, flow))
+    loader = flow.facts.get(end.node)
+    if not isinstance(rows, int) or spec is None or spec.dtype.is_floating_point or loader is None:
+        return
+    if loader.type.role is not Role.LOADER or end.port != "input":
+        return
+    scale = flow.scale(end.node)
+    if scale is not None and scale.high >= rows:
+        needed = int(scale.high) + 1
+        message = (
+            f"{name} has {rows:,} rows, but the numbers of {scale.samples:,} samples go up to {scale.high:,.0f}. "
+            f"Set num_embeddings to {needed} or more."
+        )
+        fix = quick_fixes.assign(name, "num_embeddings", needed)
+        yield Problem("error", "few-embeddings", message, node=name, fix=fix)
+
+
+def _unchanged(flow: Dataflow, end: End) -> list[End]:
+    """Where numbers come from that a layer looks up, or passes on as they are."""
+    node_type = flow.graph.types[end.node]
+    is_passing = node_type.key == "nn.Embedding" or node_type.group == "Shape"
+    source = flow.graph.source(end.node, node_type.inputs[0].name) if is_passing and node_type.inputs else None
+    return [] if source is None else [source]
+
+
+def _in_place(flow: Dataflow, name: str) -> Iterator[Problem]:
+    end = flow.graph.source(name, flow.facts[name].type.inputs[0].name)
+    others = [] if end is None else [reader.node for reader in flow.graph.readers(end) if reader.node != name]
+    if others:
+        message = f"{name} works in place and so changes what {others[0]} gets as well. Turn inplace off."
+        yield Problem(
+            "warning", "in-place-shared", message, node=name, fix=quick_fixes.clear(name, "inplace", "Turn inplace off")
+        )
+
+
+def _joined_batches(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+    """Concatenation along the batch instead of the features, unless targets are joined, or samples parted, as well."""
+    if not joins_batches(facts):
+        return
+    judges = [
+        judge
+        for judge in (*flow.graph.having(Role.LOSS), *flow.graph.having(Role.METRIC))
+        if name in flow.graph.upstream([judge])
+    ]
+    uneven = [flow.facts[judge] for judge in judges if judge in flow.facts and is_uneven(flow.facts[judge])]
+    if not any(facts.outcome.failure for facts in uneven) and (uneven or not judges):
+        yield joined_batches(name, "warning")
+
+
+# -- settings ---------------------------------------------------------------------------------
+
+
+def _learning_rate(name: str, facts: NodeFacts) -> Iterator[Problem]:
+    rate, usual = facts.arguments.values.get("lr"), facts.type.param("lr")
+    if not isinstance(rate, (int, float)) or usual is None:
+        return
+    if rate == 0:
+        message = f"{name} has the learning rate 0, so nothing is learned. Set lr to {usual.default:g}."
+        yield Problem(
+            "warning", "learning-rate-zero", message, node=name, fix=quick_fixes.assign(name, "lr", usual.default)
+        )
+    if facts.type.group != ADAPTIVE:
+        return
+    if rate > max(HIGHEST_ADAPTIVE_RATE, usual.default):  # Adadelta's is a share of its own steps, usually all of it
+        message = (
+            f"{name} has the learning rate {rate:g}. {facts.type.title} moves each weight by about that much "
+            "in every step, so training will not settle. Try 0.001."
+        )
+        yield Problem("warning", "learning-rate-high", message, node=name, fix=quick_fixes.assign(name, "lr", 0.001))
+
+
+def _loader(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+    values = facts.arguments.values
+    if values.get("shuffle") is False and not _is_one_batch(flow, name, values.get("batch_size")):
+        message = f"{name} gives the training samples in the same order each epoch, which slows learning. Shuffle them."
+        yield Problem("warning", "not-shuffled", message, node=name, fix=quick_fixes.assign(name, "shuffle", True))
+    if values.get("batch_size") == 1:
+        batch_norm = next((n for n, other in flow.facts.items() if _needs_several(n, other, flow)), None)
+        if batch_norm is not None:
+            message = f"{batch_norm} needs the spread of several samples, but {name} gives one. Set batch_size to 32."
+            yield Problem(
+                "error", "batch-norm-single", message, node=name, fix=quick_fixes.assign(name, "batch_size", 32)
+            )
+
+
+def _is_one_batch(flow: Dataflow, name: str, size: Any) -> bool:
+    """Whether each step takes all training samples, in which case their order does not matter."""
+    facts = flow.facts[name]
+    samples = next(iter(facts.inputs.values()), None)
+    if not isinstance(size, int) or not isinstance(samples, SampleSpec) or samples.is_stream:
+        return False
+    count = flow.count(name)
+    return count is not None and count <= size
+
+
+def _needs_several(name: str, facts: NodeFacts, flow: Dataflow) -> bool:
+    """Batch norm without further dimensions that it could average over."""
+    spec: Spec | None = facts.spec("input")
+    several = facts.type.key.startswith("nn.BatchNorm") and name not in flow.graph.muted and name in flow.graph.needed
+    return several and spec is not None and spec.ndim == 2

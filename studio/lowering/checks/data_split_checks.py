@@ -1,0 +1,96 @@
+"""Ways of dividing samples that leave a part, or a class of it, empty: found before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.node_evaluation import Division, SampleSpec
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import Role
+
+
+def division_problems(flow: Dataflow) -> Iterator[Problem]:
+    for name, facts in flow.facts.items():
+        if name in flow.graph.muted or not facts.outputs:
+            continue
+        if facts.type.role is Role.DIVISION:
+            found = flow.division(name)
+            if found is not None:
+                yield from _divided(name, facts, found)
+        elif facts.type.role is Role.LOADER and facts.arguments.values["drop_last"]:
+            yield from _dropped(flow, name, facts)
+
+
+def _divided(name: str, facts: NodeFacts, found: Division) -> Iterator[Problem]:
+    if found.failure:
+        fix: Fix | None = None
+        if facts.arguments.values.get("stratify"):
+            fix = quick_fixes.assign(name, "stratify", value=False)
+        elif 2 <= found.samples < facts.arguments.values.get("folds", 0):
+            fix = quick_fixes.assign(name, "folds", found.samples)
+        yield Problem("error", "bad-division", f"{name}: {found.failure}", node=name, fix=fix)
+    elif "folds" in facts.arguments.values:
+        yield from _rare(name, facts.arguments.values["folds"], found)
+    elif facts.arguments.values.get("validation"):
+        yield from _lacking(name, found)
+
+
+def _rare(name: str, folds: int, found: Division) -> Iterator[Problem]:
+    """Classes with fewer samples than folds."""
+    rare = [(train + held, label) for label, train, held in found.classes if 0 < train + held < folds]
+    if not rare:
+        return
+    least, label = min(rare)
+    message = (
+        f"{name} makes {folds} folds, but class {label} has {_samples(least)}{_and_more(len(rare))}: folds without any "
+        "do not tell how well the network knows it. Add samples, or make fewer folds."
+    )
+    fix = quick_fixes.assign(name, "folds", least) if least >= 2 else None
+    yield Problem("warning", "rare-class", message, node=name, fix=fix)
+
+
+def _lacking(name: str, found: Division) -> Iterator[Problem]:
+    """Classes that only training or only validation has."""
+    single = [label for label, train, held in found.classes if train + held == 1]
+    unseen = [(label, held) for label, train, held in found.classes if held > 1 and not train]
+    unjudged = [(label, train) for label, train, held in found.classes if train > 1 and not held]
+    fix = quick_fixes.assign(name, "stratify", value=True)
+    for some, keeps, harm in (
+        (unseen, "keeps all {} of class {} for validation{}", "the network cannot learn it"),
+        (unjudged, "keeps none of the {} of class {} for validation{}", "nothing tells how well the network knows it"),
+    ):
+        if some:
+            label, count = some[0]
+            kept = keeps.format(_samples(count), label, _and_more(len(some)))
+            message = f"{name} {kept}: {harm}. Turn stratify on, which divides each class."
+            yield Problem("warning", "rare-class", message, node=name, fix=fix)
+    if single:
+        message = (
+            f"Class {single[0]} has 1 sample{_and_more(len(single))}, which {name} cannot divide: it is either learned "
+            "or judged by. Add samples."
+        )
+        yield Problem("warning", "rare-class", message, node=name)
+
+
+def _dropped(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+    """A loader that leaves out its only batch."""
+    value = next(iter(facts.inputs.values()), None)
+    samples = None if isinstance(value, SampleSpec) and value.is_stream else flow.count(name)
+    size = facts.arguments.values["batch_size"]
+    if samples is not None and 0 < samples < size:
+        message = (
+            f"{name} leaves out batches that are smaller than {size}, but there are {_samples(samples)} to train with, "
+            f"so there is no batch. Set batch_size to {samples} or less, or turn drop_last off."
+        )
+        yield Problem("error", "no-batch", message, node=name, fix=quick_fixes.assign(name, "drop_last", value=False))
+
+
+def _samples(count: int) -> str:
+    return "1 sample" if count == 1 else f"{count:,} samples"
+
+
+def _and_more(count: int) -> str:
+    """Of classes beside the one that is named."""
+    return "" if count == 1 else f", and {count - 1} more {'class is' if count == 2 else 'classes are'} like it"

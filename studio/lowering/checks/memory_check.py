@@ -1,0 +1,68 @@
+"""Networks that do not fit into the memory of this machine: found before a run fills it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import psutil
+
+from engine.data.reading import in_bytes
+from engine.shape import Dim, Spec, count
+from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.node_evaluation import SampleSpec
+from studio.lowering.problems.problem import Problem
+from studio.nodes.types import Role
+
+_BYTES = 4
+"""Of a parameter."""
+
+
+def capacity_problems(flow: Dataflow) -> Iterator[Problem]:
+    """What must be in memory at once, and is more than there is: a node's parameters, one output, all parameters.
+
+    Said of the first such node: what comes behind it is as large for the same cause.
+    """
+    memory = psutil.virtual_memory().total
+    batch = _batch_size(flow)
+    known = {name: facts for name, facts in flow.facts.items() if name not in flow.graph.muted}
+    weights = {name: facts.outcome.parameters * _BYTES for name, facts in known.items()}
+    for name, facts in known.items():
+        outputs = max((_bytes(value, batch) for value in facts.outputs.values()), default=0)
+        if max(weights[name], outputs) > memory:
+            needed, what = max((weights[name], "parameters"), (outputs, "outputs"))
+            yield _too_large(name, facts, f"The {what} of {name} take {in_bytes(needed)}", memory)
+            return
+    total = sum(weights.values())
+    if total > memory:
+        name = max(weights, key=lambda name: weights[name])
+        yield _too_large(name, known[name], f"The parameters of the network take {in_bytes(total)}", memory)
+
+
+def _too_large(name: str, facts: NodeFacts, finding: str, memory: int) -> Problem:
+    values = {param: _largest(facts.arguments.values[param]) for param in facts.arguments.explicit}
+    cause = max(values, key=lambda param: values[param], default=None)
+    remedy = "Make its inputs smaller." if cause is None else f"Make {cause} smaller."
+    message = f"{finding}, but this machine has {in_bytes(memory)} of memory. {remedy}"
+    return Problem("error", "too-large", message, node=name)
+
+
+def _largest(value: Any) -> float:
+    items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
+    return max((float(item) for item in items if isinstance(item, (int, float))), default=0.0)
+
+
+def _batch_size(flow: Dataflow) -> int:
+    sizes = (
+        facts.arguments.values.get("batch_size") for facts in flow.facts.values() if facts.type.role is Role.LOADER
+    )
+    return next((size for size in sizes if isinstance(size, int)), 1)
+
+
+def _bytes(value: object, batch: int) -> int:
+    """Of a batch, or of one sample."""
+    if isinstance(value, SampleSpec):
+        return max(_bytes(value.input, 1), _bytes(value.target, 1))
+    if not isinstance(value, Spec):
+        return 0
+    return count(size.at(batch) if isinstance(size, Dim) else size for size in value.shape) * value.dtype.itemsize

@@ -1,0 +1,154 @@
+"""Explained mix-ups: the wire or the setting of another kind than the one that was meant."""
+
+from __future__ import annotations
+
+from engine.shape import Dim, format_shape
+from studio.document.model import End, Node
+from studio.document.walk import walk
+from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.node_evaluation import SampleSpec
+from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
+from studio.lowering.checks.upstream_causes import ENCODER, JUDGES, main_source
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Problem
+from studio.nodes.types import Role
+
+ACCURACY = "metrics.Accuracy"
+YES_OR_NO = frozenset({"metrics.BinaryAccuracy", "metrics.AUC"})
+"""Metrics of one answer, yes or no, for each sample."""
+
+
+def swapped_ends(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A loss or metric gets the targets as its input, and the network's output as its target."""
+    if facts.type.role not in JUDGES:
+        return None
+    first, second = flow.graph.source(name, "input"), flow.graph.source(name, "target")
+    if first is None or second is None or not _is_of_loader(flow, first, "target"):
+        return None
+    if _is_of_loader(flow, second, "target"):
+        return None
+    message = f"{name} gets the targets of {first.node} at input, and what it should judge at target. Swap the wires."
+    fix = quick_fixes.swap(name, "input", "target")
+    return Problem("error", "swapped-wires", message, node=name, port="input", fix=fix)
+
+
+def inputs_as_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A loss or metric of classes gets the inputs of the samples as its target."""
+    target = flow.graph.source(name, "target")
+    if facts.type.learns != "classes" or target is None or not _is_of_loader(flow, target, "input"):
+        return None
+    wanted = End(target.node, "target")
+    message = (
+        f"{name} learns classes, but its target is wired to the inputs of {target.node}, "
+        f"{flow.facts[target.node].labels['input']}. Wire {wanted} to it."
+    )
+    fix = quick_fixes.wire_up(wanted, End(name, "target"))
+    return Problem("error", "swapped-wires", message, node=name, port="target", fix=fix)
+
+
+def targets_as_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A layer gets the targets of the samples."""
+    port = facts.type.inputs[0].name if facts.type.inputs else ""
+    end = flow.graph.source(name, port)
+    if facts.type.role is not Role.LAYER or end is None or not _is_of_loader(flow, end, "target"):
+        return None
+    wanted = End(end.node, "input")
+    message = (
+        f"{name} gets the targets of {end.node}, {flow.facts[end.node].labels['target']}. Wire {wanted} to it, or put "
+        "an Embedding before it if classes are its inputs."
+    )
+    fix = quick_fixes.wire_up(wanted, End(name, port))
+    return Problem("error", "swapped-wires", message, node=name, port=port, fix=fix)
+
+
+def encoded_images(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """An encoder of classes gets samples whose inputs are no class numbers."""
+    samples = next(iter(facts.inputs.values()), None)
+    if facts.type.key != ENCODER or not isinstance(samples, SampleSpec):
+        return None
+    if facts.arguments.values.get("on") != "inputs" or samples.classes is None:
+        return None
+    message = (
+        f"{name} encodes class numbers, but the inputs are {samples.input}. Set on of {name} to targets, or remove it."
+    )
+    return Problem("error", "wrong-encoding", message, node=name, fix=quick_fixes.assign(name, "on", "targets"))
+
+
+def several_scores(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A metric of yes or no gets the scores of several classes."""
+    spec, target = facts.spec("input"), facts.spec("target")
+    if facts.type.key not in YES_OR_NO or spec is None or target is None:
+        return None
+    if spec.ndim != 2 or target.ndim != 1 or target.dtype.is_floating_point:
+        return None
+    message = (
+        f"{name} judges one answer, yes or no, for each sample, but gets the scores of {spec.shape[1]} classes. "
+        "Use Accuracy."
+    )
+    return Problem("error", "wrong-metric", message, node=name, fix=quick_fixes.retype(name, ACCURACY))
+
+
+def other_width(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A network gives another count of numbers for each sample than there are to learn."""
+    spec, target, end = facts.spec("input"), facts.spec("target"), flow.graph.source(name, "input")
+    source = flow.graph.source(name, "target")
+    if facts.type.learns not in ("numbers", "answers") or spec is None or target is None or end is None:
+        return None
+    if source is None or spec.ndim < 2 or spec.ndim != target.ndim or spec.shape[:-1] != target.shape[:-1]:
+        return None
+    found, wanted = spec.shape[-1], target.shape[-1]
+    cause = origin_of_size(flow, end, spec.ndim - 1)
+    out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
+    message = f"{cause} gives {found} numbers for each sample, but {source.node} gives {wanted} to learn."
+    if out is None or not isinstance(wanted, int):
+        return Problem("error", "shape-mismatch", f"{message} Make both equal.", node=cause)
+    fix = quick_fixes.assign(cause, out, wanted)
+    return Problem("error", "shape-mismatch", f"{message} Set {out} of {cause} to {wanted}.", node=cause, fix=fix)
+
+
+def images_as_steps(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A recurrent layer gets images of one channel, whose rows can be its steps."""
+    port = facts.type.inputs[0].name if facts.type.inputs else ""
+    spec, end = facts.spec(port), flow.graph.source(name, port)
+    if facts.type.group != "Recurrent" or spec is None or end is None or spec.ndim != 4 or spec.shape[1] != 1:
+        return None
+    message = (
+        f"{name} takes sequences, N×steps×features, but gets images, {format_shape(spec.shape)}, from {end.node}. "
+        f"Insert Flatten of dimensions 1 to 2 before {name}, so that rows are steps."
+    )
+    rows = Node("nn.Flatten", {"start_dim": 1, "end_dim": 2})
+    fix = quick_fixes.insert(End(name, port), rows, title=f"Insert Flatten before {name}")
+    return Problem("error", "shape-mismatch", message, node=name, port=port, fix=fix)
+
+
+def joined_by_flatten(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A Flatten upstream makes one row of all samples of a batch, so a layer behind it has no fixed size."""
+    end = flow.graph.source(name, facts.type.inputs[0].name)
+    if end is None or end.node not in flow.facts:
+        return None
+    for cause in walk([origin_of_rank(flow, end)], lambda one: main_source(flow, one)):
+        values, entering = flow.facts[cause].arguments.values, flow.facts[cause].spec("input")
+        if flow.facts[cause].type.key != "nn.Flatten" or entering is None:
+            continue
+        if values.get("start_dim") in (0, -entering.ndim) and isinstance(entering.shape[0], Dim):
+            message = f"{cause} joins all samples of a batch to one row. Set start_dim of {cause} to 1."
+            return Problem(
+                "error", "joined-batches", message, node=cause, fix=quick_fixes.assign(cause, "start_dim", 1)
+            )
+    return None
+
+
+def _is_of_loader(flow: Dataflow, end: End, port: str) -> bool:
+    return end.port == port and end.node in flow.facts and flow.facts[end.node].type.role is Role.LOADER
+
+
+__all__ = [
+    "encoded_images",
+    "images_as_steps",
+    "inputs_as_targets",
+    "joined_by_flatten",
+    "other_width",
+    "several_scores",
+    "swapped_ends",
+    "targets_as_inputs",
+]

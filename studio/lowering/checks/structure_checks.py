@@ -1,0 +1,184 @@
+"""Problems that names, types and wires alone show."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from engine import fit, nn
+from studio.document import names
+from studio.document.model import Document, End, Wire
+from studio.document.walk import walk
+from studio.lowering.analysis.node_graph import NodeGraph, port_of
+from studio.lowering.connection_rules import refusal
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import NodeType, Role
+
+IN_MODEL = frozenset({Role.LAYER})
+IN_TASK = frozenset({Role.LOSS, Role.METRIC, Role.OPTIMIZER, Role.SCHEDULER})
+
+RESERVED = {
+    **dict.fromkeys(IN_MODEL, frozenset({*dir(nn.Module()), *dir(type(nn.Module))})),
+    **dict.fromkeys(
+        IN_TASK,
+        frozenset(
+            {*dir(fit.Task), *dir(type(fit.Task)), "model", "device", "seed", "batches", "stream", "_found_attributes"}
+        ),
+    ),
+}
+"""Attributes of the generated classes that a node must not overwrite, by role."""
+
+
+FEW = 8
+"""With more unused outputs than this, none of them is certain to be the one that is meant."""
+
+
+def structure_problems(graph: NodeGraph) -> Iterator[Problem]:
+    yield from _names(graph)
+    yield from _unknown_types(graph)
+    yield from _stray_wires(graph)
+    if graph.cyclic:
+        yield _cycle(graph)
+    for name in graph.types:
+        if name not in graph.muted:
+            yield from _missing_wires(graph, name)
+            yield from _unused(graph, name)
+
+
+def _names(graph: NodeGraph) -> Iterator[Problem]:
+    for name, node_type in graph.types.items():
+        problem = names.problem(name)
+        if problem is not None:
+            message = f"The name {name[: names.LONGEST]!r} {problem}. Rename the node."
+            yield Problem("error", "bad-name", message, node=name, fix=quick_fixes.rename(name, name))
+        elif name in RESERVED.get(node_type.role, ()):
+            owner = "every module" if node_type.role in IN_MODEL else "every training task"
+            message = f"{name} is also a method or setting that {owner} has. Rename the node."
+            yield Problem("error", "reserved-name", message, node=name, fix=quick_fixes.rename(name, f"{name}_node"))
+
+
+def _unknown_types(graph: NodeGraph) -> Iterator[Problem]:
+    for name, node_type in graph.types.items():
+        if node_type.category == "unknown":
+            known = {known.key.lower(): known.key for known in graph.catalogue}
+            near = [
+                known[key] for key in difflib.get_close_matches(node_type.key[:100].lower(), known, n=1, cutoff=0.8)
+            ]
+            remedy = (
+                f"Did you mean {near[0]}?" if near else "Remove it, or open the file with the version that made it."
+            )
+            message = f"{name} is a {node_type.key[:100]}, which this version of Gradwire does not know. {remedy}"
+            fix = quick_fixes.retype(name, near[0]) if near and near[0].lower() == node_type.key.lower() else None
+            yield Problem("error", "unknown-type", message, node=name, fix=fix)
+
+
+def _stray_wires(graph: NodeGraph) -> Iterator[Problem]:
+    for wire in graph.stray:
+        end = wire.target if wire.target.node in graph.types else wire.source
+        node = end.node if end.node in graph.types else None
+        message = f"The wire {wire} leads nowhere. {_stray_reason(graph, wire)} Remove the wire."
+        yield Problem("error", "stray-wire", message, node=node, port=end.port, wire=wire, fix=quick_fixes.unwire(wire))
+
+
+def _stray_reason(graph: NodeGraph, wire: Wire) -> str:
+    without = Document(nodes=graph.document.nodes)
+    return (
+        refusal(without, graph.catalogue, wire)
+        or f"{wire.target} already gets {graph.feeding[wire.target.node][wire.target.port]}."
+    )
+
+
+def _cycle(graph: NodeGraph) -> Problem:
+    path = graph.cyclic
+    shown = path if len(path) <= 8 else [*path[:4], "…", *path[-3:]]
+    loop = " → ".join([*shown, path[0]])
+    wire = next(wire for wire in graph.fed[path[-1]] if wire.target.node == path[0])
+    message = f"{loop} is a loop, so none of them can be computed first. Remove one of its wires."
+    return Problem("error", "cycle", message, node=path[0], wire=wire)
+
+
+# -- ports ------------------------------------------------------------------------------------
+
+
+def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
+    node_type, sources = graph.types[name], graph.sources(name)
+    if len(sources) == len(node_type.inputs):
+        return
+    missing = [port for port in node_type.inputs if not port.optional and port.name not in sources]
+    if len(missing) == len(node_type.inputs) and not _has_readers(graph, name) and not graph.feeding[name]:
+        yield _alone(graph, name)
+        return
+    for port in missing:
+        end = End(name, port.name)
+        muted = graph.feeding[name].get(port.name)
+        if muted is not None:
+            message = f"Nothing arrives at {end}, because {muted.node} is muted. Unmute it, or wire something else."
+            yield Problem(
+                "error", "muted-source", message, node=name, port=port.name, fix=quick_fixes.unmute(muted.node)
+            )
+            continue
+        what = f" ({port.help})" if port.help else ""
+        candidate = _certain_source(graph, end)
+        fix = None if candidate is None else quick_fixes.wire_up(candidate, end)
+        message = f"{name} needs a wire at {port.name}{what}. Connect {candidate or 'an output'} to it."
+        yield Problem("error", "missing-wire", message, node=name, port=port.name, fix=fix)
+
+
+def _alone(graph: NodeGraph, name: str) -> Problem:
+    """A node without any wire; an error only if a run cannot do without it."""
+    end = End(name, graph.types[name].inputs[0].name)
+    candidate = _certain_source(graph, end)
+    fix = None if candidate is None else quick_fixes.wire_up(candidate, end)
+    message = f"{name} is not wired to anything, so it is left out. Connect it, or remove it."
+    return Problem("warning", "not-wired", message, node=name, fix=fix)
+
+
+def _certain_source(graph: NodeGraph, end: End) -> End | None:
+    """The only output that this input can be meant for: the loader's target, or the last one unused of its type."""
+    port = port_of(graph.types, end, "input")
+    loaders = graph.having(Role.LOADER)
+    if end.port == "target" and len(loaders) == 1:
+        return End(loaders[0], "target")
+    free = [] if port is None else graph.free_outputs(port.type)
+    if len(free) > FEW:
+        return None
+    behind = set(walk([end.node], lambda name: [wire.target.node for wire in graph.fed.get(name, ())]))
+    candidates = [output for output in free if output.node not in behind]
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _has_readers(graph: NodeGraph, name: str) -> bool:
+    return any(graph.readers(End(name, port.name)) for port in graph.types[name].outputs)
+
+
+def _unused(graph: NodeGraph, name: str) -> Iterator[Problem]:
+    """Dead ends: computed for nothing, once there is an optimizer that says what a run is for."""
+    node_type = graph.types[name]
+    if not graph.optimized or name in graph.needed or _has_readers(graph, name) or not _wired(graph, name, node_type):
+        return
+    what = "feeds no optimizer" if node_type.role in (Role.LOSS, Role.LOSS_SUM) else "feeds nothing"
+    message = f"{name} {what}, so it is left out. Connect its output, or remove it."
+    fix = _added_loss(graph, name) if node_type.role is Role.LOSS else None
+    yield Problem("warning", "unused", message, node=name, fix=fix)
+
+
+def _added_loss(graph: NodeGraph, name: str) -> Fix | None:
+    """To train for this loss as well, beside the one that the only optimizer has."""
+    if len(graph.optimized) != 1:
+        return None
+    optimizer = graph.optimized[0]
+    present = graph.feeding[optimizer].get("loss")
+    if present is None:
+        return None
+    free = None
+    if graph.types[present.node].role is Role.LOSS_SUM:
+        ends = (End(present.node, port.name) for port in graph.types[present.node].inputs)
+        free = next((end for end in ends if end.port not in graph.feeding[present.node]), None)
+        if free is None:
+            return None
+    return quick_fixes.add_loss(End(name, graph.types[name].outputs[0].name), optimizer, present, free)
+
+
+def _wired(graph: NodeGraph, name: str, node_type: NodeType) -> bool:
+    return not node_type.inputs or bool(graph.sources(name))

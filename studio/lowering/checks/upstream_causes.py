@@ -1,0 +1,145 @@
+"""Settings of one node that another node behind it fails on: the problem is at the cause, not where it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from engine.dtypes import float32
+from engine.shape import Spec, format_shape
+from studio.document.model import End, Node
+from studio.document.walk import walk
+from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.node_arguments import resolve
+from studio.lowering.analysis.node_evaluation import Evaluator, SampleSpec
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Problem
+from studio.nodes.types import Role
+
+ENCODER = "transforms.OneHot"
+JUDGES = (Role.LOSS, Role.METRIC)
+
+
+# -- one explanation each ---------------------------------------------------------------------
+
+
+def joined_samples(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A loss or metric gets other samples than targets, because a node upstream joins along the batch."""
+    if facts.type.role not in JUDGES or not is_uneven(facts):
+        return None
+    upstream = flow.graph.upstream([name])
+    return next(
+        (
+            joined_batches(one, "error")
+            for one, other in flow.facts.items()
+            if one in upstream and other.type.key == "ops.cat" and joins_batches(other)
+        ),
+        None,
+    )
+
+
+def encoded_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A layer gets vectors in the place of numbers: classes are encoded, but of the inputs."""
+    port = facts.type.inputs[0].name if facts.type.inputs else ""
+    spec = facts.spec(port)
+    if facts.type.role is not Role.LAYER or spec is None:
+        return None
+    for encoder, before, after in _encoders(flow, name, "inputs"):
+        if spec.shape[1:] != after.input.shape or not before.input.ndim:
+            continue
+        plain = Spec(spec.shape[:-1], float32)
+        arguments = resolve(facts.type, facts.node.params, plain)
+        inputs = {**facts.inputs, port: plain}
+        if arguments.waiting or Evaluator().evaluate(facts.type, arguments.values, inputs).failure:
+            continue
+        message = (
+            f"{encoder} makes a vector of every number of an input, {before.input}, so {name} gets "
+            f"{format_shape(spec.shape)}. Set on of {encoder} to targets, or remove it."
+        )
+        fix = quick_fixes.bypass(encoder, "samples")
+        if before.classes is not None:
+            fix = quick_fixes.assign(encoder, "on", "targets")
+        return Problem("error", "wrong-encoding", message, node=encoder, fix=fix)
+    return None
+
+
+def encoded_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A loss or metric gets targets with another number of classes than there are."""
+    if facts.type.role not in JUDGES:
+        return None
+    target = flow.graph.source(name, "target")
+    for encoder, before, _ in _encoders(flow, None if target is None else target.node, "targets"):
+        size = flow.facts[encoder].arguments.values.get("size")
+        if before.classes is not None and size != before.classes:
+            return _other_classes(encoder, size, before.classes)
+    return None
+
+
+def few_classes(flow: Dataflow, name: str) -> Iterator[Problem]:
+    """An encoder of targets that has no place for some classes of the data."""
+    facts = flow.facts[name]
+    samples, size = next(iter(facts.inputs.values()), None), facts.arguments.values.get("size")
+    if facts.arguments.values.get("on") != "targets" or not isinstance(samples, SampleSpec) or samples.classes is None:
+        return
+    if isinstance(size, int) and size < samples.classes:
+        yield _other_classes(name, size, samples.classes)
+
+
+def _other_classes(encoder: str, size: object, classes: int) -> Problem:
+    message = f"{encoder} encodes {size} classes, but the data have {classes}. Set size of {encoder} to {classes}."
+    return Problem("error", "wrong-encoding", message, node=encoder, fix=quick_fixes.assign(encoder, "size", classes))
+
+
+def missing_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A network gives N where the targets are N×1."""
+    spec, target, source = facts.spec("input"), facts.spec("target"), flow.graph.source(name, "target")
+    if facts.type.role not in JUDGES or spec is None or target is None or source is None:
+        return None
+    end = flow.graph.source(name, "input")
+    if target.shape != (*spec.shape, 1) or end is None:
+        return None
+    message = (
+        f"{name} gets {format_shape(spec.shape)} from {end.node}, but targets from {source.node} are "
+        f"{format_shape(target.shape)}. Insert Flatten(start_dim={spec.ndim - 1}) before target."
+    )
+    column = Node("nn.Flatten", {"start_dim": spec.ndim - 1})
+    fix = quick_fixes.insert(End(name, "target"), column, title="Insert Flatten before target")
+    return Problem("error", "shape-mismatch", message, node=name, port="target", fix=fix)
+
+
+# -- looking ----------------------------------------------------------------------------------
+
+
+def joined_batches(name: str, severity: Literal["error", "warning"]) -> Problem:
+    message = f"{name} joins its inputs along the batch, so there are more samples than targets. Set dim to 1."
+    return Problem(severity, "joined-batches", message, node=name, fix=quick_fixes.assign(name, "dim", 1))
+
+
+def joins_batches(facts: NodeFacts) -> bool:
+    """Whether a concatenation is along the batch instead of the features."""
+    spec = facts.spec(facts.type.inputs[0].name)
+    return spec is not None and spec.ndim >= 2 and facts.arguments.values.get("dim") in (0, -spec.ndim)
+
+
+def is_uneven(judge: NodeFacts) -> bool:
+    """Whether a loss or metric gets other samples than targets."""
+    spec, target = judge.spec("input"), judge.spec("target")
+    return spec is None or target is None or spec.shape[:1] != target.shape[:1]
+
+
+def _encoders(flow: Dataflow, name: str | None, on: str) -> Iterator[tuple[str, SampleSpec, SampleSpec]]:
+    """The encoders of classes on the way to a node, with the samples before and behind each."""
+    for one in () if name is None else walk([name], lambda one: main_source(flow, one)):
+        facts = flow.facts[one]
+        if facts.type.key != ENCODER or facts.arguments.values.get("on") != on:
+            continue
+        before, after = next(iter(facts.inputs.values()), None), next(iter(facts.outputs.values()), None)
+        if isinstance(before, SampleSpec) and isinstance(after, SampleSpec):
+            yield one, before, after
+
+
+def main_source(flow: Dataflow, name: str) -> list[str]:
+    """The node whose output arrives at the first input of another one."""
+    inputs = flow.facts[name].type.inputs
+    end = flow.graph.source(name, inputs[0].name) if inputs else None
+    return [] if end is None or end.node not in flow.facts else [end.node]

@@ -1,0 +1,72 @@
+"""From a checked document to Python source, with a table of which line is for which node."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.syntax import parsed
+from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.model_source import model_class
+from studio.lowering.codegen.safe_identifiers import SUBPACKAGES, class_name
+from studio.lowering.codegen.source_writer import Writer
+from studio.lowering.codegen.task_source import task_class
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program as text."""
+
+    text: str
+    lines: Mapping[int, str]
+    """By line number, counted from 1: the node that the line is for."""
+    model_class: str
+    task_class: str
+
+
+def write(flow: Dataflow, title: str | None = None, base: Path | None = None) -> Source:
+    """The program of a document that has no errors.
+
+    Args:
+        title: the project's name, which the classes are named after
+        base: the folder where relative paths begin
+    """
+    writer = Writer(flow, base)
+    model = class_name(title)
+    task = f"{model}Training"
+    classes = [model_class(writer, model), task_class(writer, task, model)]
+    imports = _imports(writer.modules)
+    text = syntax_trees.source_text(imports, classes)
+    return Source(text, _line_table(writer, [*imports, *classes], text), model, task)
+
+
+def _imports(used: set[str]) -> list[ast.stmt]:
+    parts = sorted(used - {"engine", *SUBPACKAGES})
+    statements: list[ast.stmt] = [syntax_trees.import_of("engine")] if "engine" in used else []
+    statements.append(syntax_trees.from_import("engine", parts))
+    for module, package in SUBPACKAGES.items():
+        if module in used:
+            statements.append(syntax_trees.from_import(package, [module]))
+    return statements
+
+
+def _line_table(writer: Writer, written: list[ast.stmt], text: str) -> dict[int, str]:
+    """The text read back has the same statements in the same order, now with line numbers."""
+    owners = {id(statement): name for statement, name in writer.marks}
+    lines: dict[int, str] = {}
+    for statement, read in zip(_statements(written), _statements(parsed(text).body), strict=True):
+        if id(statement) in owners:
+            last = read.lineno if read.end_lineno is None else read.end_lineno
+            lines.update(dict.fromkeys(range(read.lineno, last + 1), owners[id(statement)]))
+    return lines
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements of classes and methods, in the order of their lines."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
+            yield from _statements(statement.body)

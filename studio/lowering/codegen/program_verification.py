@@ -1,0 +1,258 @@
+"""Checks the syntax tree of a program right before it is compiled. Whatever wrote the text, nothing else can run.
+
+A program may hold the statements and expressions that `source.write` makes, constants, names that it defines itself,
+and calls of what the catalogue lists. All else is refused: other kinds of syntax, other names, other attributes.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from engine.syntax import parsed
+from studio.lowering.codegen.safe_identifiers import MODULES, SUBPACKAGES, UnsafeSyntaxError, identifier, path_of
+from studio.lowering.codegen.task_source import OF_A_STEP
+from studio.nodes.catalogue import catalogue
+
+KINDS: tuple[type[ast.AST], ...] = (
+    *(ast.Module, ast.Import, ast.ImportFrom, ast.alias, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg),
+    *(ast.Assign, ast.Expr, ast.Return, ast.Call, ast.keyword, ast.Name, ast.Attribute, ast.Constant, ast.List),
+    *(ast.Tuple, ast.Dict, ast.Starred, ast.BinOp, ast.Add, ast.Mult, ast.UnaryOp, ast.USub, ast.Load, ast.Store),
+)
+"""All kinds of syntax that a program has."""
+
+BASES = (("nn", "Module"), ("fit", "Task"))
+"""What the model's class and the task's class derive from."""
+
+JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoint")})
+"""What programs call beside the nodes' own functions."""
+
+INHERITED = frozenset({"measure"})
+"""Methods of the task that programs call."""
+
+SETTINGS = frozenset({*OF_A_STEP, "per_step"})
+"""What the task's class sets."""
+
+
+def verified(text: str) -> ast.Module:
+    """The syntax tree of a program's text. Raises UnsafeSyntaxError with the line that is not allowed."""
+    try:
+        tree = parsed(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UnsafeSyntaxError(f"text that Python cannot read ({error})", getattr(error, "lineno", None)) from None
+    _kinds_and_names(tree)
+    classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
+    if len(classes) != len(BASES) or tree.body[-len(BASES) :] != classes:
+        _refuse(tree.body[0] if tree.body else tree, "other statements than imports and two classes")
+    imported = {name for statement in tree.body[: -len(BASES)] for name in _imported(statement)}
+    model, task = classes
+    layers = _attributes(model)
+    _Class(model, BASES[0], imported, layers, frozenset()).verify()
+    own = _attributes(task) | INHERITED
+    _Class(task, BASES[1], imported, own, layers, model.name).verify()
+    return tree
+
+
+@functools.cache
+def functions() -> frozenset[tuple[str, str]]:
+    """What programs may call of the modules that they import."""
+    return JOINING | {path_of(node_type) for node_type in catalogue() if node_type.target is not None}
+
+
+# -- the whole tree ---------------------------------------------------------------------------
+
+
+def _kinds_and_names(tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        if type(node) not in KINDS:
+            _refuse(node, f"{type(node).__name__}, which no program has")
+        if isinstance(node, ast.Constant):
+            if type(node.value) not in (type(None), bool, int, float, str) or node.kind is not None:
+                _refuse(node, f"the constant {node.value!r}")
+            continue
+        for field, value in ast.iter_fields(node):
+            for text in value if isinstance(value, list) else [value]:  # pyright: ignore[reportUnknownVariableType]
+                if isinstance(text, str):
+                    parts = text.split(".") if field == "module" else [text]
+                    for part in parts:
+                        identifier(part, getattr(node, "lineno", None))
+
+
+def _imported(statement: ast.stmt) -> Iterable[str]:
+    match statement:
+        case ast.Import(names=[ast.alias(name="engine", asname=None)]):
+            return ["engine"]
+        case ast.ImportFrom(module=str(package), names=names, level=0):
+            known = {name for name in MODULES - {"engine"} if SUBPACKAGES.get(name, "engine") == package}
+            found = [each.name for each in names if each.asname is None and each.name in known]
+            if len(found) == len(names):
+                return found
+        case _:
+            pass
+    return _refuse(statement, "an import of something else than the engine's modules")
+
+
+def _attributes(definition: ast.ClassDef) -> frozenset[str]:
+    """The methods of a class, and what its methods store as attributes of `self`."""
+    methods = [each.name for each in definition.body if isinstance(each, ast.FunctionDef)]
+    stored = (node for node in ast.walk(definition) if isinstance(node, ast.Attribute))
+    return frozenset([*methods, *(node.attr for node in stored if isinstance(node.ctx, ast.Store))])
+
+
+# -- one class --------------------------------------------------------------------------------
+
+
+class _Class:
+    def __init__(
+        self,
+        definition: ast.ClassDef,
+        base: tuple[str, str],
+        imported: set[str],
+        attributes: frozenset[str],
+        layers: frozenset[str],
+        model: str | None = None,
+    ) -> None:
+        self._definition, self._base, self._imported = definition, base, imported
+        self._attributes = attributes
+        """What it has on `self`."""
+        self._layers = layers
+        """What its model has on `self`."""
+        self._model = model
+        """The name of its model's class."""
+        self._locals: set[str] = set()
+        """Of the method that is looked at."""
+
+    def verify(self) -> None:
+        found = self._definition
+        bases = [_path(each) for each in found.bases]
+        if bases != [self._base] or self._base[0] not in self._imported or found.keywords or found.decorator_list:
+            _refuse(found, f"a class that does not derive from {'.'.join(self._base)} alone")
+        if found.name in self._imported | {"self", "super"}:
+            _refuse(found, f"a class named {found.name}")
+        for statement in found.body:
+            match statement:
+                case ast.FunctionDef():
+                    self._method(statement)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in SETTINGS:
+                    self._locals = set()
+                    self._value(value)
+                case _:
+                    _refuse(statement, "a statement in a class that is neither a setting nor a method")
+
+    def _method(self, method: ast.FunctionDef) -> None:
+        given = method.args
+        others = (given.posonlyargs, given.kwonlyargs, given.defaults, given.kw_defaults, given.vararg, given.kwarg)
+        names = [each.arg for each in given.args]
+        plain = not any(others) and all(each.annotation is None for each in given.args)
+        if not plain or names[:1] != ["self"] or method.decorator_list or method.returns is not None:
+            _refuse(method, "a method that is not plain")
+        used = [node for node in ast.walk(method) if isinstance(node, ast.Name)]
+        self._locals = {*names[1:], *(node.id for node in used if isinstance(node.ctx, ast.Store))}
+        hidden = self._locals & {*self._imported, "self", "super", self._model, self._definition.name}
+        if hidden:
+            _refuse(method, f"a local name {min(map(str, hidden))}, which already stands for something else")
+        for statement in method.body:
+            self._statement(statement)
+
+    def _statement(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Assign(targets=[target], value=value):
+                self._target(target)
+                self._value(value)
+            case ast.Expr(value=ast.Call() as call):
+                self._value(call)
+            case ast.Return(value=ast.expr() as value):
+                self._value(value)
+            case _:
+                _refuse(statement, "a statement that no method has")
+
+    def _target(self, target: ast.expr) -> None:
+        match target:
+            case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
+                pass
+            case ast.Tuple(elts=parts) if all(isinstance(part, ast.Name) for part in parts):
+                pass
+            case _:
+                _refuse(target, "an assignment to something else than a local name or an attribute of self")
+
+    def _value(self, value: ast.expr) -> None:
+        match value:
+            case ast.Constant():
+                pass
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+                pass
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                self._values(parts)
+            case ast.Starred(value=inner):
+                self._value(inner)
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                self._values([*(key for key in keys if key is not None), *values])
+            case ast.BinOp(left=left, right=right):
+                self._values([left, right])
+            case ast.Call(func=function, args=positional, keywords=named):
+                self._function(function, value)
+                if any(each.arg is None for each in named):
+                    _refuse(value, "a call with **")
+                self._values([*positional, *(each.value for each in named)])
+            case ast.Name(id=name) if name in self._locals:
+                pass
+            case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self._attributes:
+                pass
+            case _:
+                _refuse(value, f"{ast.unparse(value)[:100]!r}, which it does not define")
+
+    def _values(self, values: Iterable[ast.expr]) -> None:
+        for each in values:
+            self._value(each)
+
+    def _function(self, function: ast.expr, call: ast.expr) -> None:
+        match _path(function):
+            case (name,):
+                allowed = name == self._model
+            case ("self", name):
+                allowed = name in self._attributes
+            case ("self", "model", "parameters"):
+                allowed = bool(self._layers)
+            case ("self", "model", layer, "parameters"):
+                allowed = layer in self._layers
+            case ("self", layer, "requires_grad_"):
+                allowed = layer in self._attributes
+            case (module, name) if module in self._imported:
+                allowed = (module, name) in functions()
+            case (name, "map"):
+                allowed = name in self._locals
+            case ():
+                allowed = _makes_the_base(call)
+            case _:
+                allowed = False
+        if not allowed:
+            _refuse(call, f"a call of {ast.unparse(function)[:100]!r}")
+
+
+def _makes_the_base(call: ast.expr) -> bool:
+    """Whether it is `super().__init__()`."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as parent, attr="__init__")):
+            return not any([parent.args, parent.keywords, call.args, call.keywords])
+        case _:
+            return False
+
+
+def _path(value: ast.expr) -> tuple[str, ...]:
+    """("a", "b", "c") for `a.b.c`; empty for what is no path."""
+    match value:
+        case ast.Name(id=name):
+            return (name,)
+        case ast.Attribute(value=owner, attr=name) if before := _path(owner):
+            return (*before, name)
+        case _:
+            return ()
+
+
+def _refuse(node: Any, what: str) -> NoReturn:
+    raise UnsafeSyntaxError(what, getattr(node, "lineno", None))
+
+
+__all__ = ["functions", "verified"]

@@ -1,0 +1,123 @@
+"""What writing the model and the task have in common: which nodes, which modules, and which statement is whose."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from studio.document.model import End
+from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.node_arguments import located
+from studio.lowering.analysis.node_evaluation import SampleSpec, divided, own_arguments
+from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, path_of
+from studio.nodes.types import Role
+
+Statement = TypeVar("Statement", bound=ast.stmt)
+
+MODEL_ROLES = frozenset({Role.LAYER, Role.OPERATION})
+
+
+class Writer:
+    """Notes made while the syntax of one document is put together."""
+
+    def __init__(self, flow: Dataflow, base: Path | None) -> None:
+        self.flow = flow
+        self.graph = flow.graph
+        self.base = base
+        self.order = [name for name in flow.graph.order if name in flow.graph.needed]
+        self.modules: set[str] = set()
+        """The modules that the program has to import."""
+        self.marks: list[tuple[ast.stmt, str]] = []
+        """Statements and the nodes that they are for."""
+
+    def having(self, *roles: Role) -> list[str]:
+        """The nodes of the run that have one of these roles, in the order of computation."""
+        return [name for name in self.order if self.facts(name).type.role in roles]
+
+    def facts(self, name: str) -> NodeFacts:
+        """Raises UnsafeSyntaxError for a node whose type is not in the catalogue: its key is a text of the file."""
+        found = self.flow.facts[name]
+        if self.graph.catalogue.get(found.type.key) is not found.type:
+            raise UnsafeSyntaxError(f"{name}, whose type is not in the catalogue")
+        return found
+
+    def mark(self, statement: Statement, name: str) -> Statement:
+        """The statement itself, noted as the node's."""
+        self.marks.append((statement, name))
+        return statement
+
+    def module(self, name: str) -> str:
+        """The name of a module, noted as used."""
+        self.modules.add(name)
+        return name
+
+    def construct(self, name: str, positional: Iterable[ast.expr] = ()) -> ast.Call:
+        """`nn.Linear(in_features=64, out_features=128)`: what was set, inferred or preset, by keyword."""
+        return self._made(name, positional, self._keywords(name))
+
+    def mapped(self, name: str, before: str) -> ast.Call:
+        """`digits.map(transforms.Normalize(std=16.0))`: a transform, applied to the samples called `before`."""
+        own, applied = divided(self._keywords(name))
+        return syntax_trees.call(syntax_trees.attribute(before, "map"), [self._made(name, (), own)], applied)
+
+    def schedule(self, name: str, optimizer: ast.expr) -> ast.Call:
+        """`lr_scheduler.StepLR(self.adam, step_size=10)`."""
+        return self._made(name, [optimizer], own_arguments(self._keywords(name)))
+
+    def _made(self, name: str, positional: Iterable[ast.expr], keywords: Mapping[str, Any]) -> ast.Call:
+        return syntax_trees.call(self.target(name), positional, keywords)
+
+    def target(self, name: str) -> ast.expr:
+        """`nn.Linear`: what a node calls."""
+        module, function = path_of(self.facts(name).type)
+        return syntax_trees.attribute(self.module(module), function)
+
+    def _keywords(self, name: str) -> dict[str, Any]:
+        facts = self.facts(name)
+        arguments = located(facts.type, facts.arguments.values, self.base)
+        presets = {parameter.name for parameter in facts.type.params if parameter.is_preset}
+        shown = facts.arguments.explicit | facts.arguments.inferred | presets
+        return {key: value for key, value in arguments.items() if key in shown}
+
+    # -- what crosses from one method to another
+
+    def loader(self) -> str:
+        return self.having(Role.LOADER)[0]
+
+    def batch(self) -> dict[End, str]:
+        """The loader's outputs and what a person would call them."""
+        loader = self.loader()
+        sample = next(iter(self.facts(loader).inputs.values()))
+        images = isinstance(sample, SampleSpec) and sample.input.ndim == 3
+        labels = isinstance(sample, SampleSpec) and sample.classes is not None
+        names = ("images" if images else "inputs", "labels" if labels else "targets")
+        ports = [port.name for port in self.facts(loader).type.outputs]
+        return {End(loader, port): name for port, name in zip(ports, names, strict=True)}
+
+    def read_by(self, *roles: Role) -> list[End]:
+        """The outputs that nodes of these roles read, each once, in order of first use."""
+        ends = (end for name in self.having(*roles) for end in self.inputs(name))
+        return list(dict.fromkeys(ends))
+
+    def inputs(self, name: str) -> list[End]:
+        """The outputs that reach a node, in the order of its ports."""
+        sources = self.graph.sources(name)
+        return [sources[port.name] for port in self.facts(name).type.inputs if port.name in sources]
+
+    def model_outputs(self) -> list[End]:
+        """What losses and metrics read of the model."""
+        ends = self.read_by(Role.LOSS, Role.METRIC)
+        return [end for end in ends if self.facts(end.node).type.role in MODEL_ROLES]
+
+    def model_inputs(self) -> list[End]:
+        """The loader's outputs that the model reads."""
+        read = self.read_by(*MODEL_ROLES)
+        return [end for end in self.batch() if end in read]
+
+    def local(self, end: End) -> str:
+        """What the value of an output is called before other names are considered."""
+        outputs = self.facts(end.node).type.outputs
+        return end.node if len(outputs) == 1 else f"{end.node}_{end.port}"

@@ -1,0 +1,102 @@
+"""Pieces of Python syntax. Values enter as `ast.Constant` and names through `identifier`, never as text of code."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from studio.lowering.codegen.safe_identifiers import identifier
+
+
+def name(text: str) -> ast.Name:
+    return ast.Name(identifier(text), ast.Load())
+
+
+def attribute(*path: str) -> ast.expr:
+    """`a.b.c`."""
+    return member(name(path[0]), *path[1:])
+
+
+def member(owner: ast.expr, *path: str) -> ast.expr:
+    """`owner.a.b`."""
+    for part in path:
+        owner = ast.Attribute(owner, identifier(part), ast.Load())
+    return owner
+
+
+def literal(value: Any) -> ast.expr:
+    """The syntax of a parameter's value. Raises TypeError for what is not plain data."""
+    if isinstance(value, (list, tuple)):
+        items = [literal(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return ast.List(items, ast.Load()) if isinstance(value, list) else ast.Tuple(items, ast.Load())
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError(f"{value} has no literal")
+    if value is None or type(value) in (bool, int, float, str):
+        return ast.Constant(value)
+    raise TypeError(f"a {type(value).__name__} cannot be written as a literal")
+
+
+def call(
+    function: ast.expr, positional: Iterable[ast.expr] = (), keywords: Mapping[str, Any] | None = None
+) -> ast.Call:
+    """A call; keyword values are plain data or syntax."""
+    named = [
+        ast.keyword(identifier(key), value if isinstance(value, ast.expr) else literal(value))
+        for key, value in (keywords or {}).items()
+    ]
+    return ast.Call(function, list(positional), named)
+
+
+def assign(targets: list[ast.expr], value: ast.expr) -> ast.Assign:
+    """`a = value`, or `a, b = value`."""
+    for target in targets:
+        target.ctx = ast.Store()  # pyright: ignore[reportAttributeAccessIssue]
+    return ast.Assign([targets[0] if len(targets) == 1 else ast.Tuple(list(targets), ast.Store())], value, lineno=0)
+
+
+def returns(values: list[ast.expr]) -> ast.Return:
+    return ast.Return(values[0] if len(values) == 1 else ast.Tuple(values, ast.Load()))
+
+
+def method(title: str, arguments: Iterable[str], body: Iterable[ast.stmt]) -> ast.FunctionDef:
+    parameters = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(identifier(each)) for each in ("self", *arguments)],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    return ast.FunctionDef(identifier(title), parameters, list(body), [], lineno=0)
+
+
+def subclass(title: str, base: ast.expr, body: Iterable[ast.stmt]) -> ast.ClassDef:
+    return ast.ClassDef(identifier(title), [base], [], list(body), [])
+
+
+def import_of(module: str) -> ast.Import:
+    return ast.Import([ast.alias(identifier(module))])
+
+
+def from_import(module: str, names: Iterable[str]) -> ast.ImportFrom:
+    path = ".".join(map(identifier, module.split(".")))
+    return ast.ImportFrom(path, [ast.alias(identifier(each)) for each in names], 0)
+
+
+# -- text -------------------------------------------------------------------------------------
+
+
+def source_text(imports: Iterable[ast.stmt], classes: Iterable[ast.ClassDef]) -> str:
+    """Source in the common layout: imports, two empty lines before a class, one before a method."""
+    head = "\n".join(_text(statement) for statement in imports)
+    return "\n\n\n".join([head, *(_class_text(each) for each in classes)]) + "\n"
+
+
+def _class_text(definition: ast.ClassDef) -> str:
+    first, _, rest = _text(definition).partition("\n")
+    return f"{first}\n{rest.lstrip(chr(10))}"
+
+
+def _text(statement: ast.stmt) -> str:
+    return ast.unparse(statement)

@@ -1,0 +1,174 @@
+"""The task class: where the data come from, what is made, and which losses the optimizers make small."""
+
+from __future__ import annotations
+
+import ast
+from functools import reduce
+
+from studio.document.model import End, Training
+from studio.lowering.checks.training_goal_checks import trained_layers
+from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.safe_identifiers import Locals
+from studio.lowering.codegen.source_writer import MODEL_ROLES, Writer
+from studio.lowering.schedules.schedule_chains import ScheduleChain, schedule_chains
+from studio.nodes.losses import WEIGHTS
+from studio.nodes.schedules import PER_STEP
+from studio.nodes.types import Role
+
+OF_A_STEP = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
+"""Settings of a training that say what a step is."""
+
+
+def task_class(writer: Writer, title: str, model: str) -> ast.ClassDef:
+    base = syntax_trees.attribute(writer.module("fit"), "Task")
+    methods = [_data(writer), _configure(writer, model), _losses(writer)]
+    return syntax_trees.subclass(title, base, [*_settings(writer.flow.document.training), *_per_step(writer), *methods])
+
+
+def _settings(training: Training) -> list[ast.stmt]:
+    """What the project says of a step, where it is not what tasks do anyway."""
+    values = {name: getattr(training, name) for name in OF_A_STEP}
+    usual = Training()
+    return [
+        syntax_trees.assign([syntax_trees.name(name)], syntax_trees.literal(value))
+        for name, value in values.items()
+        if value != getattr(usual, name)
+    ]
+
+
+def _per_step(writer: Writer) -> list[ast.stmt]:
+    """The schedules that go on after each step of the optimizers, unless they do so anyway."""
+    names = [
+        chain.nodes[-1]
+        for chain in _schedule_chains(writer)
+        if chain.per_step and not (len(chain.nodes) == 1 and writer.facts(chain.nodes[0]).type.key in PER_STEP)
+    ]
+    return [syntax_trees.assign([syntax_trees.name("per_step")], syntax_trees.literal(tuple(names)))] if names else []
+
+
+def _data(writer: Writer) -> ast.FunctionDef:
+    scope = Locals()
+    names: dict[str, str] = {}
+    body: list[ast.stmt] = []
+    for name in writer.having(Role.SOURCE, Role.TRANSFORM, Role.DIVISION):
+        before = [names[end.node] for end in writer.inputs(name)]
+        if writer.facts(name).type.role is Role.TRANSFORM:
+            value = writer.mapped(name, before[0])
+        else:
+            value = writer.construct(name, [syntax_trees.name(each) for each in before])
+        names[name] = scope.new(name)
+        body.append(writer.mark(syntax_trees.assign([syntax_trees.name(names[name])], value), name))
+    loader = writer.loader()
+    samples = syntax_trees.name(names[writer.inputs(loader)[0].node])
+    result = syntax_trees.returns([writer.construct(loader, [samples])])
+    return syntax_trees.method("data", (), [*body, writer.mark(result, loader)])
+
+
+def _configure(writer: Writer, model: str) -> ast.FunctionDef:
+    body: list[ast.stmt] = [
+        syntax_trees.assign([syntax_trees.attribute("self", "model")], syntax_trees.call(syntax_trees.attribute(model)))
+    ]
+    for name in writer.having(Role.LOSS, Role.METRIC, Role.OPTIMIZER):
+        trained = [_parameters(writer, name)] if writer.facts(name).type.role is Role.OPTIMIZER else []
+        made = syntax_trees.assign([syntax_trees.attribute("self", name)], writer.construct(name, trained))
+        body.append(writer.mark(made, name))
+    return syntax_trees.method("configure", (), [*body, *_schedules(writer, model)])
+
+
+def _schedules(writer: Writer, model: str) -> list[ast.stmt]:
+    """Each chain of schedules as one attribute, under the name of its last node."""
+    scope = Locals([model])
+    body: list[ast.stmt] = []
+    for chain in _schedule_chains(writer):
+        *before, last = chain.nodes
+        optimizer = syntax_trees.attribute("self", str(writer.graph.driven_by(last)))
+        if not before:
+            made = writer.schedule(last, optimizer)
+            body.append(writer.mark(syntax_trees.assign([syntax_trees.attribute("self", last)], made), last))
+            continue
+        names = [scope.new(name) for name in chain.nodes]
+        for name, local in zip(chain.nodes, names, strict=True):
+            made = writer.schedule(name, optimizer)
+            body.append(writer.mark(syntax_trees.assign([syntax_trees.name(local)], made), name))
+        parts = ast.List([syntax_trees.name(local) for local in names], ast.Load())
+        joined = syntax_trees.call(
+            syntax_trees.attribute(writer.module("lr_scheduler"), "SequentialLR"),
+            [optimizer, parts],
+            {"milestones": list(chain.milestones)},
+        )
+        body.append(writer.mark(syntax_trees.assign([syntax_trees.attribute("self", last)], joined), last))
+    return body
+
+
+def _schedule_chains(writer: Writer) -> list[ScheduleChain]:
+    return [chain for optimizer in writer.having(Role.OPTIMIZER) for chain in schedule_chains(writer.flow, optimizer)]
+
+
+def _parameters(writer: Writer, optimizer: str) -> ast.expr:
+    """All parameters for a single optimizer; beside others, or if layers were chosen for it, those of its layers."""
+    if len(writer.having(Role.OPTIMIZER)) == 1 and not writer.flow.document.nodes[optimizer].trains:
+        return syntax_trees.call(syntax_trees.attribute("self", "model", "parameters"))
+    layers = trained_layers(writer.flow, optimizer)
+    calls = [syntax_trees.call(syntax_trees.attribute("self", "model", layer, "parameters")) for layer in layers]
+    return ast.List([ast.Starred(call, ast.Load()) for call in calls], ast.Load())
+
+
+def _losses(writer: Writer) -> ast.FunctionDef:
+    scope = Locals()
+    losses = writer.having(Role.LOSS, Role.LOSS_SUM)
+    names = {end: scope.new(writer.local(end)) for end in [*_outputs(writer, losses), *writer.model_outputs()]}
+    read = writer.read_by(*MODEL_ROLES, Role.LOSS, Role.METRIC)
+    batch = {end: scope.new(name) if end in read else "_" for end, name in writer.batch().items()}
+    names.update(batch)
+    unpacked = syntax_trees.assign([syntax_trees.name(name) for name in batch.values()], syntax_trees.name("batch"))
+    judging = writer.having(Role.LOSS, Role.LOSS_SUM, Role.METRIC)
+    judgements = [writer.mark(_judgement(writer, name, names), name) for name in judging]
+    first = writer.mark(unpacked, writer.loader())
+    return syntax_trees.method(
+        "losses", ["batch"], [first, *_model_call(writer, names), *judgements, _result(writer, names)]
+    )
+
+
+def _model_call(writer: Writer, names: dict[End, str]) -> list[ast.stmt]:
+    outputs = writer.model_outputs()
+    targets: list[ast.expr] = [syntax_trees.name(names[end]) for end in outputs]
+    arguments = [syntax_trees.name(names[end]) for end in writer.model_inputs()]
+    return (
+        [syntax_trees.assign(targets, syntax_trees.call(syntax_trees.attribute("self", "model"), arguments))]
+        if outputs
+        else []
+    )
+
+
+def _judgement(writer: Writer, name: str, names: dict[End, str]) -> ast.stmt:
+    """What a loss, a sum of losses or a metric does with a batch."""
+    given: list[ast.expr] = [syntax_trees.name(names[end]) for end in writer.inputs(name)]
+    own = syntax_trees.attribute("self", name)
+    role = writer.facts(name).type.role
+    if role is Role.METRIC:
+        return ast.Expr(syntax_trees.call(syntax_trees.attribute("self", "measure"), [own, *given]))
+    value = _weighted_sum(writer, name, names) if role is Role.LOSS_SUM else syntax_trees.call(own, given)
+    [end] = _outputs(writer, [name])
+    return syntax_trees.assign([syntax_trees.name(names[end])], value)
+
+
+def _weighted_sum(writer: Writer, name: str, names: dict[End, str]) -> ast.expr:
+    """`a + 0.5 * b`."""
+    sources, values = writer.graph.sources(name), writer.facts(name).arguments.values
+    terms: list[ast.expr] = []
+    for port, parameter in WEIGHTS.items():
+        if port in sources:
+            loss, weight = syntax_trees.name(names[sources[port]]), values[parameter]
+            terms.append(loss if weight == 1 else ast.BinOp(syntax_trees.literal(weight), ast.Mult(), loss))
+    return reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), terms)
+
+
+def _result(writer: Writer, names: dict[End, str]) -> ast.stmt:
+    optimizers = writer.having(Role.OPTIMIZER)
+    keys: list[ast.expr | None] = [syntax_trees.attribute("self", name) for name in optimizers]
+    values: list[ast.expr] = [syntax_trees.name(names[writer.inputs(name)[0]]) for name in optimizers]
+    return writer.mark(ast.Return(ast.Dict(keys, values)), optimizers[0])
+
+
+def _outputs(writer: Writer, names: list[str]) -> list[End]:
+    return [End(name, port.name) for name in names for port in writer.facts(name).type.outputs]

@@ -1,0 +1,81 @@
+"""A problem of a document, and the fix that a button applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from studio.document.errors import EditError
+from studio.document.model import Document, Wire
+from studio.lowering.problems.change_records import Change, changes
+from studio.lowering.problems.problem_help import HELP
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A one-click remedy: an edit, and what the button says."""
+
+    title: str
+    edit: Callable[[Document], Document] = field(compare=False)
+    settings: tuple[str, ...] = ()
+    """What `--set` of the command line takes for the same edit: "adam.lr=0.001". Empty where wires or nodes change."""
+    document: Document | None = field(default=None, compare=False, repr=False)
+    """That the edit is offered for."""
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The edit as data; empty if its document is unknown or the edit cannot be applied."""
+        if self.document is None:
+            return ()
+        try:
+            return changes(self.document, self.edit(self.document))
+        except EditError:  # of many fixes a check tries only some
+            return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong, where, and what to do. `code` is stable and has an entry in `HELP`."""
+
+    severity: Literal["error", "warning"]
+    code: str
+    message: str
+    """One or two sentences: what was expected, what was found, what to do."""
+    node: str | None = None
+    port: str | None = None
+    wire: Wire | None = None
+    fix: Fix | None = None
+    option: str = ""
+    """What `--set` of the command line takes to mend it: "digits.folder=PATH"."""
+    also: tuple[str, ...] = ()
+    """Other nodes with the same problem, where several are shown as one."""
+
+    @property
+    def help(self) -> str:
+        """Why problems with this code matter."""
+        return HELP.get(self.code, "")
+
+    def within(self, document: Document) -> Problem:
+        """The problem as one of a document, for which its fix then says what it changes."""
+        return self if self.fix is None else replace(self, fix=replace(self.fix, document=document))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record that programs read, the same in every command."""
+        fix = self.fix
+        settings = [] if fix is None else list(fix.settings)
+        return {
+            "severity": self.severity,
+            "code": self.code,
+            "message": self.message,
+            "node": self.node,
+            "port": self.port,
+            "wire": None if self.wire is None else str(self.wire),
+            "fix": None if fix is None else fix.title,
+            "set": settings or ([self.option] if self.option else []),
+            "edits": [] if fix is None else list(fix.changes),
+            "help": self.help,
+        }
+
+
+__all__ = ["Fix", "Problem"]

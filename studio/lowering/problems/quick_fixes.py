@@ -1,0 +1,189 @@
+"""Remedies: edits that a button beside a problem makes, undoable like any other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec.structs import replace
+
+from studio.document import edits
+from studio.document.model import Document, End, Json, Node, Wire
+from studio.document.walk import walk
+from studio.lowering.problems.problem import Fix
+from studio.nodes.losses import SUM
+
+STEP = 232.0
+"""From the left edge of a node to that of the next: its width and room for the wire's label."""
+
+
+def assign(name: str, param: str, value: Json) -> Fix:
+    return Fix(
+        f"Set {param} to {value}",
+        lambda document: edits.set_param(document, name, param, value),
+        _settings(name, {param: value}),
+    )
+
+
+def assign_all(name: str, values: Mapping[str, Json], title: str) -> Fix:
+    def edit(document: Document) -> Document:
+        for param, value in values.items():
+            document = edits.set_param(document, name, param, value)
+        return document
+
+    return Fix(title, edit, _settings(name, values))
+
+
+def _settings(name: str, values: Mapping[str, Json]) -> tuple[str, ...]:
+    """The values as `--set` takes them; none unless it can take all."""
+    texts = [f"{name}.{param}={text}" for param, value in values.items() if (text := _setting(value)) is not None]
+    return tuple(texts) if len(texts) == len(values) else ()
+
+
+def _setting(value: Json) -> str | None:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float() | str():
+            return str(value)
+        case list():
+            texts = [_setting(each) for each in value]
+            return None if None in texts else ",".join(map(str, texts))
+        case _:
+            return None
+
+
+def clear(name: str, param: str, title: str | None = None) -> Fix:
+    return Fix(title or f"Clear {param}", lambda document: edits.clear_param(document, name, param))
+
+
+def rename(old: str, base: str) -> Fix:
+    return Fix(f"Rename {old}", lambda document: edits.rename(document, old, edits.fresh_name(document, base)))
+
+
+def unmute(name: str) -> Fix:
+    return Fix(f"Unmute {name}", lambda document: edits.set_flag(document, [name], muted=False))
+
+
+def unfreeze(names: Iterable[str]) -> Fix:
+    frozen = tuple(names)
+    title = f"Unfreeze {frozen[0]}" if len(frozen) == 1 else f"Unfreeze {len(frozen)} layers"
+    return Fix(title, lambda document: edits.set_flag(document, frozen, frozen=False))
+
+
+def freeze(name: str) -> Fix:
+    return Fix(f"Freeze {name}", lambda document: edits.set_flag(document, [name], frozen=True))
+
+
+def trains(optimizer: str, layers: Iterable[str], title: str) -> Fix:
+    chosen = tuple(layers)
+    return Fix(title, lambda document: edits.set_trains(document, optimizer, chosen))
+
+
+def follow(figure: str) -> Fix:
+    return Fix(
+        f"Follow {figure}",
+        lambda document: edits.set_training(document, follow=figure),
+        (f"training.follow={figure}",),
+    )
+
+
+def wire_up(source: End, target: End) -> Fix:
+    return Fix(f"Connect {source}", lambda document: edits.connect(document, Wire(source, target)))
+
+
+def swap(name: str, one: str, other: str) -> Fix:
+    """Let two inputs of a node have each other's wire."""
+
+    def edit(document: Document) -> Document:
+        sources = {wire.target.port: wire.source for wire in document.wires if wire.target.node == name}
+        for port, source in ((one, sources[other]), (other, sources[one])):
+            document = edits.connect(document, Wire(source, End(name, port)))
+        return document
+
+    return Fix("Swap the wires", edit)
+
+
+def unwire(wire: Wire) -> Fix:
+    return Fix("Remove the wire", lambda document: edits.disconnect(document, [wire]))
+
+
+def retype(name: str, key: str, *, keep: Collection[str] = ()) -> Fix:
+    """Another type with the same ports; parameters of the old one go, but for those that it has as well."""
+
+    def edit(document: Document) -> Document:
+        node = document.nodes[name]
+        changed = replace(node, type=key, params={param: node.params[param] for param in node.params if param in keep})
+        return replace(document, nodes={**document.nodes, name: changed})
+
+    return Fix(f"Use {key.rpartition('.')[2]}", edit, () if keep else (f"{name}={key}",))
+
+
+def add_loss(loss: End, optimizer: str, present: End, free: End | None) -> Fix:
+    """Add a loss to the one that an optimizer makes small: at a free input of its sum, or by a new sum."""
+    way_in = End(optimizer, "loss")
+
+    def edit(document: Document) -> Document:
+        if free is not None:
+            return edits.connect(document, Wire(loss, free))
+        x, y = document.nodes[optimizer].at
+        document = edits.move(document, _shifted(document, optimizer))
+        name = edits.fresh_name(document, "total_loss")
+        document = edits.add(document, name, Node(SUM, at=(x, y)))
+        for source, port in ((present, "a"), (loss, "b")):
+            document = edits.connect(document, Wire(source, End(name, port)))
+        return edits.connect(document, Wire(End(name, "loss"), way_in))
+
+    return Fix(f"Add it to the loss of {optimizer}", edit)
+
+
+def bypass(name: str, way_in: str) -> Fix:
+    """Remove a node, and join what fed its input `way_in` to all that it fed."""
+
+    def edit(document: Document) -> Document:
+        source = next((w.source for w in document.wires if w.target == End(name, way_in)), None)
+        targets = [wire.target for wire in document.wires if wire.source.node == name]
+        document = edits.remove(document, [name])
+        if source is not None and source.node != name:
+            for target in targets:
+                document = edits.connect(document, Wire(source, target))
+        return document
+
+    return Fix(f"Remove {name}", edit)
+
+
+def insert(target: End, node: Node, *, title: str, way_in: str = "input", way_out: str = "output") -> Fix:
+    """Put a node into the wire that ends at `target`, and make room for it."""
+
+    def edit(document: Document) -> Document:
+        old = next(wire for wire in document.wires if wire.target == target)
+        name = edits.fresh_name(document, node.type)
+        x, y = document.nodes[target.node].at
+        document = edits.move(document, _shifted(document, target.node))
+        document = edits.add(document, name, replace(node, at=(x, y)))
+        document = edits.connect(document, Wire(old.source, End(name, way_in)))
+        return edits.connect(document, Wire(End(name, way_out), target))
+
+    return Fix(title, edit)
+
+
+def append(source: End, node: Node, way_in: str, *, title: str) -> Fix:
+    """Put a node behind an output."""
+
+    def edit(document: Document) -> Document:
+        name = edits.fresh_name(document, node.type)
+        x, y = document.nodes[source.node].at
+        document = edits.add(document, name, replace(node, at=(x + STEP, y)))
+        return edits.connect(document, Wire(source, End(name, way_in)))
+
+    return Fix(title, edit)
+
+
+def _shifted(document: Document, first: str) -> dict[str, tuple[float, float]]:
+    """Places one step to the right for a node and all that it feeds."""
+    fed: defaultdict[str, list[str]] = defaultdict(list)
+    for wire in document.wires:
+        if wire.target.node in document.nodes:
+            fed[wire.source.node].append(wire.target.node)
+    places = {name: document.nodes[name].at for name in walk([first], lambda name: fed[name])}
+    return {name: (x + STEP, y) for name, (x, y) in places.items()}

@@ -1,0 +1,69 @@
+"""The data nodes of a program, and which of them an error came up at while samples were read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from engine.data.samples import MappedSamples, Samples
+from engine.data.splits import Splits
+from engine.data.transforms import Transform
+from engine.errors import DataError
+from studio.document.walk import walk
+from studio.lowering.analysis.node_graph import NodeGraph
+from studio.nodes.types import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """From a source to its loader."""
+
+    source: str
+    transforms: tuple[str, ...]
+    """In the order in which samples pass them."""
+    loader: str
+    makers: Mapping[Any, str]
+    """By class, the nodes that read samples or divide them."""
+
+    def blamed(self, error: BaseException) -> str | None:
+        """The node whose samples or whose transform raised an error; the loader if it is of batches.
+
+        Samples are read long after the program's own lines have run, by objects that the lines have put into each
+        other: the last transform asks the one before it, and so on to the source. None for an error that is not of the
+        data.
+        """
+        found = self.loader if isinstance(error, DataError) else None
+        mapped: set[int] = set()
+        for one in _objects(error.__traceback__):
+            if isinstance(one, Splits):
+                found = self.makers.get(type(one), found)
+            elif isinstance(one, Samples):
+                found = self.source
+                if isinstance(one, MappedSamples):
+                    mapped.add(id(one))
+            elif isinstance(one, Transform) and 0 < len(mapped) <= len(self.transforms):
+                found = self.transforms[-len(mapped)]
+        return found
+
+
+def reading_of(graph: NodeGraph) -> Reading:
+    """The data nodes of a graph without errors."""
+    loader = next(name for name in graph.having(Role.LOADER) if name in graph.needed)
+    chain = list(walk([loader], lambda name: [end.node for end in graph.sources(name).values()]))[::-1]
+    transforms = tuple(name for name in chain if graph.types[name].role is Role.TRANSFORM)
+    makers = {
+        graph.types[name].target: name for name in chain if graph.types[name].role in (Role.SOURCE, Role.DIVISION)
+    }
+    return Reading(chain[0], transforms, loader, makers)
+
+
+def _objects(trace: TracebackType | None) -> Iterator[Any]:
+    """Whose methods are in a traceback, the outermost first."""
+    while trace is not None:
+        yield trace.tb_frame.f_locals.get("self")
+        trace = trace.tb_next
+
+
+__all__ = ["Reading", "reading_of"]
