@@ -37,7 +37,7 @@ EXCLUDED: dict[str, str] = {
     "tests/engine/compiler/*": "compiles by itself",
     "tests/engine/fit/*": "compiles by itself",
     "*::test_every_metric_is_compiled_*": "compiles by itself",
-    "*::test_a_hundred_thousand_ops_in_a_row": "one recording of so many ops is planned for minutes",
+    "*::test_a_hundred_thousand_ops_in_a_row": "planning a recording with this many ops takes minutes",
     "*::test_long_graphs_are_freed_at_once_and_leave_nothing": "recordings are memory that is kept for the next call",
     "tests/engine/test_modes.py::test_no_call_goes_the_direct_way*": "about the way calls go without compile",
     "tests/engine/test_dispatch.py::test_the_direct_way_gives*": "about the way calls go without compile",
@@ -66,14 +66,14 @@ ROUNDING = 1e-10
 MANY = 20
 """Cases of one test from which on `--share` leaves some out."""
 FEWER = 10
-"""Of examples by hypothesis, one in so many."""
+"""Run one in N of the examples of hypothesis."""
 
 
 def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("engine")
     group.addoption("--compiled", action="store_true", help="run each engine test inside a compiled function")
     group.addoption("--passes", type=int, default=2, help="how often each; the first one records (default 2)")
-    group.addoption("--share", type=int, default=1, help="of tests with many cases, run one in so many (default 1)")
+    group.addoption("--share", type=int, default=1, help="run one in N cases of tests with many cases (default 1)")
     group.addoption("--kernels", action="store_true", help="wait for compiled kernels; without, NumPy stands in")
 
 
@@ -146,7 +146,7 @@ class CompiledTests:
         if config.option.kernels:
             plan_module.ExecutionPlan.run = _waiting(plan_module.ExecutionPlan.run)
         else:
-            kernel_module.compile_in_background = KernelModule  # one that nobody builds
+            kernel_module.compile_in_background = KernelModule  # a backend that is not built
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Several passes, unless hypothesis repeats the test anyway."""
@@ -219,7 +219,7 @@ def _function(item: pytest.Item) -> str:
 
 
 def _part(cases: set[str], share: int) -> list[str]:
-    """One in so many of the cases of a test, always the same, and of all kinds."""
+    """Select one in N cases of a test, of every kind, always the same ones."""
     kept = len(cases) if len(cases) <= MANY else -(-len(cases) // share)
     return sorted(cases, key=lambda case: zlib.crc32(case.encode()))[:kept]
 

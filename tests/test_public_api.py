@@ -1,6 +1,6 @@
-"""The engine's public names, pinned: a name appears or disappears on purpose only.
+"""The engine's public names are pinned, so that each addition and removal is intended.
 
-python tests/test_public_api.py        writes tests/public_api.txt anew
+python tests/test_public_api.py        rewrites tests/public_api.txt
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).with_name("public_api.txt")
 
 
 def modules() -> list[ModuleType]:
-    """`engine` and all that is below it, but for private modules, and for TensorBoard's, which need its package."""
+    """Yield `engine` and its public modules, except those that need TensorBoard."""
     names = [found.name for found in pkgutil.walk_packages(engine.__path__, "engine.", onerror=lambda name: None)]
     names = [name for name in names if not name.startswith("engine.utils.tensorboard")]
     public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
@@ -24,7 +24,7 @@ def modules() -> list[ModuleType]:
 
 
 def public_names() -> str:
-    """One dotted name a line, of every module that lists its own in `__all__`."""
+    """Return one dotted name per line, for every module with `__all__`."""
     listed = [module for module in modules() if hasattr(module, "__all__") and not _is_internal(module)]
     return "".join(sorted(f"{module.__name__}.{name}\n" for module in listed for name in module.__all__))
 

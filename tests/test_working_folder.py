@@ -35,8 +35,8 @@ TRIED = """
 from studio.cli.sweep.worker_pool import WorkerPool
 if __name__ == "__main__":
     pool = WorkerPool({1: ["too few arguments"]}, 1, 1)
-    told = [content for _ in range(100) if not pool.is_over for _, content in pool.events(1)]
-    print("said" if "run_trial()" in str(told) else told)
+    output = [content for _ in range(100) if not pool.is_over for _, content in pool.events(1)]
+    print("said" if "run_trial()" in str(output) else output)
 """
 
 

@@ -1,4 +1,4 @@
-"""Gradients through conversions, views of other dtypes, memory formats, and writes to what was made anew."""
+"""Gradients through conversions, views of other dtypes, memory formats, and writes to new tensors."""
 
 from __future__ import annotations
 

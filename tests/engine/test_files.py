@@ -48,7 +48,7 @@ def test_what_is_no_regular_file(tmp_path: Path) -> None:
 
 @posix
 def test_pipes_and_sockets_are_not_opened(tmp_path: Path) -> None:
-    """Without the check this waits for ever: nobody writes to the pipe."""
+    """Without the check this would block forever: the pipe has no writer."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "pipe")
     for name in ("pipe", "link"):

@@ -103,7 +103,7 @@ def test_reading(case: tuple[tuple[int, ...], list[Any]]) -> None:
     found, error = _attempt(lambda: x[_index(engine, items)])
     wanted, their_error = _attempt(lambda: tx[_index(torch, items)])
     if error is not None and "out of bounds" in str(error) and wanted is not None and wanted.numel() == 0:
-        return  # PyTorch does not look at positions of which nothing is taken
+        return  # PyTorch does not check indices of empty selections
     assert (error is None) == (their_error is None), (error, their_error)
     if error is not None:
         assert isinstance(error, (ShapeError, DTypeError)), repr(error)
@@ -142,7 +142,7 @@ def test_writing(case: tuple[tuple[int, ...], list[Any]], kind: str) -> None:
     assert (error is None) == (their_error is None), (error, their_error)
     np.testing.assert_array_equal(x.detach().numpy(), tx.detach().numpy())
     if kind == "number" or error is not None or not tx.requires_grad or any(_repeats(item) for item in items):
-        return  # which of two writes to one place is the last, nobody says
+        return  # the order of two writes to one index is undefined
     weights = np.arange(numbers.size, dtype=float).reshape(shape)
     (x * engine.tensor(weights)).sum().backward()
     (tx * torch.tensor(weights)).sum().backward()

@@ -127,7 +127,7 @@ def test_every_metric_is_compiled_without_breaks_and_replayed(entry) -> None:
 
 
 def counted(answers: list[int], targets: list[int], classes: int = 3) -> tuple[engine.Tensor, engine.Tensor]:
-    """Scores of which the answers are the highest, and the targets."""
+    """Return scores whose argmax is the prediction, and the targets."""
     return engine.eye(classes)[engine.tensor(answers)], engine.tensor(targets)
 
 

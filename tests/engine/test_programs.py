@@ -25,7 +25,7 @@ def _attempt(machine: Machine, step: Step) -> Exception | None:
     return None
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, of which some come once a process
+@pytest.mark.filterwarnings("ignore::UserWarning")  # warnings of PyTorch; some appear once per process
 @settings(max_examples=300)
 @given(PROGRAMS)
 def test_a_program_does_what_it_does_in_pytorch(program: list[Step]) -> None:
@@ -51,7 +51,7 @@ def _differs_on_purpose(error: str, wanted: str) -> bool:
         # Where a result lies in memory is not always the same, so nor is what view() can do without a copy.
         or "without a copy" in error
         or "view size is not compatible" in wanted
-        # PyTorch does not look at positions of which nothing is taken.
+        # PyTorch does not check indices of empty selections.
         or ("out of bounds" in error and wanted == "None")
         # PyTorch's logsumexp and a few more keep more than their gradients need, and refuse when that is changed.
         or (error == "None" and "modified by an inplace operation" in wanted)

@@ -99,7 +99,7 @@ BEYOND = {
     "add with alpha": {"bool", "True"},
     "left_shift": {"bool", "True", "3", *(name for name in NAMES if "int" in name)},
 }
-"""Operands that PyTorch takes for what they are not: booleans as numbers, which the engine refuses or converts."""
+"""Operands that PyTorch misinterprets, such as booleans as numbers; the engine refuses or converts them."""
 
 
 @pytest.mark.parametrize("name", BINARY)

@@ -126,7 +126,7 @@ def test_permutation_has_every_number_once(n: int, seed: int) -> None:
 
 @given(st.integers(0, 300), st.integers(0, MASK), st.integers(0, MASK))
 def test_the_order_of_words_is_stable(n: int, key: int, bits: int) -> None:
-    """Also of those that are alike, wholly or but for the bits that hold their places while they are sorted."""
+    """Also for keys that are equal, entirely or except for the bits that hold the index during sorting."""
     words = np.random.Philox(key=key).random_raw(n) & np.uint64(bits)
     order = order_of(words)
     assert order.dtype == np.int64

@@ -42,7 +42,7 @@ def test_both_libraries_do_the_same(script: str) -> None:
     for mine, other in zip(ours, theirs, strict=True):
         assert NUMBER.sub("#", mine) == NUMBER.sub("#", other)
         if not mine.startswith(CHANCE):
-            # The same to the last printed digit, but for where sums are added up in another order.
+            # Equal to the last printed digit, except where the order of summation differs.
             assert numbers(mine) == pytest.approx(numbers(other), rel=1e-6, abs=1e-8), f"{mine}\n{other}"
 
 

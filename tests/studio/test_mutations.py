@@ -81,7 +81,7 @@ PROJECT = b"""{
 
 
 class Place(NamedTuple):
-    """A project that was trained, in a folder of its own."""
+    """A trained project in an empty folder."""
 
     project: Path
     run: Path

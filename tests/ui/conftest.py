@@ -1,4 +1,4 @@
-"""A whole studio in a test: its own settings and state folder, no animations, windows closed at the end."""
+"""A studio for tests: empty settings and state folder, no animations, windows closed at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting without a display, and what happens to an exception that nobody caught."""
+"""Starting without a display, and uncaught exceptions."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def plot(qtbot: QtBot) -> Iterator[CurvePlot]:
 
 @pytest.fixture
 def paintings(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """One entry for each picture that is painted anew."""
+    """One entry per repainted image."""
     made: list[object] = []
     painted = curves_item.CurvesItem._painted
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Widgets in reference cycles are destroyed in the UI thread, whoever allocates."""
+"""Widgets in reference cycles are destroyed in the UI thread, whichever thread allocates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The icon set is one set: one grid, one stroke width, no colours of its own; and complete."""
+"""The icon set is uniform (one grid, one stroke width, theme colors only) and complete."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def thread(monkeypatch: pytest.MonkeyPatch) -> Thread:
 
 
 def settled(pace: RefreshInterval, thread: Thread, cost: float) -> int:
-    """The time between looks once many of them have cost so many seconds each."""
+    """Return the refresh interval after many refreshes of the given duration."""
     for _ in range(20):
         thread.seconds += cost
         pace.next_ms()

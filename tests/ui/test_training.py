@@ -122,7 +122,7 @@ def test_the_window_answers_while_training_runs(qtbot: QtBot, window: MainWindow
     timer = QTimer()
     timer.timeout.connect(lambda: ticks.append(points(endless)))
     timer.start(10)
-    # It would wait in vain for a loop that is held up, or for training that stands still meanwhile.
+    # It would wait without effect while the event loop is blocked or the training paused.
     qtbot.waitUntil(lambda: len(ticks) >= 100 and ticks[-1] > ticks[0])
     timer.stop()
     window.commands.run("run.stop")
@@ -325,7 +325,7 @@ def test_the_autograd_panel_shows_a_run_that_was_trained_before_it_was_opened(
     qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 3)
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
-    assert panel.snapshot is None and endless.runner._looks == 0, "no step is taken for a panel behind a tab"
+    assert panel.snapshot is None and endless.runner._looks == 0, "hidden panels request no step"
     window.docks["autograd"].reveal()
     qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
 

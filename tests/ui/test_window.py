@@ -1,4 +1,4 @@
-"""The window: files, tabs, docks, theme, command palette; what is asked and what is told."""
+"""The window: files, tabs, docks, theme, command palette, questions and messages."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 FUNCTION = 2.0
-"""Units in the last place by which exp, log, tanh and the like may be off, in NumPy and in kernels."""
+"""Error bound of exp, log, tanh and similar functions in units in the last place, in NumPy and in kernels."""
 SMALLEST = 1e-40
 """What rounding costs near 0, where floats are not denser than this."""
 
@@ -38,7 +38,7 @@ class Bounded:
         return self.value.shape
 
     def rounded(self, units: float = 0.5) -> Bounded:
-        # A unit in the last place is at most 2u times the number; double precision has its own share.
+        # A unit in the last place is at most 2u times the number; double precision has a separate bound.
         share = 2 * units * self.unit + 2.0**-50
         return Bounded(self.value, self.error * (1 + share) + share * np.abs(self.value) + SMALLEST)
 

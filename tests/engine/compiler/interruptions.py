@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 
 def _bits(tensor: Any) -> tuple[Any, bytes]:
-    array = tensor.detach().clone().numpy()  # of its own: what others may see is not written to by plans
+    array = tensor.detach().clone().numpy()  # a separate buffer: plans do not write to memory that others can see
     assert isinstance(array, np.ndarray)
     assert np.isfinite(array).all()
     return array.shape, array.tobytes()

@@ -1,4 +1,4 @@
-"""Graph breaks are told with their cause and line, the same whether a path is new or known."""
+"""Graph breaks have their cause and line on new and on known paths."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ def test_threads_share_one_function() -> None:
                     found = f(x[m], m)
                     if not np.isclose(found, expected[m], rtol=1e-6):
                         wrong.append((m, found, expected[m]))
-        except Exception as error:  # noqa: BLE001 - told below, in the main thread
+        except Exception as error:  # noqa: BLE001 - raised below, in the main thread
             wrong.append(error)
 
     workers = [threading.Thread(target=work, args=(shift,)) for shift in range(6)]

@@ -63,7 +63,7 @@ class Training:
         return [one.detach().clone().numpy().tobytes() for one in tensors]
 
     def resumed(self) -> Training:
-        """The same state in new objects, of which nothing is recorded."""
+        """The same state in new objects without recordings."""
         other = Training()
         other.model.load_state_dict(copy.deepcopy(self.model.state_dict()))
         other.optimizer.load_state_dict(copy.deepcopy(self.optimizer.state_dict()))

@@ -272,7 +272,7 @@ def test_kernels_and_stand_ins_agree_within_bounds(program: list[Step], shape: t
         uncompiled = [history(Real(numbers), recorded, program) for _ in range(2)]
     with waiting():
         compiled = history(Real(numbers), Compiled(Real.run, exact=True), program)
-    for found in uncompiled:  # in the first of which the ways are recorded
+    for found in uncompiled:  # the first call records the paths
         for ours, wanted in zip(compiled, found, strict=True):
             assert [array.tobytes() for array in ours] == [array.tobytes() for array in wanted]
     for found in (eager, compiled):

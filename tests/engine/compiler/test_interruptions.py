@@ -45,7 +45,7 @@ def places(step: Callable[..., Any], training: Training, number: int) -> int:
 
 
 def spread(count: int, most: int) -> range:
-    """At most so many of the places, evenly spread."""
+    """Select at most N locations, evenly spread."""
     found = range(0, count, -(-count // most))
     assert len(found) > min(count, most) // 2
     sys.stdout.write(f"{len(found)} interruptions at {count} places\n")

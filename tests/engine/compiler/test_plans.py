@@ -102,7 +102,7 @@ def test_random_numbers_from_other_states_are_others(graph_of: Callable[..., IRG
 
 
 def test_numbers_that_may_change_are_not_taken_for_equal(graph_of: Callable[..., IRGraph]) -> None:
-    """Two floats that happen to be equal while recording; whole numbers and truths, which Python takes for equal."""
+    """Two floats that happen to be equal while recording; ints and bools, which compare equal in Python."""
     graph = graph_of(lambda x: x * 2.0 + x * 2.0 + (x * 1 + x * True), X)
     eliminate_common_subexpressions(graph)
     assert names(graph).count("mul") == 4
@@ -277,7 +277,7 @@ def check_order(graph: IRGraph, found: Sequence[PlanStep]) -> None:
 
 
 class Few:
-    """Takes in nodes of some ops until there are so many."""
+    """Groups up to N nodes of the given ops."""
 
     def __init__(self, fusible: set[str], most: int) -> None:
         self.fusible, self.left = fusible, most - 1

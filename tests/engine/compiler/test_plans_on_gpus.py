@@ -27,7 +27,7 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=DEVICES)
 def exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether results are the CPU's bit for bit, but for products of matrices. On a GPU, others may differ, too."""
+    """Results have the CPU's bits, except matrix products. On a real GPU, other ops may differ, too."""
     if request.param == STAND_IN:
         monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
     return request.param == STAND_IN

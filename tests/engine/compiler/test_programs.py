@@ -67,7 +67,7 @@ def test_compiled_kernels_do_what_numpy_does(program: list[Step]) -> None:
 
 
 def calls(function: Any, count: int = 3) -> tuple[list[Any], list[Any]]:
-    """What calls of a function give, eager and compiled; `function` makes what it works on anew in each."""
+    """Return the results of calls of a function, eager and compiled; `function` creates its objects in each call."""
     compiled = Compiled(function)
     return [function() for _ in range(count)], [compiled() for _ in range(count)]
 

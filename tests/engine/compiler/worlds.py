@@ -36,7 +36,7 @@ class World:
 
     def __init__(self) -> None:
         engine.manual_seed(0)
-        tensors = map(engine.tensor, DRAWN)  # each with a copy of its own
+        tensors = map(engine.tensor, DRAWN)  # each with a separate copy
         self.inputs = [next(tensors) for _ in ROWS]
         self.leaves = [next(tensors).requires_grad_() for _ in range(3)]
         cube = next(tensors)
@@ -165,7 +165,7 @@ class World:
 
 
 def _nothing(_: Any) -> None:
-    """For writes, so that what they return does not become a value of its own."""
+    """Drop the result of writes, so that it does not become another value."""
 
 
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, ArithmeticError)
@@ -322,7 +322,7 @@ def _names(node: Any) -> list[str]:
 
 
 def same(ours: Seen, wanted: Seen) -> None:
-    """Raises AssertionError for any difference: numbers are to be equal bit by bit, but for what a NaN carries."""
+    """Raises AssertionError for any difference of bits, except in the payload of a NaN."""
     assert ours.error == wanted.error
     assert ours.errors == wanted.errors
     assert ours.facts == wanted.facts

@@ -1,4 +1,4 @@
-"""Tables larger than what is kept in memory: the same samples, out of a file that goes when nobody needs it."""
+"""Tables that do not fit in memory: the same samples, from a temporary file that is removed afterwards."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from engine.random import Generator
 
 
 class Squares(Dataset):
-    """Sample by sample, without a batch of its own."""
+    """Yield samples one by one, without batches."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -339,7 +339,7 @@ def test_collate_of_many_small_ones(shape: tuple[int, ...], dtype: Any) -> None:
         found = data.default_collate(batch)
         assert found.dtype == engine.tensor(expected).dtype
         np.testing.assert_array_equal(found.numpy(), expected)
-        found.zero_()  # memory of its own
+        found.zero_()  # separate memory
     np.testing.assert_array_equal(np.stack(arrays), expected)
     np.testing.assert_array_equal(tensors[0].numpy(), expected[0])
 

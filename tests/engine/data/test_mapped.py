@@ -107,7 +107,7 @@ def read_on(kind: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", MAPPED)
 def test_a_file_that_is_cut_off_is_named(tmp_path: Path, kind: str) -> None:
-    """Without the check the process would be killed, so it is one of its own."""
+    """Without the check the process would be killed, so the test runs in a separate process."""
     program = (
         "import sys; from pathlib import Path; from tests.engine.data.test_mapped import read_on\n"
         "read_on(sys.argv[1], Path(sys.argv[2]))"

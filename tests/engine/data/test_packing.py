@@ -15,7 +15,7 @@ Pair = namedtuple("Pair", "image label")
 
 
 class Own(np.ndarray):
-    """An array of a kind of its own."""
+    """A subclass of array."""
 
 
 WIDE = np.arange(4000, dtype=np.float32).reshape(4, 10, 100)

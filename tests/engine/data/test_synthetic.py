@@ -82,7 +82,7 @@ def test_sequences() -> None:
     x, y = drawn(data.Sequences(50, length=8, task="parity"))
     np.testing.assert_array_equal(y, x.sum((1, 2)) % 2)
     x, y = drawn(data.Sequences(50, length=9, task="sine", noise=0.0))
-    # A sine follows from its two numbers before: s(t+1) = 2 cos(ω) s(t) - s(t-1).
+    # A sine is determined by its previous two values: s(t+1) = 2 cos(ω) s(t) - s(t-1).
     ratio = (x[:, 2, 0] + x[:, 0, 0]) / x[:, 1, 0]
     clear = np.abs(x[:, 1, 0]) > 0.1
     np.testing.assert_allclose(y[clear, 0], (ratio * x[:, -1, 0] - x[:, -2, 0])[clear], atol=1e-4)

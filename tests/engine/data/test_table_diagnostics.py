@@ -1,4 +1,4 @@
-"""What reading a table loses or takes for something else is said with counts and values, and can be avoided."""
+"""Lost and misread values of a table are reported with counts and values, and can be avoided."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def nothing_left() -> Iterator[None]:
     list(DataLoader(Pictures(2), num_workers=1))  # starts Python's own helpers, which stay
     gc.collect()
     process = psutil.Process()
-    before, others = shared_files(), workers()  # kernels have a process of their own
+    before, others = shared_files(), workers()  # kernels compile in a separate process
     files = process.num_fds() if os.name == "posix" else 0
     yield
     assert set(workers()) <= set(others)
@@ -262,7 +262,7 @@ def test_a_pass_may_be_broken_off() -> None:
             assert batch[1].tolist() == [0, 1]
             break
         assert next(iter(DataLoader(Pictures(50), 2, num_workers=2, **more)))[1].tolist() == [0, 1]
-        iter(DataLoader(Pictures(50), 2, num_workers=2, **more))  # nobody ever asks
+        iter(DataLoader(Pictures(50), 2, num_workers=2, **more))  # no request ever comes
 
 
 @pytest.mark.parametrize("more", [{}, THREADS])
@@ -446,7 +446,7 @@ def test_nothing_outlives_the_program(context: str, end: signal.Signals, tmp_pat
         assert line, program.stderr.read() if program.stderr else ""
         children = [psutil.Process(int(pid)) for pid in line.split() if psutil.pid_exists(int(pid))]
         if end is signal.SIGINT:
-            os.killpg(program.pid, end)  # as a terminal does it: all processes of the program are told
+            os.killpg(program.pid, end)  # as a terminal does: all processes of the group get the signal
         else:
             program.send_signal(end)
         _, errors = program.communicate(timeout=120)

@@ -15,7 +15,7 @@ import engine
 from engine.data import Dataset, IterableDataset, get_worker_info
 
 STOPS = threading.Event()
-"""Nobody sets it."""
+"""Never set."""
 
 
 class OddError(Exception):
@@ -62,7 +62,7 @@ class Chance(Dataset):
 
 
 class Told(Dataset):
-    """Says which epoch it was told."""
+    """Returns the epoch that was set."""
 
     def __init__(self) -> None:
         self.epoch = -1

@@ -1,4 +1,4 @@
-"""A training that is taken up again with another length: its schedules are planned anew, others stay as they are."""
+"""Resuming with another length: schedules over the whole training are planned again, others do not change."""
 
 from __future__ import annotations
 

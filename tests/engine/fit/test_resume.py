@@ -178,7 +178,7 @@ def other_weights(task: fit.Task) -> dict[str, Any]:
 
 
 def test_a_training_can_be_taken_back() -> None:
-    """Steps that run without Python do not go on with tensors that are no more."""
+    """Replayed steps do not use tensors that have been freed."""
     task = Clouds(seed=1)
     training = fit.fit(task, steps=8)
     events = [next(training) for _ in range(4)]

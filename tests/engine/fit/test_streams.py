@@ -1,4 +1,4 @@
-"""Training with data of which nobody knows how many there are."""
+"""Training with data of unknown length."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_run_on_a_stream_can_be_put_down_after_any_event(averaging: bool) -> N
 
 
 def test_a_step_is_told_before_the_next_batch_is_there() -> None:
-    """A stream may be slower than the training: what is done is told."""
+    """A stream can be slower than the training; progress is reported."""
     asked: list[int] = []
 
     class Slow(Points):

@@ -233,7 +233,7 @@ def test_every_loss_has_a_case() -> None:
     assert {entry.target.__name__ for entry in LOSSES} | not_on_a_canvas == {case.name for case in CASES}
     theirs = {name for name in dir(torch.nn) if name.endswith("Loss")}
     tried = {case.name for case in CASES} | {"CTCLoss"}
-    assert theirs - tried - {"AdaptiveLogSoftmaxWithLoss"} == {"LinearCrossEntropyLoss"}  # a kernel of its own
+    assert theirs - tried - {"AdaptiveLogSoftmaxWithLoss"} == {"LinearCrossEntropyLoss"}  # a separate kernel
 
 
 @pytest.mark.parametrize("name", sorted({case.name for case in CASES} | {"CTCLoss"}))

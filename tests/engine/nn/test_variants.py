@@ -128,12 +128,12 @@ def compare(case: Any, variant: str, build: Any, args: list[Any], kwargs: Any, t
 # -- options ----------------------------------------------------------------------------------
 
 ELSEWHERE: dict[str, set[str]] = {
-    "what is drawn has tests of its own": {"p", "dropout"},
+    "random ops have separate tests": {"p", "dropout"},
     "there is nothing to choose: the default is the one value that is taken": {"padding_mode"},
     "results, not numbers": {"return_indices"},
     "of a bag PyTorch looks up the numbers of another index": {"scale_grad_by_freq"},
     "where and how weights are made": {"device", "dtype", "sparse", "max_norm"},
-    "PyTorch's older words, which have a test of their own": {"size_average", "reduce"},
+    "PyTorch's older arguments, which have a separate test": {"size_average", "reduce"},
     "tried in every case": {"inplace", "reduction"},
     "modules of one's own": {"custom_encoder", "custom_decoder"},
     "as min_val and max_val": {"min_value", "max_value"},

@@ -36,7 +36,7 @@ SPECIAL_OTHERWISE: dict[str, str] = {
     "slogdet": "LAPACK refuses, or computes with what is not a number",
     "bucketize": "the boundaries would not be in order any more",
     "lerp": "PyTorch computes from the nearer end, which hides or makes NaN",
-    "mvlgamma": "defined for large numbers only, which both keep to in their own ways",
+    "mvlgamma": "defined only for large numbers; the libraries differ outside of this range",
     "polygamma": "of minus infinity and huge negative numbers PyTorch gives what is left of sin(πx)",
     "scatter_reduce": "PyTorch drops NaN among what is compared first",
     "searchsorted": "the sequence would not be in order any more",

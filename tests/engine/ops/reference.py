@@ -43,7 +43,7 @@ TOLERANCES = {
 
 
 def records() -> list[Record]:
-    """Every op and composite, but for the dispatcher's own."""
+    """Every op and composite, except those of the dispatcher."""
     return [record for record in (*REGISTRY.values(), *COMPOSITES.values()) if record.name not in INTERNAL]
 
 

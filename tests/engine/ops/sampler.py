@@ -1,4 +1,4 @@
-"""Arguments to try each op with: those that its record lists, or those that follow from its kind."""
+"""Arguments for testing each op: samples of its record, or defaults of its kind."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Sampler:
         return [((draw(*shape),), {}) for shape in ((3, 4), (), (0, 2), (2, 1, 3))] + [((draw(4, 3).T,), {})]
 
     def binary(self, inputs: int = 2, numbers: bool = True) -> list[Call]:
-        """Tensors whose shapes broadcast, and a number for all but the first."""
+        """Tensors whose shapes broadcast, and numbers for all except the first."""
         pairs = [(tuple(self.normal(*shapes[i % 2]) for i in range(inputs)), {}) for shapes in _BROADCAST]
         return [*pairs, ((self.normal(3, 2), *(2.0 for _ in range(inputs - 1))), {})] if numbers else pairs
 

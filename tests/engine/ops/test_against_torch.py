@@ -149,7 +149,7 @@ def test_in_place_variants_exist(record: Record) -> None:
 def test_in_place_variants_write_the_same_numbers(record: Record) -> None:
     for call in samples(record):
         if not isinstance(call[0][0], np.ndarray):
-            call = (call[0][::-1], call[1])  # the tensor, of which it is a method, comes second in the function
+            call = (call[0][::-1], call[1])  # the tensor is the second argument of the function
         args, kwargs = to_engine(call)
         with engine.no_grad():
             want = record.function(*args, **kwargs)

@@ -27,7 +27,7 @@ ON_NUMBERS = {
     "allclose", "argwhere", "bincount", "counted", "distinct", "equal", "histogram", "masked_select", "nonzero",
     "one_hot", "repeat_interleave", "repeated_places", "runs", "unique", "unique_consecutive", "where",
 }  # fmt: skip
-"""Functions whose result, or its shape, depends on the numbers: on the meta device they say so."""
+"""Functions whose result or shape depends on values: they raise on the meta device."""
 
 
 OF_LARGE_SIZES = {"diag", "diagonal", "qr_factors", "reflectors", "singular_factors", "slice"}

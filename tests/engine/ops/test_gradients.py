@@ -123,8 +123,8 @@ SIZES_OTHERWISE = {
     "householder_product": "of no reflections, which PyTorch gives no gradient",
     "ormqr": "more columns than rows",
     "pdist": "PyTorch crashes",
-    "var": "too few elements for the correction, of which PyTorch makes 0 · ∞, and then 0",
-    "var_mean": "too few elements for the correction, of which PyTorch makes 0 · ∞, and then 0",
+    "var": "too few elements for the correction: PyTorch computes 0 · ∞, and then 0",
+    "var_mean": "too few elements for the correction: PyTorch computes 0 · ∞, and then 0",
 }
 """Ops whose gradients are not compared where there are no elements."""
 

@@ -71,7 +71,7 @@ LARGER = {
     ("cumprod", "bool"): "the product of booleans is whole",
     ("cumsum", "bool"): "the sum of booleans is whole",
 }
-"""Results that do not fit into what they would be written to, which PyTorch converts without a word."""
+"""Results that do not fit the dtype of `out`, which PyTorch converts silently."""
 
 
 def mixed(call: Call) -> dict[str, Call]:

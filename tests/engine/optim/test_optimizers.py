@@ -114,7 +114,7 @@ def to_numpy(value: Any) -> Any:
 
 def test_every_optimizer_and_option_has_a_variant() -> None:
     tried = {name for name, _ in VARIANTS}
-    # Muon is for matrices alone, and a canvas has one optimizer for all parameters; LBFGS has its own tests.
+    # Muon supports only matrices, and this graph has one optimizer for all parameters; LBFGS has separate tests.
     assert {entry.target.__name__ for entry in OPTIMIZERS} == tried | {"LBFGS"}
     assert set(optim.__all__) - {"Optimizer", "lr_scheduler", "swa_utils"} == tried | {"LBFGS", "Muon"}
     for entry in (entry for entry in OPTIMIZERS if entry.target is not optim.LBFGS):
@@ -159,7 +159,7 @@ SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (3, 0), (1, 1), (2, 3))
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
 def test_parameters_of_all_sizes_in_low_precision(name: str, options: dict[str, Any], dtype: str) -> None:
-    """A few steps by given gradients, one of which has other strides than its parameter."""
+    """A few steps with given gradients; one has different strides than its parameter."""
     random = np.random.default_rng(0)
     shapes = [shape for shape in SHAPES if 0 not in shape or name != "Adafactor"]  # PyTorch's divides by the size
     start = [random.normal(size=shape) for shape in shapes]

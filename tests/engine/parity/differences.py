@@ -20,7 +20,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "torch.layer_norm(cudnn_enable)",
         "torch.mm(out_dtype)",
     ),
-    "how often PyTorch compiles anew, and for which shapes: what is compiled here is found by what was called": (
+    "limits of PyTorch's recompilation; recordings here are found by the called ops": (
         "torch.compile(isolate_recompiles)",
         "torch.compile(recompile_limit)",
         "torch.compile(shapes_spec)",
@@ -69,7 +69,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "torch.save(pickle_module)",
         "torch.save(pickle_protocol)",
     ),
-    "a sensible default where PyTorch has none, or warns of its own": (
+    "a sensible default where PyTorch has none, or warns": (
         "torch.functional.meshgrid(indexing='ij')",
         "torch.meshgrid(indexing='ij')",
         "torch.random.fork_rng(device_type='cuda')",

@@ -38,7 +38,7 @@ class Signature(NamedTuple):
 
 
 def compared() -> Iterator[tuple[str, Signature, list[Signature]]]:
-    """Everything that both have and of which both signatures are known."""
+    """Names in both libraries with known signatures."""
     for name in names():
         if name.there and name.namespace != MODULES and (theirs := reference(name)):
             target = getattr(engine_space(name.namespace), name.name)

@@ -47,7 +47,7 @@ def test_the_names_are_those_of_the_installed_pytorch() -> None:
     torch: Any = pytest.importorskip("torch")
     if torch.__version__.partition("+")[0] != version():
         pytest.skip(f"PyTorch {torch.__version__} is installed, and the list is of {version()}")
-    # In a process of its own: whoever has used more of PyTorch meanwhile has made more of its names.
+    # In a separate process: PyTorch creates some names on first use.
     command = [sys.executable, parity_names.__file__, "--check"]
     assert subprocess.run(command, check=False, capture_output=True, text=True).stderr == ""
 

@@ -45,7 +45,7 @@ def gradwire(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of the digits example, in a folder of its own."""
+    """A copy of the digits example in an empty folder."""
     path = tmp_path / "digits.gradwire"
     path.write_bytes(EXAMPLE.read_bytes())
     return path

@@ -24,13 +24,13 @@ from studio.training.session import Session
 resident, tell = [], Session._tell
 
 
-def told(self, event):
+def record_memory(self, event):
     tell(self, event)
     if isinstance(event, fit.Epoch):
         resident.append(psutil.Process().memory_info().rss)
 
 
-Session._tell = told
+Session._tell = record_memory
 code = main.main(sys.argv[1:])
 print(json.dumps(resident))
 sys.exit(code)

@@ -59,11 +59,11 @@ def begin(self, event):
 Session._tell = begin
 sys.exit(main.main(sys.argv[1:]))
 """
-"""Ends itself after so many calls and returns of functions, Python's and others, in the course of its training."""
+"""Kills itself after N calls and returns of functions during training."""
 
 
 def train(calls: int, *arguments: object) -> int:
-    """The exit code of a training that kills itself after so many calls."""
+    """Return the exit code of a training that kills itself after N calls."""
     command = [sys.executable, "-c", CHILD, str(calls), "run", *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1000, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done

@@ -183,7 +183,7 @@ def test_mnist_in_bounded_memory(tmp_path: Path) -> None:
     events = [json.loads(line) for line in result.stdout.splitlines()]
     started = next(event for event in events if event["event"] == "started")
     assert (started["train_samples"], started["parameters"]) == (count, 784 * 256 + 256 + 256 * 128 + 128 + 1290)
-    assert int(result.stderr.split()[-1]) < 500, "megabytes, of which numba takes a hundred"
+    assert int(result.stderr.split()[-1]) < 500, "megabytes; numba alone uses a hundred"
 
 
 def test_mnist_is_given_on_the_command_line(gradwire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

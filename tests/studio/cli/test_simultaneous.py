@@ -24,10 +24,10 @@ import contextlib, io, json, sys
 from studio import cli
 print(json.dumps("ready"), flush=True)
 for line in sys.stdin:
-    told = io.StringIO()
-    with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output), contextlib.redirect_stdout(io.StringIO()):
         code = cli.main(json.loads(line))
-    print(json.dumps([code, told.getvalue()]), flush=True)
+    print(json.dumps([code, output.getvalue()]), flush=True)
 """
 
 Pair = Callable[..., list[tuple[int, str]]]
@@ -49,7 +49,7 @@ def pair() -> Iterator[Pair]:
             assert worker.stdin is not None
             worker.stdin.write(json.dumps([str(argument) for argument in arguments]) + "\n")
             worker.stdin.flush()
-        return sorted((code, told) for code, told in answers())
+        return sorted((code, output) for code, output in answers())
 
     try:
         assert answers() == ["ready", "ready"]

@@ -166,7 +166,7 @@ def test_people_read_a_table_with_the_best_first(project: Path) -> None:
 
 
 def trials_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """Those that a sweep has under way. They are found while it lives: afterwards nobody knows whose they were."""
+    """Return the trial processes of a running sweep. After its end they have another parent."""
     found: list[psutil.Process] = []
     for child in psutil.Process(process.pid).children(recursive=True):
         with suppress(psutil.Error):  # it may have ended meanwhile
@@ -227,7 +227,7 @@ def test_a_sweep_that_is_done_goes_on_for_more_epochs(gradwire, project: Path) -
         assert longer[number]["figures"] == whole[number]["figures"]
         one, other = (json.loads((folder(trials, number) / "run.json").read_text()) for trials in (longer, whole))
         assert (one["last"], one["settings"]) == (other["last"], other["settings"])
-    assert gradwire("sweep", project, "--resume", "--json").lines[0]["left"] == 0, "the plan knows of the new length"
+    assert gradwire("sweep", project, "--resume", "--json").lines[0]["left"] == 0, "the plan has the new length"
     assert gradwire("sweep", project, "--resume", "--epochs", 3, "--json").lines[0]["left"] == 0
     plan = next(project.with_suffix(".runs").glob("*.sweep.json"))
     before = plan.read_bytes()

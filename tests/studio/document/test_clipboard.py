@@ -124,7 +124,7 @@ def test_pasting_adds_copies_and_leaves_the_rest(
     source: Document, target: Document, data: st.DataObject, with_inputs: bool
 ) -> None:
     assume(source.nodes)
-    # Places of which sums are exact.
+    # Positions with exact sums.
     source = edits.move(source, {name: (8.0 * index, -8.0 * index) for index, name in enumerate(source.nodes)})
     chosen = data.draw(st.sets(st.sampled_from(list(source.nodes)), min_size=1))
     new, names = clipboard.paste(target, clipboard.copy(source, chosen), (0, 0), with_inputs)

@@ -1,4 +1,4 @@
-"""Looks at hostile files with all that reads projects, under an audit hook. A process of its own; prints what it found.
+"""Opens hostile files with every reader of projects, under an audit hook, in a separate process. Prints its findings.
 
 python -m tests.studio.hostile.attack FOLDER [--documents 10000] [--commands 3] [--unguarded]
 """
@@ -61,7 +61,7 @@ class Attack:
         self.found: Counter[str] = Counter()
         """How often each way of reading a file came how far."""
         self.crashes: dict[str, str] = {}
-        """Errors that are no sentence, with a file that leads to each. They run nothing, but are told."""
+        """Errors without a clear message, each with a file that causes it. They execute nothing, but are reported."""
         self.commands = 0
         os.chdir(folder)
         tempfile.tempdir = str(folder)
@@ -104,7 +104,7 @@ class Attack:
         (self.folder / "digits.runs" / "hostile.sweep.json").write_text(json.dumps(plan))
 
     def __call__(self, case: Hostile, number: int, every: int) -> None:
-        """Looks at a file; at each so many of those that can be built, and at some others, by a command."""
+        """Checks a file; runs a command for one in N buildable files and for some others."""
         self.audit.expected = frozenset(self.sound.union(words(case.text), classes(case.stem)))
         outcome = self._stage("read", lambda: self._read(case, number))
         if every and number % (every if outcome == "built" else 10 * every) == 0:
@@ -147,7 +147,7 @@ class Attack:
                 outcome = work()
         except Forbidden:
             outcome = "forbidden"
-        except Exception as error:  # noqa: BLE001 - told at the end
+        except Exception as error:  # noqa: BLE001 - reported at the end
             outcome = "crash"
             last = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{type(error).__name__} in {Path(last.filename).name}: {last.name}"
@@ -286,7 +286,7 @@ def main() -> None:
     options.add_argument("--documents", type=int, default=1000)
     options.add_argument("--first", type=int, default=0)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--commands", type=int, default=3, help="a command for each so many files that can be built")
+    options.add_argument("--commands", type=int, default=3, help="run a command for one in N buildable files")
     options.add_argument("--unguarded", action="store_true", help="only the known exploits, without what stops them")
     given = options.parse_args()
     begun = time.monotonic()

@@ -35,7 +35,7 @@ WRITING = (
     "os.chmod",
     "os.chown",
 )
-"""Events of which the arguments are paths that change."""
+"""Audit events whose arguments are modified paths."""
 
 PACKAGES = {"engine", "studio", "encodings", "numpy", "pyarrow", "PIL", "numba", "llvmlite", "rich", "safetensors"} | {
     *("linkify_it", "markdown_it", "mdurl", "pygments")  # rich renders help with them
@@ -46,7 +46,7 @@ LIBRARY = sys.stdlib_module_names - {
     *("antigravity", "code", "codeop", "ensurepip", "ftplib", "http", "idlelib", "imaplib", "pdb", "poplib", "pty"),
     *("runpy", "smtplib", "telnetlib", "turtle", "venv", "webbrowser", "xmlrpc"),
 }
-"""Modules of Python that may be imported late; what some of them can do has events of its own."""
+"""Standard modules that may be imported late; dangerous functions of them raise separate audit events."""
 
 NAMES = frozenset(
     [

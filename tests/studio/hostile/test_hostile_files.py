@@ -18,7 +18,7 @@ DOCUMENTS = int(os.environ.get("HOSTILE_FILES", "1000"))
 
 
 def attacked(folder: Path, *options: str) -> dict[str, Any]:
-    """What an attack in a process of its own has found."""
+    """Return the findings of an attack in a separate process."""
     command = [sys.executable, "-m", "tests.studio.hostile.attack", str(folder), *options]
     seconds = 300 + DOCUMENTS
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)

@@ -423,7 +423,7 @@ def test_a_zip_bomb_is_refused_before_memory_is_taken(tmp_path: Path, monkeypatc
 
 
 def divided(folder: Path, counts: tuple[int, ...], division: Node) -> Document:
-    """Numbers of classes with so many samples each, divided anew."""
+    """Class labels with N samples per class, split again."""
     labels = np.repeat(np.arange(len(counts)), counts)
     return trained(arrays(folder, numbers(len(labels)), labels), division, out=len(counts))
 

@@ -51,7 +51,7 @@ def test_a_profiler_is_left_alone() -> None:
 
 
 def test_repeated_enlargement_ends() -> None:
-    """Sizes grow by 10,000 with each layer; tables of so many places would fill the memory."""
+    """Sizes grow by a factor of 10,000 per layer; tables of this size would fill the memory."""
     layers = {f"n{place}": Node("nn.Upsample", {"scale_factor": 10_000}) for place in range(50)}
     found = report(digits({**layers, "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}))
     assert any(problem.node == "n1" and "places" in problem.message for problem in found.errors)

@@ -88,7 +88,7 @@ OPEN = {"data.ImageFolder", "data.ImageList", "data.WebDataset"}
 """Sources of images that differ in size."""
 
 NUMBERS = {"data.Regression": 1, "data.Sequences": 1, "data.Text": 8}
-"""Sources with so many numbers to learn."""
+"""Sources with N target numbers."""
 
 FLAT = {"nn.BatchNorm1d", "nn.Dropout1d", "nn.EmbeddingBag", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell"}
 """Layers that take vectors."""
@@ -102,7 +102,7 @@ SEQUENCES = {
     "nn.LSTM",
     "nn.GRU",
 }
-"""Layers that take batches of steps, of which an image has its rows."""
+"""Layers that take sequences; the rows of an image are the steps."""
 
 WHOLE_NUMBERS = {"nn.Embedding", "nn.EmbeddingBag"}
 CLASS_JUDGES = {

@@ -1,4 +1,4 @@
-"""Frozen layers: what a training leaves as it was."""
+"""Frozen layers: their weights do not change in training."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SIZE = 2000
 
 
 def deep(size: int = SIZE) -> Document:
-    """Linear layers and activations in one chain, each of its own width."""
+    """A chain of linear layers of different widths and activations."""
     layers: dict[str, str | Node] = {"flatten": "nn.Flatten"}
     for place in range((size - 8) // 2):
         layers[f"linear{place}"] = Node("nn.Linear", {"out_features": 16 + place % 500})

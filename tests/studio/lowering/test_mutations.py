@@ -56,7 +56,7 @@ def mutations() -> Iterator[tuple[NodeType, Parameter, Any]]:
 def mutated(node_type: NodeType, parameter: Parameter, value: Any) -> tuple[str, Document]:
     base = placed(node_type)
     name = next((name for name, node in base.nodes.items() if node.type == node_type.key), "")
-    if not name:  # a sum of losses has a document of its own
+    if not name:  # a sum of losses has a separate document
         name = "total"
     node = base.nodes[name]
     changed = replace(node, params={**node.params, parameter.name: value})
@@ -64,7 +64,7 @@ def mutated(node_type: NodeType, parameter: Parameter, value: Any) -> tuple[str,
 
 
 def outcome(node_type: NodeType, parameter: Parameter, value: Any, files: Path) -> str:
-    """ "problem", "ran", "large" or "told"; anything else is what is wrong."""
+    """ "problem", "ran", "large" or "refused"; any other text is a defect."""
     name, changed = mutated(node_type, parameter, value)
     report = check(changed, catalogue(), files)
     if report.errors:
@@ -83,7 +83,7 @@ def outcome(node_type: NodeType, parameter: Parameter, value: Any, files: Path) 
     except Exception as error:  # noqa: BLE001 - a run tells of all of them
         failure = failed(error, program)
         named = failure.node is not None and (parameter.name in failure.message or failure.by_input)
-        return "told" if named else f"{failure.node}: {failure.message}"
+        return "refused" if named else f"{failure.node}: {failure.message}"
 
 
 @pytest.mark.timeout(36_000)
@@ -95,7 +95,7 @@ def test_what_the_check_accepts_takes_two_steps_or_names_the_parameter(files: Pa
     for node_type, parameter, value in chosen:
         result = outcome(node_type, parameter, value, files)
         found[result] = found.get(result, 0) + 1
-        if result not in ("problem", "ran", "large", "told"):
+        if result not in ("problem", "ran", "large", "refused"):
             wrong.append(f"{node_type.key}.{parameter.name} = {value!r:.40}: {result}")
     assert not wrong, "\n".join(wrong)
     assert found["problem"] > found["ran"] > 0

@@ -1,4 +1,4 @@
-"""How documents are told apart in words."""
+"""Descriptions of differences between documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training step of every template compiles in one piece, and is told in the words of its canvas."""
+"""The training step of every template compiles to one segment, and is described with names of the canvas."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def column(values: np.ndarray, *, pieces: int = 1) -> Column:
     made = Column()
     for piece in np.array_split(values.astype(np.float64), pieces):
         made.extend(piece)
-        made.bounds()  # whoever looks in between must not change what comes out
+        made.bounds()  # reading in between must not change the result
     return made
 
 

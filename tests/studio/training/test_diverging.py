@@ -1,4 +1,4 @@
-"""A loss that runs away is told once, at its optimizer, with what to try."""
+"""A diverging loss is reported once, at its optimizer, with remedies."""
 
 from __future__ import annotations
 

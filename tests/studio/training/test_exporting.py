@@ -40,7 +40,7 @@ def whole(work: Work) -> list[float]:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each share is told, however soon it comes."""
+    """Each progress value is reported, also in quick succession."""
     monkeypatch.setattr(exporting, "_SECONDS", -1.0)
 
 

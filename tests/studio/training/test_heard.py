@@ -1,4 +1,4 @@
-"""What the engine warns of during a training reaches whoever watches it."""
+"""Warnings of the engine during training become events of the session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.studio.lowering.test_bad_data import trained
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> Document:
-    """Images of which one does not decode and is to be skipped, read by two workers."""
+    """Images read by two workers; one cannot be decoded and is skipped."""
     for name in ("cats", "dogs"):
         (tmp_path / name).mkdir()
         for number in range(8):

@@ -235,7 +235,7 @@ class Disk:
 def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
     session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Between any two events the disk gets full or has space again; whoever reads meanwhile sees whole lines."""
+    """Between any two events the disk gets full or has space again; readers always see complete lines."""
     monkeypatch.setattr(records, "_SECONDS", 0.0)
     monkeypatch.setattr(checkpoints, "_RETRY_SECONDS", 0.0)
     disk, turns, tell = Disk(monkeypatch, seed), random.Random(seed), Session._tell

@@ -27,7 +27,7 @@ TIMES = ("seconds", "samples_per_second")
 
 
 def with_checkpoints(document: Document, steps: int) -> Document:
-    """After so many batches, and never because of the time that has passed."""
+    """Makes checkpoints after N batches, independent of time."""
     return replace(document, training=replace(document.training, checkpoint_steps=steps, checkpoint_seconds=1e6))
 
 
@@ -72,7 +72,7 @@ def resume(session, folder: Path, **options: Any) -> tuple[Session, list[Any]]:
 
 @pytest.fixture
 def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Makes a run that ends without a trace after so many steps, with a checkpoint after every seventh."""
+    """Creates a run that is killed after N steps, with a checkpoint every seven steps."""
 
     def make(steps: int = 17) -> Path:
         folder = tmp_path / "cut"
@@ -246,7 +246,7 @@ def test_data_that_have_changed_since(session, cut, monkeypatch: pytest.MonkeyPa
     failed = next(event for event in events if isinstance(event, Failed))
     assert "digits: has changed since this run began" in failed.message
     assert failed.refused
-    assert json.loads((folder / "run.json").read_text())["state"] == "running", "as it was when it was cut off"
+    assert json.loads((folder / "run.json").read_text())["state"] == "running", "at the time of the interruption"
 
 
 def test_a_run_is_resumed_once_at_a_time(session, cut, whole: Path) -> None:

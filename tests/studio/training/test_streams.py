@@ -1,4 +1,4 @@
-"""Projects of which the data are a stream: checked, looked at, trained, resumed."""
+"""Projects with streamed data: checked, previewed, trained, resumed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_epochs_that_are_asked_for_come_before_steps_of_the_project(folder: Path
     assert (settings.epochs, settings.steps) == (None, 4)
 
 
-# -- what is said before a run ----------------------------------------------------------------
+# -- messages before a run ----------------------------------------------------------------
 
 
 def test_a_stream_has_no_errors(folder: Path) -> None:

@@ -51,7 +51,7 @@ def longest_together(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def is_covered(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
-    """Wires with nodes that they run through, or through their own nodes except at the ports."""
+    """Return wires that cross a node, or their end nodes except at the ports."""
     found: list[str] = []
     for wire, item in view.canvas_scene.wires.items():
         for name, node in view.canvas_scene.nodes.items():

@@ -1,4 +1,4 @@
-"""A stream in the window: what is shown of samples and of a run of which nobody knows how long it is."""
+"""Streams in the window: samples, and runs of unknown length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of runs: what it looks like, and what is as it was when a project is opened again."""
+"""The list of runs: its display, and its state after reopening a project."""
 
 from __future__ import annotations
 

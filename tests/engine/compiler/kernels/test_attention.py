@@ -35,7 +35,7 @@ def numbers(function: Any, given: list[engine.Tensor]) -> list[Any]:
 
 
 def ops_of(compiled: Any, given: list[engine.Tensor]) -> set[str]:
-    """The ops that its plans run by kernels of their own."""
+    """Return the ops that the plans run by library kernels."""
     compiled(*given)
     compiled(*given)
     found, waiting = set[str](), [compiled.root_at(None)]

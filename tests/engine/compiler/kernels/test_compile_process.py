@@ -1,4 +1,4 @@
-"""Kernels are compiled in a process of their own, whatever becomes of it."""
+"""Kernels are compiled in a separate process, which may fail or be killed."""
 
 from __future__ import annotations
 
@@ -142,5 +142,5 @@ def test_nothing_is_left_of_one_that_has_ended(process: CompileProcess) -> None:
     for thread in set(threading.enumerate()) - threads:
         assert thread.name == compile_process.WATCHER_THREAD_NAME
         thread.join(60)
-    assert not psutil.pid_exists(before), "on POSIX one that nobody waits for stays as a zombie"
+    assert not psutil.pid_exists(before), "on POSIX a child stays a zombie until its parent waits for it"
     assert process._process is None

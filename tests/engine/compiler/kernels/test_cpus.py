@@ -1,4 +1,4 @@
-"""A CPU with half as wide vectors gives the same bits: kernels compiled for one, in a process of their own."""
+"""A CPU with vectors of half the width gives the same bits: kernels compiled for it, in a separate process."""
 
 from __future__ import annotations
 

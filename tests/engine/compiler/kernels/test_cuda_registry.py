@@ -20,7 +20,7 @@ from tests.engine.fake_cuda import DEVICES, STAND_IN
 
 LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh",
            "arctanh", "hypot", "power"}  # fmt: skip
-"""Functions that each device takes from a library of its own."""
+"""Functions that each device takes from another library."""
 
 
 @pytest.fixture(params=DEVICES)

@@ -1,4 +1,4 @@
-"""Generated CUDA sources as they were when somebody last looked at them: `python FILE --update` writes them anew.
+"""Generated CUDA sources equal the reviewed ones: `python FILE --update` rewrites them.
 
 Where there is CUDA's own compiler, which needs no GPU, it has to take them.
 """
@@ -212,7 +212,7 @@ def test_elements_are_counted_in_what_a_thread_moves_at_once() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["--update"]:
-        sys.exit("--update writes the sources anew")
+        sys.exit("--update rewrites the sources")
     kernel_module.load = CudaCompilation  # pyright: ignore[reportAttributeAccessIssue]
     GOLDEN.mkdir(exist_ok=True)
     for one in CASES:

@@ -79,7 +79,7 @@ def convolutions() -> list[Any]:
             found.append(
                 (image, window, channels, (1, 3, 9)[number % 3], np.float64 if number % 4 == 3 else np.float32)
             )
-    # Several blocks of lines, of which some end where a block does.
+    # Several blocks of lines; some lines end at the end of a block.
     blocks = [((96, 90), 8, 16), ((40, 40), 3, 16), ((40, 36), 64, 16), ((60, 50), 64, 16)]
     wide = [WINDOWS[0], WINDOWS[1], ((3, 3), (1, 1), (2, 2), (2, 2)), ((4, 4), (2, 2), (1, 1), (1, 1))]
     further = [(image, window, (a, b, 1), 3, np.float32) for (image, a, b), window in itertools.product(blocks, wide)]

@@ -1,4 +1,4 @@
-"""Generated sources, which users read, as they were when somebody last looked at them: python FILE writes them anew."""
+"""Generated sources, which users read, equal the reviewed ones: `python FILE` rewrites them."""
 
 from __future__ import annotations
 
