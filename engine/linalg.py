@@ -19,7 +19,7 @@ from engine.ops.linalg.norms import linalg_norm as norm
 from engine.ops.linalg.products import linalg_cross as cross
 from engine.ops.linalg.products import matrix_power, multi_dot, vecdot
 from engine.ops.linalg.reflections import householder_product
-from engine.ops.linalg.systems import cholesky_ex, det, inv, inv_ex, sign_and_log, solve_ex
+from engine.ops.linalg.systems import cholesky_ex, det, inv, inv_ex, linalg_slogdet, solve_ex
 from engine.ops.linalg.systems import linalg_cholesky as cholesky
 from engine.ops.linalg.systems import linalg_solve as solve
 from engine.ops.linalg.systems import linalg_solve_triangular as solve_triangular
@@ -34,7 +34,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def slogdet(A: Tensor) -> Any:
     """(sign, logabsdet): the sign of the determinant and the logarithm of its size, safe for large matrices."""
-    return return_types.linalg_slogdet(*sign_and_log(A))
+    return return_types.linalg_slogdet(*linalg_slogdet(A))
 
 
 __all__ = [

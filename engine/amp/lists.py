@@ -7,8 +7,8 @@ from __future__ import annotations
 
 _PRODUCTS = {
     "addbmm", "addmm", "attention_weights", "baddbmm", "channel_mix", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d", "convolution", "convolution_input", "convolution_weight", "elman_layer",
-    "linear", "lstm_layer", "matmul", "prelu", "vecdot",
+    "conv_transpose2d", "conv_transpose3d", "convolution", "convolution_backward_weight", "convolution_transpose",
+    "elman_layer", "linear", "lstm_layer", "matmul", "prelu", "vecdot",
 }  # fmt: skip
 
 PRODUCTS = {
@@ -19,23 +19,23 @@ PRODUCTS = {
 
 _DELICATE = {
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist", "cosine_embedding_loss", "cross_entropy",
-    "ctc", "ctc_loss", "ctc_posterior", "euclidean_distances", "hinge_embedding_loss", "huber_loss", "kl_div",
+    "ctc_loss", "ctc_posterior", "euclidean_dist", "hinge_embedding_loss", "huber_loss", "kl_div",
     "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "nll_loss",
     "poisson_nll_loss", "prod", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 }  # fmt: skip
 
 DELICATE = {
     "cpu": frozenset({
-        *_DELICATE, "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "cholesky_factor", "eigen_factors",
+        *_DELICATE, "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "linalg_cholesky_ex", "linalg_eigh",
         "fractional_max_pool2d", "fractional_max_pool3d", "geqrf", "grid_sample", "householder_product", "inv", "lu",
         "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mirrored", "nanquantile", "ormqr",
-        "pseudo_inverse", "qr_factors", "quantile", "singular_factors", "solve_columns", "solve_triangle", "trace",
+        "linalg_pinv", "linalg_qr", "quantile", "linalg_svd", "linalg_solve_ex", "linalg_solve_triangular", "trace",
         "triangular_solve",
     }),
     "cuda": frozenset({
         *_DELICATE, "acos", "asin", "cosh", "cosine_similarity", "dist", "erfinv", "exp", "expm1", "group_norm", "log",
-        "log10", "log1p", "log2", "log_softmax", "normalize_rows", "p_norm", "pow", "reciprocal", "renorm", "rsqrt",
-        "running_product", "running_sum", "sinh", "softmax", "softplus", "sum", "tan",
+        "log10", "log1p", "log2", "log_softmax", "layer_norm", "linalg_vector_norm", "pow", "reciprocal", "renorm",
+        "rsqrt", "cumprod", "cumsum", "sinh", "softmax", "softplus", "sum", "tan",
     }),
 }  # fmt: skip
 """Run in float32: what overflows, or adds up many small numbers."""
@@ -43,7 +43,7 @@ DELICATE = {
 WIDEST = {
     "cpu": frozenset({"cat", "gru_layer"}),
     "cuda": frozenset({
-        "addcdiv", "addcmul", "atan2", "bilinear", "cat", "dot", "grid_sample", "put_at", "resample", "tensordot",
+        "addcdiv", "addcmul", "atan2", "bilinear", "cat", "dot", "grid_sample", "index_put", "resample", "tensordot",
         "vdot",
     }),
 }  # fmt: skip

@@ -133,7 +133,7 @@ _OF_FUNCTION = {
     "data_ptr": ARRAY,
     "__repr__": PRINT,
     "__format__": PRINT,
-    "move": DEVICE,
+    "to_device": DEVICE,
 }
 
 

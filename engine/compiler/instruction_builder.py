@@ -12,7 +12,7 @@ from engine.dtypes import BY_NAME
 from engine.graph import Place
 from engine.modes import MODES
 from engine.observe import call_site
-from engine.ops.movement.reinterpret import reinterpret
+from engine.ops.movement.reinterpret import view_dtype
 from engine.ops.movement.strides import as_strided
 from engine.ops.record import Op
 from engine.tensors.deferred import Form
@@ -62,7 +62,7 @@ def depends_on_memory_layout(op: Op, inputs: Sequence[Any], statics: dict[str, A
     """Whether what a view shows follows from where elements lie in memory, which plans choose themselves."""
     if op is as_strided:
         return True
-    return op is reinterpret and inputs[0]._array.itemsize != BY_NAME[statics["dtype"]].itemsize
+    return op is view_dtype and inputs[0]._array.itemsize != BY_NAME[statics["dtype"]].itemsize
 
 
 __all__ = ["build_instruction", "call_origin", "depends_on_memory_layout", "has_inferable_shape"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -9,13 +10,14 @@ Inputs: TypeAlias = Sequence[Any]
 """(shape, array dtype) of each input of the op; the number itself for a Python number."""
 
 SAME: dict[str, str] = {
-    "best_along": "Topk0", "between": "Clamp1", "choose": "Where0", "clamp_max": "Clamp1", "clamp_min": "Clamp1",
-    "cast": "ToCopy0", "class_entropy": "NllLoss0", "det": "LinalgDet0", "drop": "Mul0", "gather_along": "Gather0",
-    "gelu_with_slope": "Gelu0", "inv": "LinalgInvEx0", "narrow": "Slice0", "normalize_rows": "NativeLayerNorm0",
-    "p_norm": "LinalgVectorNorm0", "reshape": "View0", "running_sum": "Cumsum0", "sorted_along": "Sort0",
-    "deviation": "Std0", "square": "Pow0", "take_at": "Index0", "variance": "Var0",
+    "assign": "CopyBackwards", "batch_norm": "NativeBatchNorm0", "cast": "ToCopy0", "clamp": "Clamp1",
+    "clamp_max": "Clamp1", "clamp_min": "Clamp1", "convolution_transpose": "Convolution0", "copy_slices": "CopySlices",
+    "cross_entropy": "NllLoss0", "det": "LinalgDet0", "dropout": "Mul0", "erfcx": "SpecialErfcx0",
+    "euclidean_dist": "EuclideanDist0", "i0e": "SpecialI0E0", "i1": "SpecialI10", "i1e": "SpecialI1E0",
+    "inv": "LinalgInvEx0", "layer_norm": "NativeLayerNorm0", "matrix_exp": "LinalgMatrixExp0", "narrow": "Slice0",
+    "reshape": "View0", "square": "Pow0", "to_device": "ToCopy0", "zeta": "SpecialZeta0",
 }  # fmt: skip
-"""Ops that are a node of another name in PyTorch."""
+"""Ops whose PyTorch node has another name. A name that ends in a digit is completed to `NAMEBackwardDIGIT`."""
 
 
 def _matmul(inputs: Inputs, statics: dict[str, Any]) -> str:
@@ -41,6 +43,15 @@ def _over_dimensions(name: str) -> Callable[[Inputs, dict[str, Any]], str]:
     return lambda _, statics: f"{name}{int(statics.get('dim') is not None)}"
 
 
+def _with_tensor(name: str) -> Callable[[Inputs, dict[str, Any]], str]:
+    """0 for a second operand that is a number, 1 for a tensor."""
+    return lambda inputs, _: f"{name}{int(not _is_number(inputs[1]))}"
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, tuple)
+
+
 def _of_dimensions(dim: Any) -> int:
     """PyTorch's number for a call without, with one, and with several dimensions."""
     return 0 if dim is None else 1 if isinstance(dim, int) else 2
@@ -54,23 +65,36 @@ def _power(inputs: Inputs, _: dict[str, Any]) -> str:
 BY_CALL: dict[str, Callable[[Inputs, dict[str, Any]], str]] = {
     "amax": lambda _, statics: "Max1" if statics.get("dim") is None else "Amax0",
     "amin": lambda _, statics: "Min1" if statics.get("dim") is None else "Amin0",
-    "extreme": lambda _, statics: "Max0" if statics["largest"] else "Min0",
+    "cummax_or_cummin": lambda _, statics: "Cummax0" if statics["largest"] else "Cummin0",
+    "elu": lambda _, statics: "Elu0" if statics["width"] == 1 else "Celu0",
+    "fmod": _with_tensor("Fmod"),
+    "lerp": lambda inputs, _: f"Lerp{int(isinstance(inputs[2], tuple))}",
     "linear": _linear,
     "matmul": _matmul,
+    "max_or_min": lambda _, statics: "Max0" if statics["largest"] else "Min0",
+    "max_pool_with_indices": lambda inputs, _: f"MaxPool{max(len(inputs[0][0]) - 2, 2)}DWithIndices0",
     "mean": _over_dimensions("Mean"),
     "pow": _power,
+    "prod": _over_dimensions("Prod"),
+    "remainder": _with_tensor("Remainder"),
+    "round": lambda _, statics: f"Round{int(statics['decimals'] != 0)}",
     "slice": _slice,
     "squeeze": lambda _, statics: f"Squeeze{_of_dimensions(statics.get('dim'))}",
     "sub": lambda inputs, _: "Sub0" if isinstance(inputs[0], tuple) else "Rsub1",
     "sum": _over_dimensions("Sum"),
+    "xlogy": lambda inputs, _: "Xlogy1" if not isinstance(inputs[0], tuple) else f"Xlogy{_is_number(inputs[1]) * 2}",
 }
-"""Ops of which PyTorch makes different nodes."""
+"""Ops for which PyTorch has several nodes, by the call's inputs and static arguments."""
 
 
 def node_name(op: str, inputs: Inputs, statics: dict[str, Any]) -> str:
-    """What PyTorch calls the node of this call; where it has none, the op's own name in that form."""
+    """PyTorch's name for the node of a call. Ops without a PyTorch counterpart get their own name in the same form."""
     if op in BY_CALL:
         name = BY_CALL[op](inputs, statics)
     else:
-        name = SAME.get(op) or "".join(part.capitalize() for part in op.split("_")) + "0"
-    return f"{name[:-1]}Backward{name[-1]}"
+        name = SAME.get(op) or "".join(_WORD.sub(lambda found: found[0].upper(), part) for part in op.split("_")) + "0"
+    return f"{name[:-1]}Backward{name[-1]}" if name[-1].isdigit() else name
+
+
+_WORD = re.compile(r"^[a-z]|(?<=\d)[a-z]")
+"""The letters that PyTorch capitalizes: at the start of a word and after a digit, as in `Log1PBackward0`."""

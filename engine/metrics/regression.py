@@ -6,7 +6,7 @@ import math
 
 from engine.dtypes import float64
 from engine.metrics.metric import MeanMetric, Metric, check_class_scores, check_same_shape
-from engine.ops.cross_entropy import class_entropy
+from engine.ops.cross_entropy import cross_entropy_op
 from engine.registry import METRICS
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros
@@ -84,7 +84,9 @@ class Perplexity(MeanMetric):
     def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
         check_class_scores(self, input, target)
         rows = input.movedim(1, -1).reshape(-1, input.shape[1])
-        return class_entropy(rows, target.reshape(-1), ignore_index=self.ignore_index, reduction="sum")[0].to(float64)
+        return cross_entropy_op(rows, target.reshape(-1), ignore_index=self.ignore_index, reduction="sum")[0].to(
+            float64
+        )
 
     def batch_count(self, target: Tensor) -> Tensor:
         return (target != self.ignore_index).sum()

@@ -10,7 +10,7 @@ from typing import Any
 from engine.ops.attention import attention_weights
 from engine.ops.one_thread import products
 from engine.ops.record import op
-from engine.ops.softmax import softmax_slope
+from engine.ops.softmax import softmax_backward
 from engine.shape import Spec
 
 
@@ -18,13 +18,13 @@ from engine.shape import Spec
     ((s.normal(2, 2, 3, 4), s.normal(2, 2, 5, 4), s.normal(2, 2, 5, 3), 0.5), {"causal": causal})
     for causal in (False, True)
 ])  # fmt: skip
-def attend(xp, query, key, value, scale: float, causal: bool = False):
+def scaled_dot_product_attention_op(xp, query, key, value, scale: float, causal: bool = False):
     """B×H×L×E, B×H×S×E and B×H×S×V give B×L×H×V; and the weights, B×H×L×S."""
     weights = attention_weights.kernel(xp, query, key, None, scale=scale, causal=causal)
     return _heads_last(xp, products(xp, weights, value)), weights
 
 
-@attend.shape
+@scaled_dot_product_attention_op.shape
 def _(query: Spec, key: Spec, value: Spec, scale: float, causal: bool = False):
     batch, heads, length, _ = query.shape
     of_result = (batch, length, heads, value.shape[-1])
@@ -35,19 +35,19 @@ def _(query: Spec, key: Spec, value: Spec, scale: float, causal: bool = False):
     ((s.normal(2, 2, 3, 3), s.normal(2, 2, 3, 4), s.normal(2, 2, 5, 4), s.normal(2, 2, 5, 3), s.normal(2, 2, 3, 5),
       0.5, 0.25), {"causal": False}),
 ])  # fmt: skip
-def attend_slopes(xp, g, query, key, value, weights, first: float, second: float, causal: bool = False):
+def attention_backward(xp, g, query, key, value, weights, first: float, second: float, causal: bool = False):
     """Gradients for query, key and value, heads after positions. `first` and `second` are factors of the first two.
 
     With `causal` the weights of later keys are known to be 0.
     """
-    slope = softmax_slope.kernel(xp, products(xp, g, xp.swapaxes(value, -1, -2)), weights, -1)
+    slope = softmax_backward.kernel(xp, products(xp, g, xp.swapaxes(value, -1, -2)), weights, -1)
     of_query = products(xp, slope, key) * first
     of_key = products(xp, xp.swapaxes(slope, -1, -2), query) * second
     of_value = products(xp, xp.swapaxes(weights, -1, -2), g)
     return _heads_last(xp, of_query), _heads_last(xp, of_key), _heads_last(xp, of_value)
 
 
-@attend_slopes.shape
+@attention_backward.shape
 def _(
     g: Spec, query: Spec, key: Spec, value: Spec, weights: Spec, first: float, second: float, causal: bool = False
 ):  # fmt: skip
@@ -58,12 +58,12 @@ def _(
     ((s.normal(2, 2, 3, 4), s.normal(2, 2, 3, 4), s.normal(2, 2, 3, 4), s.normal(2, 2, 3, 4), s.normal(2, 2, 3, 3),
       0.5, 0.25), {"causal": False}),
 ])  # fmt: skip
-def attend_slopes_together(xp, g, query, key, value, weights, first: float, second: float, causal: bool = False):
-    """The results of `attend_slopes` in one array, B×L×3×H×E."""
-    return xp.stack(attend_slopes.kernel(xp, g, query, key, value, weights, first, second, causal), axis=2)
+def attention_backward_packed(xp, g, query, key, value, weights, first: float, second: float, causal: bool = False):
+    """The results of `attention_backward` in one array, B×L×3×H×E."""
+    return xp.stack(attention_backward.kernel(xp, g, query, key, value, weights, first, second, causal), axis=2)
 
 
-@attend_slopes_together.shape
+@attention_backward_packed.shape
 def _(
     g: Spec, query: Spec, key: Spec, value: Spec, weights: Spec, first: float, second: float, causal: bool = False
 ):  # fmt: skip

@@ -9,7 +9,7 @@ from engine.ops.one_thread import products
 from engine.ops.record import op
 from engine.ops.row_blocks import as_rows, row_blocks, sums
 from engine.ops.rules import broadcast_shapes, same_dtype
-from engine.ops.softmax import softmax_slope
+from engine.ops.softmax import softmax_backward
 from engine.shape import Spec, count, format_shape
 
 
@@ -96,6 +96,6 @@ def _(out: Spec, query: Spec, key: Spec, *_: Any, **__: Any):
 
 @attention_weights.gradient
 def _(g, query, key, mask: Spec, out, scale):
-    slope = softmax_slope(g, out, dim=-1)
+    slope = softmax_backward(g, out, dim=-1)
     of_mask = slope if isinstance(mask, Spec) and mask.dtype.is_floating_point else None
     return (slope @ key) * scale, (slope.mT @ query) * scale, of_mask

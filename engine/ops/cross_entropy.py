@@ -10,7 +10,7 @@ from engine.dtypes import bool_, float32, int64
 from engine.errors import PositionError
 from engine.modes import MODES
 from engine.ops.elementwise.choice import where
-from engine.ops.indexing.index import scatter_into
+from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op
 from engine.ops.recurrent.steps import as_bytes
 from engine.ops.row_blocks import row_blocks, sums
@@ -28,7 +28,7 @@ def _sample(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=3, sample=_sample)
-def class_entropy(xp, x, target, weight=None, ignore_index: int = -100, reduction: Reduction = "mean"):
+def cross_entropy_op(xp, x, target, weight=None, ignore_index: int = -100, reduction: Reduction = "mean"):
     """−ln softmax(x)[target] of rows N×C, weighted by class; and, as bytes, what the gradient needs.
 
     That is e^(x − c), and of each row its factor in the result and that divided by Σ e^(x − c).
@@ -88,28 +88,28 @@ def _classes(xp: Any, target: Any, ignore_index: int, count: int) -> tuple[Any, 
 
 
 @op("other", method=False, public=False, outputs=2, sample=lambda s: [((s.integers(3, 4),), {"count": 3})])
-def checked_classes(xp, target, ignore_index: int = -100, count: int = 1):
+def check_class_targets(xp, target, ignore_index: int = -100, count: int = 1):
     """Which targets count, and all as classes; those that do not as 0. Raises PositionError for what is no class."""
     counted, classes = _classes(xp, target, ignore_index, count)
     return counted, classes.astype(xp.int64)
 
 
-@checked_classes.shape
+@check_class_targets.shape
 def _(target: Spec, ignore_index: int = -100, count: int = 1):
     return Spec(target.shape, bool_), Spec(target.shape, int64)
 
 
-@class_entropy.shape
+@cross_entropy_op.shape
 def _(x: Spec, target: Spec, weight: Any = None, ignore_index: int = -100, reduction: Reduction = "mean"):
     kind = x.dtype if x.dtype.itemsize >= 4 else float32
     shape = x.shape[:1] if reduction == "none" else ()
     return Spec(shape, x.dtype), as_bytes(Spec(x.shape, kind)), as_bytes(Spec((x.shape[0], 2), kind))
 
 
-@class_entropy.gradient("x")
+@cross_entropy_op.gradient("x")
 def _(g, x, target, weight, out1, out2, ignore_index, reduction):
     if not MODES.grad:
-        return class_entropy_slope(g[0], target, out1, out2, ignore_index=ignore_index)
+        return cross_entropy_backward(g[0], target, out1, out2, ignore_index=ignore_index)
     counted = target != ignore_index
     classes = target * counted
     factors = (counted if weight is None else weight.detach().index_select(0, classes) * counted).to(x.dtype)
@@ -117,18 +117,18 @@ def _(g, x, target, weight, out1, out2, ignore_index, reduction):
         total = factors.sum()
         factors = factors / where(total == 0, 1.0, total)
     own = g[0] * factors
-    hot = scatter_into(own.unsqueeze(1), classes.unsqueeze(1), x.shape, 1, True)
+    hot = gather_backward(own.unsqueeze(1), classes.unsqueeze(1), x.shape, 1, True)
     return x.softmax(1) * own.unsqueeze(1) - hot
 
 
-def _sample_slope(s: Any) -> Any:
+def _sample_backward(s: Any) -> Any:
     powers, kept = (np.abs(s.normal(*shape)).view(np.uint8) for shape in ((4, 3), (4, 2)))
     return [((s.normal(4), s.integers(3, 4), powers, kept), {})] if s.dtype == np.float64 else []
 
 
-@op("other", method=False, sample=_sample_slope)
-def class_entropy_slope(xp, g, target, powers, kept, ignore_index: int = -100):
-    """The gradient of `class_entropy`'s input: (softmax − 1 at the target) · factor."""
+@op("other", method=False, sample=_sample_backward)
+def cross_entropy_backward(xp, g, target, powers, kept, ignore_index: int = -100):
+    """The gradient of `cross_entropy`'s input: (softmax − 1 at the target) · factor."""
     single = g.dtype if g.dtype.itemsize >= 4 else np.dtype(np.float32)
     powers, kept = powers.view(single), kept.view(single)
     out = xp.empty(powers.shape, single)
@@ -139,6 +139,6 @@ def class_entropy_slope(xp, g, target, powers, kept, ignore_index: int = -100):
     return out.astype(g.dtype, copy=False)
 
 
-@class_entropy_slope.shape
+@cross_entropy_backward.shape
 def _(g: Spec, target: Spec, powers: Spec, kept: Spec, ignore_index: int = -100):
     return Spec((powers.shape[0], powers.shape[1] // max(g.dtype.itemsize, 4)), g.dtype)

@@ -17,7 +17,7 @@ def _samples(s: Any) -> Any:
 
 
 @op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=_samples)
-def ctc(xp, log_probs, targets, frames, counts, blank: int):
+def ctc_loss_op(xp, log_probs, targets, frames, counts, blank: int):
     """How surprising `targets` are, for each sample.
 
     `log_probs` is frames × samples × labels, `targets` samples × places, of which `counts` are used; `frames` are the
@@ -27,19 +27,19 @@ def ctc(xp, log_probs, targets, frames, counts, blank: int):
     return -_total(xp, _forward(xp, _emitted(xp, log_probs, states), may_skip, counts), frames, counts)
 
 
-@ctc.shape
+@ctc_loss_op.shape
 def _(log_probs: Spec, targets: Spec, frames: Spec, counts: Spec, blank: int):
     return Spec((log_probs.shape[1],), log_probs.dtype)
 
 
-@ctc.gradient("log_probs")
+@ctc_loss_op.gradient("log_probs")
 def _(g, log_probs, targets, frames, counts, blank):
     return -g.unsqueeze(0).unsqueeze(-1) * ctc_posterior(log_probs, targets, frames, counts, blank)
 
 
 @op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=_samples)
 def ctc_posterior(xp, log_probs, targets, frames, counts, blank: int):
-    """How likely each frame shows each label if `targets` are right; arguments as of `ctc`."""
+    """How likely each frame shows each label if `targets` are right; arguments as of `ctc_loss`."""
     states, may_skip = _states(xp, targets, blank)
     emitted = _emitted(xp, log_probs, states)
     forward, backward = _forward(xp, emitted, may_skip, counts), _backward(xp, emitted, may_skip, frames, counts)
@@ -62,14 +62,14 @@ def _(g, log_probs, targets, frames, counts, blank):
         raise AutogradError(
             "ctc_loss has gradients of its gradients, but no third ones.", in_code="Leave out create_graph=True."
         )
-    return ctc_curvature(log_probs, g, targets, frames, counts, blank=blank)
+    return ctc_posterior_jvp(log_probs, g, targets, frames, counts, blank=blank)
 
 
 @op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=lambda s: [
     ((args[0], s.normal(*args[0].shape), *args[1:]), kwargs) for args, kwargs in _samples(s)
 ])  # fmt: skip
-def ctc_curvature(xp, log_probs, direction, targets, frames, counts, blank: int):
-    """How the posterior changes when the log-probabilities move in a direction; arguments as of `ctc`.
+def ctc_posterior_jvp(xp, log_probs, direction, targets, frames, counts, blank: int):
+    """How the posterior changes when the log-probabilities move in a direction; arguments as of `ctc_loss`.
 
     That is the product of a matrix of second derivatives, which is symmetric, with the direction.
     """
@@ -90,7 +90,7 @@ def ctc_curvature(xp, log_probs, direction, targets, frames, counts, blank: int)
     return found
 
 
-@ctc_curvature.shape
+@ctc_posterior_jvp.shape
 def _(log_probs: Spec, direction: Spec, targets: Spec, frames: Spec, counts: Spec, blank: int):
     return log_probs
 

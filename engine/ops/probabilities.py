@@ -15,7 +15,7 @@ LEAST = math.exp(-100)
 
 
 @op("other", method=False, public=False, sample=lambda s: [((abs(np.tanh(s.normal(3, 4))),), {})])
-def least_probability(xp, x):
+def smallest_probability(xp, x):
     """The bound below which logarithms of the probabilities in x stop, as a scalar of its dtype.
 
     Raises:
@@ -30,6 +30,6 @@ def least_probability(xp, x):
     return xp.asarray(LEAST, x.dtype)
 
 
-@least_probability.shape
+@smallest_probability.shape
 def _(x: Spec):
     return Spec((), x.dtype)

@@ -19,49 +19,49 @@ from engine.shape import Spec, count
     outputs=2,
     sample=lambda s: [((s.normal(3, 4),), {"p": 0.5, "state": State(0, 0, 0)})],
 )
-def drop(xp, x, p: float, state: State):
+def dropout_op(xp, x, p: float, state: State):
     """x / (1 − p) with probability 1 − p, else 0, by the counters at `state`; and where it is kept."""
-    keep = kept_by_chance.kernel(xp, x, p, state)
+    keep = dropout_mask.kernel(xp, x, p, state)
     return _scaled(xp, x, keep, p), keep
 
 
-@drop.shape
+@dropout_op.shape
 def _(x: Spec, p: float, state: State):
     return x, Spec(x.shape, bool_)
 
 
-@drop.gradient
+@dropout_op.gradient
 def _(g, out1, p):
-    return keep_scaled(g[0], out1, p=p)
+    return masked_scale(g[0], out1, p=p)
 
 
 @op("other", method=False, public=False, random=True, sample=lambda s: [
     ((s.normal(3, 4),), {"p": 0.5, "state": State(0, 0, 0)}),
 ])  # fmt: skip
-def kept_by_chance(xp, x, p: float, state: State):
-    """Where `drop` keeps elements of an x of this shape."""
+def dropout_mask(xp, x, p: float, state: State):
+    """Where `dropout` keeps elements of an x of this shape."""
     return xp.asarray(kept(state, x.size, p).reshape(x.shape))
 
 
-@kept_by_chance.shape
+@dropout_mask.shape
 def _(x: Spec, p: float, state: State):
     return Spec(x.shape, bool_)
 
 
 @op("other", method=False, sample=lambda s: [((s.normal(3, 4), s.booleans(3, 4)), {"p": 0.5})])
-def keep_scaled(xp, x, keep, p: float):
+def masked_scale(xp, x, keep, p: float):
     """x / (1 − p) where it is kept, else 0."""
     return _scaled(xp, x, keep, p)
 
 
-@keep_scaled.shape
+@masked_scale.shape
 def _(x: Spec, keep: Spec, p: float):
     return x
 
 
-@keep_scaled.gradient("x")
+@masked_scale.gradient("x")
 def _(g, keep, p):
-    return keep_scaled(g, keep, p=p)
+    return masked_scale(g, keep, p=p)
 
 
 def _scaled(xp: Any, x: Any, keep: Any, p: float) -> Any:
@@ -83,4 +83,4 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, generator: random.Gen
         state = State(0, 0, 0)
     else:
         state = (generator or random.default_generator).reserve(-(-count(x.shape) // 2))
-    return drop(x, p=p, state=state)[0]
+    return dropout_op(x, p=p, state=state)[0]

@@ -113,7 +113,7 @@ class Op:
         commutes: bool = False,
     ) -> None:
         self.kernel = kernel
-        self.name = kernel.__name__.rstrip("_")
+        self.name = op_name(kernel)
         self.kind = kind
         self.floats = floats
         """Whole numbers become the default float before the kernel sees them."""
@@ -160,7 +160,10 @@ class Op:
         self.masks = frozenset(self.inputs.index(name) for name in masks)
         """Inputs that keep out of dtype promotion."""
         self.function = _public_function(self)
-        claim(self.name, aliases)
+        if self.public or method:
+            claim(self.name, aliases)
+        if self.name in REGISTRY:
+            raise RegistryError(f"op {self.name} is declared twice. Rename one of the two.")
         REGISTRY[self.name] = self
 
     # -- declaration
@@ -381,8 +384,17 @@ def op(kind: Kind = "elementwise", **options: Any) -> Callable[[Callable[..., An
     return lambda kernel: Op(kernel, kind, **options)
 
 
+def op_name(kernel: Callable[..., Any]) -> str:
+    """The name of the op that a kernel computes.
+
+    A trailing underscore keeps Python's own name free (`sum_`). A trailing `_op` keeps the name of the public function
+    free that is written around the op: `topk_op` is the op `topk`, which the composite `topk` calls.
+    """
+    return kernel.__name__.rstrip("_").removesuffix("_op")
+
+
 def claim(name: str, aliases: tuple[str, ...]) -> None:
-    """Raises RegistryError for a name that another op has."""
+    """Reserves the public names of an op or a composite. Raises RegistryError for one that is taken."""
     for one in (name, *aliases):
         if one in _taken:
             raise RegistryError(f"op {one} is declared twice. Rename one of the two.")
@@ -409,6 +421,7 @@ __all__ = [
     "claim",
     "is_reflected",
     "op",
+    "op_name",
     "operators",
     "rerouted",
 ]

@@ -72,11 +72,11 @@ def softmax(xp, x, dim: int, dtype: DType | None = None):
 
 @softmax.gradient
 def _(g, out, dim):
-    return softmax_slope(g, out, dim=dim)
+    return softmax_backward(g, out, dim=dim)
 
 
 @op("other", method=False, sample=_sample_gradient)
-def softmax_slope(xp, g, y, dim: int):
+def softmax_backward(xp, g, y, dim: int):
     """The gradient of a softmax y: (g − Σ g·y) · y."""
 
     def rows(g: Any, y: Any, slope: Any) -> None:
@@ -86,12 +86,12 @@ def softmax_slope(xp, g, y, dim: int):
     return _by_rows(xp, rows, dim, g, y)
 
 
-@softmax_slope.gradient("g")
+@softmax_backward.gradient("g")
 def _(upper, y, dim):
-    return softmax_slope(upper, y, dim=dim)
+    return softmax_backward(upper, y, dim=dim)
 
 
-@softmax_slope.gradient("y")
+@softmax_backward.gradient("y")
 def _(upper, g, y, dim):
     return upper * (g - (g * y).sum(dim, True)) - g * (upper * y).sum(dim, True)
 
@@ -114,11 +114,11 @@ def log_softmax(xp, x, dim: int, dtype: DType | None = None):
 
 @log_softmax.gradient
 def _(g, out, dim):
-    return log_softmax_slope(g, out, dim=dim)
+    return log_softmax_backward(g, out, dim=dim)
 
 
 @op("other", method=False, sample=_sample_gradient)
-def log_softmax_slope(xp, g, y, dim: int):
+def log_softmax_backward(xp, g, y, dim: int):
     """The gradient of a logarithmic softmax y: g − e^y · Σ g."""
 
     def rows(g: Any, y: Any, slope: Any) -> None:
@@ -129,12 +129,12 @@ def log_softmax_slope(xp, g, y, dim: int):
     return _by_rows(xp, rows, dim, g, y)
 
 
-@log_softmax_slope.gradient("g")
+@log_softmax_backward.gradient("g")
 def _(upper, y, dim):
     return upper - (upper * y.exp()).sum(dim, True)
 
 
-@log_softmax_slope.gradient("y")
+@log_softmax_backward.gradient("y")
 def _(upper, g, y, dim):
     return -upper * y.exp() * g.sum(dim, True)
 
@@ -150,5 +150,5 @@ def _slope_rule(g: Spec, y: Spec, dim: int) -> Spec:
 
 softmax.shape(_rule)
 log_softmax.shape(_rule)
-softmax_slope.shape(_slope_rule)
-log_softmax_slope.shape(_slope_rule)
+softmax_backward.shape(_slope_rule)
+log_softmax_backward.shape(_slope_rule)

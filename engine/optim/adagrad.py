@@ -79,4 +79,4 @@ class Adagrad(UpdateRule):
         rate = group["lr"] / (1 + state["step"] * group["lr_decay"])
         state["step"] += 1
         total = state["sum"].addcmul_(gradient, gradient)
-        param.add_over_root_(gradient, total, eps=group["eps"], value=-rate)
+        param.addcdiv_sqrt_(gradient, total, eps=group["eps"], value=-rate)

@@ -92,4 +92,4 @@ class Adam(UpdateRule):
         # m̂ / (√v̂ + eps), with numerator and divisor multiplied by √(1 - β₂ᵗ): one pass over the parameter less.
         correction = math.sqrt(1 - beta2 ** state["step"])
         rate = lr * correction / (1 - beta1 ** state["step"])
-        param.add_over_root_(mean, square, eps=group["eps"] * correction, value=-rate)
+        param.addcdiv_sqrt_(mean, square, eps=group["eps"] * correction, value=-rate)

@@ -84,7 +84,7 @@ class RAdam(UpdateRule):
             param.add_(mean, alpha=-rate)
             return
         rectified = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length) * remainder)
-        param.add_over_root_(mean, square, eps=group["eps"], value=-rate * rectified)
+        param.addcdiv_sqrt_(mean, square, eps=group["eps"], value=-rate * rectified)
 
 
 def _length(step: int, beta2: float) -> float:

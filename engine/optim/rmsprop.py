@@ -83,6 +83,6 @@ class RMSprop(UpdateRule):
             square = square.addcmul(mean, mean, value=-1)
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"].mul_(group["momentum"])
-            param.add_(buffer.add_over_root_(gradient, square, eps=group["eps"]), alpha=-group["lr"])
+            param.add_(buffer.addcdiv_sqrt_(gradient, square, eps=group["eps"]), alpha=-group["lr"])
         else:
-            param.add_over_root_(gradient, square, eps=group["eps"], value=-group["lr"])
+            param.addcdiv_sqrt_(gradient, square, eps=group["eps"], value=-group["lr"])

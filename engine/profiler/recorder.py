@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 from engine.modes import MODES
+from engine.ops.record import op_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,7 +48,7 @@ class Recorder:
         try:
             return self._quiet(kernel, *args, **kwargs)
         finally:
-            self.note(kernel.__name__.rstrip("_"), start)
+            self.note(op_name(kernel), start)
 
     def note(self, name: str, start: int, within: int = 0, *, is_range: bool = False) -> None:
         """Adds what started at `start` and ends now."""

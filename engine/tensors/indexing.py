@@ -14,7 +14,7 @@ from engine.dtypes import bool_, uint8
 from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeError, PositionError, ShapeError
 from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.update import assign
-from engine.ops.indexing.index import Index, Place, put_at, put_zeros, slice_, take_at
+from engine.ops.indexing.index import Index, Place, index_backward, index_op, index_put_op, slice_
 from engine.ops.record import EXECUTOR
 from engine.shape import format_shape
 from engine.tensors.creation import from_array
@@ -29,7 +29,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     basic, layout, tensors = _split(x, index)
     if not tensors:
         return EXECUTOR.run(slice_, (x,), {"index": basic})
-    return take_at((_part(x, basic), *tensors), layout=layout)
+    return index_op((_part(x, basic), *tensors), layout=layout)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
@@ -46,8 +46,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         value = value.squeeze(0)
     value = value.to(x.device, x.dtype)
     if tensors:
-        inputs, statics = put_at.bind(((_part(x, basic), value, *tensors),), {"layout": layout})
-        run_in_place(put_at, inputs, statics)
+        inputs, statics = index_put_op.bind(((_part(x, basic), value, *tensors),), {"layout": layout})
+        run_in_place(index_put_op, inputs, statics)
     else:
         run_in_place(assign, (slice_(x, index=basic), value), assign.defaults)
 
@@ -209,9 +209,9 @@ def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
         setitem(self, index, values)
         return self
     _, layout, tensors = _split(self, index)
-    place = take_at((self.detach(), *tensors), layout=layout)
+    place = index_op((self.detach(), *tensors), layout=layout)
     values = values.to(self.device, self.dtype).expand(place.shape)
-    return self.add_(put_zeros((values, *tensors), shape=tuple(self.shape), layout=layout))
+    return self.add_(index_backward((values, *tensors), shape=tuple(self.shape), layout=layout))
 
 
 def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:

@@ -51,7 +51,7 @@ def test_writes_in_place_are_calls_too() -> None:
         x.add_(1)
         x[0] = 5.0
         x[engine.tensor([1])] = 2.0
-    assert [call.op for call in seen.calls] == ["add", "slice", "assign", "put_at"]
+    assert [call.op for call in seen.calls] == ["add", "slice", "assign", "index_put"]
 
 
 def test_multiply_adds_are_counted() -> None:

@@ -226,7 +226,7 @@ class ProgramBuilder:
             kept = [axis for dim, axis in enumerate(kept) if dim not in dims]
         self.placed[node.out] = PlacedExpression(expression, tuple(kept))
 
-    def spread(self, node: IRNode) -> None:
+    def sum_backward(self, node: IRNode) -> None:
         """What was reduced, over the dimensions that were reduced."""
         (value,) = node.values
         shape, dims = node.statics["shape"], node.statics["dims"]
@@ -238,7 +238,7 @@ class ProgramBuilder:
         self.placed[node.out] = PlacedExpression(source.expression, tuple(axes))
 
     def operand_of_kept(self, value: IRValue, shape: tuple[int, ...], dims: tuple[int, ...]) -> PlacedExpression:
-        """An operand of `spread`; from outside, its dimensions are the kept ones of `shape`."""
+        """An operand of `sum_backward`; from outside, its dimensions are the kept ones of `shape`."""
         found = self.placed.get(value)
         if found is not None:
             return found
@@ -267,7 +267,7 @@ class ProgramBuilder:
         )
 
     def place(self, node: IRNode) -> None:
-        """`place_along`: the index of an axis."""
+        """`index_along`: the index of an axis."""
         axes = self.axes_of_result(node.out.shape, [self.placed[v].axes for v in node.values if v in self.placed])
         axis = axes[node.statics["dim"]]
         along: Axes = tuple(axis if dim == node.statics["dim"] % len(axes) else None for dim in range(len(axes)))
@@ -347,10 +347,10 @@ _REDUCTIONS: dict[str, Callable[..., Expression]] = {
 }
 _RULES: dict[str, Callable[[ProgramBuilder, IRNode], None]] = {
     **dict.fromkeys(_REDUCTIONS, ProgramBuilder.reduction),
-    "spread": ProgramBuilder.spread,
+    "sum_backward": ProgramBuilder.sum_backward,
     "permute": ProgramBuilder.reordered,
     "reshape": ProgramBuilder.reshaped,
-    "place_along": ProgramBuilder.place,
+    "index_along": ProgramBuilder.place,
     "unsqueeze": ProgramBuilder.reshaped,
     "squeeze": ProgramBuilder.reshaped,
     "expand": ProgramBuilder.expanded,

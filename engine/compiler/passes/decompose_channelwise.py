@@ -10,8 +10,8 @@ from engine.compiler.passes.decomposition_ops import binary_op, is_native_float,
 from engine.ops.elementwise.arithmetic import add, mul, sub
 from engine.ops.elementwise.transcendental import rsqrt
 from engine.ops.movement.primitives import reshape
-from engine.ops.normalization.batch_norm import channel_dot, channel_mix, normalize_channels
-from engine.ops.random import drop, keep_scaled, kept_by_chance
+from engine.ops.normalization.batch_norm import batch_norm_op, channel_dot, channel_mix
+from engine.ops.random import dropout_mask, dropout_op, masked_scale
 from engine.ops.record import Op
 from engine.ops.reduction.reduce import mean, sum
 
@@ -27,7 +27,7 @@ def _alike(node: IRNode) -> bool:
     return is_native_float(node) and all(value.dtype == node.out.dtype for value in node.values)
 
 
-@decomposes(normalize_channels)
+@decomposes(batch_norm_op)
 def _(parts: Decomposition, node: IRNode) -> Sequence[IRValue] | None:
     x, weight, bias = node.inputs
     if not _alike(node) or not isinstance(x, IRValue):
@@ -61,11 +61,11 @@ def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     return _by_channel(parts, add, found, c)
 
 
-@decomposes(drop)
+@decomposes(dropout_op)
 def _(parts: Decomposition, node: IRNode) -> Sequence[IRValue]:
     (x,) = node.inputs
-    keep = parts.call(kept_by_chance, [x], node.out.shape, dict(node.statics), node.outputs[1].dtype)
-    return parts.call(keep_scaled, [x, keep], node.out.shape, {"p": node.statics["p"]}), keep
+    keep = parts.call(dropout_mask, [x], node.out.shape, dict(node.statics), node.outputs[1].dtype)
+    return parts.call(masked_scale, [x, keep], node.out.shape, {"p": node.statics["p"]}), keep
 
 
 __all__: list[str] = []

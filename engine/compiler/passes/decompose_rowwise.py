@@ -12,18 +12,18 @@ from engine.compiler.ir import IRNode, IROperand, IRValue
 from engine.compiler.passes.decompose import Decomposition, decomposes
 from engine.compiler.passes.decomposition_ops import FLOATS, binary_op, is_native_float, operand, reduce_op, unary_op
 from engine.dtypes import from_numpy
-from engine.ops.cross_entropy import checked_classes, class_entropy, class_entropy_slope
+from engine.ops.cross_entropy import check_class_targets, cross_entropy_backward, cross_entropy_op
 from engine.ops.elementwise.arithmetic import add, div, mul, sub
-from engine.ops.elementwise.choice import choose
+from engine.ops.elementwise.choice import where_op
 from engine.ops.elementwise.comparison import eq
 from engine.ops.elementwise.transcendental import exp, log, rsqrt
-from engine.ops.indexing.place import place_along
+from engine.ops.indexing.place import index_along
 from engine.ops.movement.primitives import cast, cat, reshape, unsqueeze
-from engine.ops.movement.reinterpret import reinterpret
-from engine.ops.normalization.layer_norm import normalize_rows, normalize_rows_slopes
+from engine.ops.movement.reinterpret import view_dtype
+from engine.ops.normalization.layer_norm import layer_norm_backward, layer_norm_op
 from engine.ops.record import Op
 from engine.ops.reduction.reduce import amax, mean, sum
-from engine.ops.softmax import log_softmax, log_softmax_slope, softmax, softmax_slope
+from engine.ops.softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
 
 # -- softmax
 
@@ -51,7 +51,7 @@ def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     return None if found is None else binary_op(parts, sub, found[0], unary_op(parts, log, found[2]))
 
 
-@decomposes(softmax_slope)
+@decomposes(softmax_backward)
 def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     g, y = node.values[0], node.values[-1]
     if not is_native_float(node) or g.dtype != y.dtype or not g.shape:
@@ -60,7 +60,7 @@ def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     return binary_op(parts, mul, binary_op(parts, sub, g, dot), y)
 
 
-@decomposes(log_softmax_slope)
+@decomposes(log_softmax_backward)
 def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     g, y = node.values[0], node.values[-1]
     if not is_native_float(node) or g.dtype != y.dtype or not g.shape:
@@ -80,7 +80,7 @@ def _kept(parts: Decomposition, first: IRValue, second: IRValue, rows: int) -> I
 
 def _bytes(parts: Decomposition, x: IRValue) -> IRValue:
     shape = (*x.shape[:-1], x.shape[-1] * x.dtype.itemsize)
-    return parts.call(reinterpret, [x], shape, {"dtype": "uint8"}, np.dtype(np.uint8))
+    return parts.call(view_dtype, [x], shape, {"dtype": "uint8"}, np.dtype(np.uint8))
 
 
 def _source(value: IROperand, op: Op) -> IRNode | None:
@@ -91,7 +91,7 @@ def _source(value: IROperand, op: Op) -> IRNode | None:
 
 def _unkept(value: IROperand) -> list[IRValue] | None:
     """What `_kept` was made of, if it was."""
-    whole = _source(value, reinterpret)
+    whole = _source(value, view_dtype)
     both = None if whole is None else _source(whole.inputs[0], cat)
     columns = [] if both is None else [_source(one, reshape) for one in both.inputs]
     found = [column.values[0] for column in columns if column is not None]
@@ -101,7 +101,7 @@ def _unkept(value: IROperand) -> list[IRValue] | None:
 # -- layer norm
 
 
-@decomposes(normalize_rows)
+@decomposes(layer_norm_op)
 def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue] | None:
     x, weight, bias = node.inputs
     if not is_native_float(node) or not isinstance(x, IRValue) or x.dtype != node.out.dtype:
@@ -118,7 +118,7 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue] | None:
     return out, _kept(parts, middle, steep, int(np.prod(x.shape[:first])))
 
 
-@decomposes(normalize_rows_slopes, mixed=True)
+@decomposes(layer_norm_backward, mixed=True)
 def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | None:
     g, x, moments, weight = node.inputs
     kept = _unkept(moments)
@@ -148,7 +148,7 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | 
 # -- cross entropy
 
 
-@decomposes(class_entropy, mixed=True)
+@decomposes(cross_entropy_op, mixed=True)
 def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | None:
     x, target, weight = [*node.inputs, Constant(None)][:3]
     if isinstance(weight, IRValue) or not isinstance(x, IRValue) or not isinstance(target, IRValue):
@@ -158,17 +158,17 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | 
     rows, reduction = x.shape[0], node.statics["reduction"]
     given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
     checked = parts.several(
-        checked_classes, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
+        check_class_targets, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
     )
     counted, classes = checked
     shifted = binary_op(parts, sub, x, reduce_op(parts, amax, x, (1,)))
     powers = unary_op(parts, exp, shifted)
     norms = reduce_op(parts, sum, powers, (1,))
-    own = reduce_op(parts, sum, parts.call(choose, [_hot(parts, x, classes), shifted, Constant(0.0)], x.shape), (1,))
+    own = reduce_op(parts, sum, parts.call(where_op, [_hot(parts, x, classes), shifted, Constant(0.0)], x.shape), (1,))
     losses = binary_op(parts, sub, unary_op(parts, log, norms), own)
     column = parts.call(unsqueeze, [counted], (rows, 1), {"dim": 1}, np.dtype(bool))
     factors = parts.call(cast, [column], (rows, 1), {"dtype": from_numpy(x.dtype)})
-    losses = parts.call(choose, [column, losses, Constant(0.0)], (rows, 1))
+    losses = parts.call(where_op, [column, losses, Constant(0.0)], (rows, 1))
     shares = factors
     if reduction == "none":
         result = parts.call(reshape, [losses], (rows,), {"shape": (rows,)})
@@ -178,21 +178,21 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | 
         total = parts.call(sum, [factors], ())
         result = binary_op(parts, div, result, total)
         nothing = parts.call(eq, [total, Constant(0.0)], (), None, np.dtype(bool))
-        shares = binary_op(parts, div, factors, parts.call(choose, [nothing, Constant(1.0), total], ()))
+        shares = binary_op(parts, div, factors, parts.call(where_op, [nothing, Constant(1.0), total], ()))
     return result, _bytes(parts, powers), _kept(parts, shares, binary_op(parts, div, shares, norms), rows)
 
 
 def _hot(parts: Decomposition, x: IRValue, classes: IRValue) -> IRValue:
     """True in the column of each row's class."""
     column = parts.call(unsqueeze, [classes], (x.shape[0], 1), {"dim": 1}, np.dtype(np.int64))
-    places = parts.call(place_along, [x], x.shape, {"dim": 1}, np.dtype(np.int64))
+    places = parts.call(index_along, [x], x.shape, {"dim": 1}, np.dtype(np.int64))
     return parts.call(eq, [places, column], x.shape, None, np.dtype(bool))
 
 
-@decomposes(class_entropy_slope, mixed=True)
+@decomposes(cross_entropy_backward, mixed=True)
 def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     g, target, powers, kept = node.inputs
-    whole, columns = _source(powers, reinterpret), _unkept(kept)
+    whole, columns = _source(powers, view_dtype), _unkept(kept)
     if (
         whole is None
         or columns is None
@@ -207,12 +207,12 @@ def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     rows = x.shape[0]
     given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
     checked = parts.several(
-        checked_classes, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
+        check_class_targets, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
     )
     own = g if not g.shape else parts.call(unsqueeze, [g], (rows, 1), {"dim": 1})
     shares, steep = (binary_op(parts, mul, one, own) for one in columns)
     hot = _hot(parts, x, checked[1])
-    minus = parts.call(choose, [hot, shares, Constant(0.0)], x.shape)
+    minus = parts.call(where_op, [hot, shares, Constant(0.0)], x.shape)
     return binary_op(parts, sub, binary_op(parts, mul, x, steep), minus)
 
 

@@ -12,7 +12,7 @@ from engine.compiler.instruction import Constant, has_scalars
 from engine.compiler.ir import IRGraph, IRNode, IROperand, IRValue
 from engine.compiler.sequential_executor import compute_call
 from engine.ops.elementwise.update import clone
-from engine.ops.movement.primitives import cast, reshape, spread
+from engine.ops.movement.primitives import cast, reshape, sum_backward
 
 
 def fold_constants(graph: IRGraph) -> None:
@@ -43,7 +43,7 @@ def _result(node: IRNode) -> Any:
     known = [isinstance(one, Constant) or number is not None for one, number in zip(node.inputs, numbers, strict=True)]
     if not all(known):
         return None
-    if (node.op.view or node.op in (clone, reshape, spread)) and node.values[0].dtype == node.out.dtype:
+    if (node.op.view or node.op in (clone, reshape, sum_backward)) and node.values[0].dtype == node.out.dtype:
         return numbers[0]
     if node.op.kind != "elementwise" and node.op is not cast:
         return None

@@ -11,13 +11,13 @@ from engine.compiler.instruction import Constant, Scalar
 from engine.compiler.ir import IRGraph, IRNode, IROperand, IRValue
 from engine.compiler.passes.decompose import Decomposition
 from engine.compiler.passes.decomposition_ops import FLOATS
-from engine.ops.attend import attend, attend_slopes, attend_slopes_together
+from engine.ops.attend import attention_backward, attention_backward_packed, scaled_dot_product_attention_op
 from engine.ops.attention import attention_weights
 from engine.ops.elementwise.arithmetic import add, mul
-from engine.ops.indexing.index import unslice
+from engine.ops.indexing.index import slice_backward
 from engine.ops.linalg.matmul import matmul
 from engine.ops.movement.primitives import permute
-from engine.ops.softmax import softmax_slope
+from engine.ops.softmax import softmax_backward
 
 HEADS_LAST = (0, 2, 1, 3)
 TURNED = (0, 1, 3, 2)
@@ -57,7 +57,9 @@ class _Attention:
         (batch_size, heads, length, _), size = query.shape, value.shape[3]
         scale = statics["scale"] if isinstance(statics["scale"], Scalar) else Constant(statics["scale"])
         forms = [((batch_size, length, heads, size), query.dtype), (self.weights.shape, query.dtype)]
-        out, weights = parts.several(attend, [query, key, value, scale], forms, {"causal": causal})
+        out, weights = parts.several(
+            scaled_dot_product_attention_op, [query, key, value, scale], forms, {"causal": causal}
+        )
         out = parts.call(permute, [out], product.out.shape, {"dims": HEADS_LAST})
         self._replace([self.node, product], product, parts, {product.out: out, self.weights: weights})
         self.weights = weights
@@ -86,7 +88,7 @@ class _Attention:
     # -- the way back
 
     def _join_slopes(self, query: IRValue, key: IRValue, value: IRValue, causal: bool) -> None:
-        slope = next((one for one in self.readers.get(self.weights, []) if one.op is softmax_slope), None)
+        slope = next((one for one in self.readers.get(self.weights, []) if one.op is softmax_backward), None)
         if slope is None or slope.values[1] is not self.weights or slope.statics["dim"] not in (-1, 3):
             return
         first = self._producer(slope.values[0], matmul)
@@ -111,12 +113,12 @@ class _Attention:
         parts.whole = last
         if together is not None:
             batch, heads, length, size = query.shape
-            whole = parts.call(attend_slopes_together, given, (batch, length, 3, heads, size), statics)
+            whole = parts.call(attention_backward_packed, given, (batch, length, 3, heads, size), statics)
             found = [parts.call(permute, [whole], together.out.shape, {"dims": (2, 0, 3, 1, 4)})]
             results = [together.out]
         else:
             forms = [(tuple(one.shape[dim] for dim in HEADS_LAST), g.dtype) for one in results]
-            separate = parts.several(attend_slopes, given, forms, statics)
+            separate = parts.several(attention_backward, given, forms, statics)
             found = [
                 parts.call(permute, [one], old.shape, {"dims": HEADS_LAST})
                 for one, old in zip(separate, results, strict=True)
@@ -173,7 +175,7 @@ class _Attention:
         for number, value in enumerate(results):
             readers = self.readers.get(value, [])
             shape = (3, *value.shape)
-            if len(readers) != 1 or readers[0].op is not unslice or value in self.kept:
+            if len(readers) != 1 or readers[0].op is not slice_backward or value in self.kept:
                 return None
             if readers[0].out.shape != shape or tuple(readers[0].statics["index"]) != (number,):
                 return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.compiler.ir import IRNode
 from engine.dtypes import NATIVE_FLOATS
-from engine.ops.indexing.index import Place, check_range, fill, put_zeros, take_at, unslice
+from engine.ops.indexing.index import Place, check_range, fill, index_backward, index_op, slice_backward
 from engine.ops.record import Op
 
 
@@ -26,7 +26,7 @@ def _put_zeros(xp: Any, x: Any, *index: Any, out: Any, shape: Any, layout: Any) 
     xp.add.at(out, fill(layout, index), x)
 
 
-_INTO: dict[Op, Callable[..., None]] = {take_at: _take_at, unslice: _unslice, put_zeros: _put_zeros}
+_INTO: dict[Op, Callable[..., None]] = {index_op: _take_at, slice_backward: _unslice, index_backward: _put_zeros}
 
 
 def out_variant(node: IRNode) -> Callable[..., None] | None:
@@ -34,7 +34,7 @@ def out_variant(node: IRNode) -> Callable[..., None] | None:
     found = _INTO.get(node.op)
     if found is None or any(value.dtype not in NATIVE_FLOATS for value in (node.values[0], node.out)):
         return None
-    if node.op is take_at:  # rows that an embedding looks up
+    if node.op is index_op:  # rows that an embedding looks up
         known = node.statics.get("owner") is not None and node.statics["layout"] == (Place(0),)
         return found if known and len(node.values[0].shape) > 1 else None
     return found

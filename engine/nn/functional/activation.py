@@ -35,7 +35,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``negative_slope x`` (Maas et al., ICML 2013)."""
-    return _placed(lambda x: activation.gate(x, x.detach(), negative_slope), input, inplace)
+    return _placed(lambda x: activation.leaky_relu_op(x, negative_slope), input, inplace)
 
 
 @listed
@@ -58,19 +58,19 @@ def rrelu(
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``alpha (exp(x) - 1)`` (Clevert et al., arXiv 1511.07289)."""
-    return _placed(lambda x: activation.exponential_unit(x, alpha), input, inplace)
+    return _placed(lambda x: activation.elu_op(x, alpha), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """ELU scaled so that activations normalise themselves (Klambauer et al., arXiv 1706.02515)."""
-    return _placed(lambda x: activation.exponential_unit(x, SELU_ALPHA) * SELU_SCALE, input, inplace)
+    return _placed(lambda x: activation.elu_op(x, SELU_ALPHA) * SELU_SCALE, input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha (exp(x / alpha) - 1))`` (Barron, arXiv 1704.07483)."""
     if alpha == 0:
         raise ValueError("celu: alpha must not be 0")
-    return _placed(lambda x: activation.exponential_unit(x, alpha, alpha), input, inplace)
+    return _placed(lambda x: activation.elu_op(x, alpha, alpha), input, inplace)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:

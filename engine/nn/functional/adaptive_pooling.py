@@ -12,7 +12,7 @@ from engine.dtypes import get_default_dtype, int64
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
-from engine.ops.indexing.index import gather_along
+from engine.ops.indexing.index import gather_op
 from engine.ops.spatial.resample import averages, check_places, resample, spans
 from engine.shape import Dim, count, format_shape
 from engine.tensors import Tensor
@@ -75,11 +75,11 @@ def _maximum(name: str, input: Tensor, output_size: OutputSizes, return_indices:
     sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
     flat, windows = input.flatten(2), input.new_tensor(_places(sizes, wanted), dtype=int64)
     places = windows.reshape(1, 1, -1).expand(*input.shape[:2], windows.numel())
-    seen = gather_along(flat.detach(), places, dim=2).reshape(*input.shape[:2], *windows.shape)
+    seen = gather_op(flat.detach(), places, dim=2).reshape(*input.shape[:2], *windows.shape)
     best = seen.argmax(-1, True)
-    indices = gather_along(windows.expand(seen.shape), best, dim=-1).squeeze(-1)
+    indices = gather_op(windows.expand(seen.shape), best, dim=-1).squeeze(-1)
     shape = (*input.shape[1 if one else 0 : 2], *wanted)
-    values = gather_along(flat, indices, dim=2).reshape(shape)
+    values = gather_op(flat, indices, dim=2).reshape(shape)
     return (values, indices.reshape(shape)) if return_indices else values
 
 

@@ -7,7 +7,7 @@ import math
 from engine.amp.casting import listed
 from engine.nn.functional.activation import logsigmoid, softplus
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, require_same_shape, resolve_reduction
-from engine.ops.probabilities import least_probability
+from engine.ops.probabilities import smallest_probability
 from engine.tensors import Tensor
 
 
@@ -49,7 +49,7 @@ def binary_cross_entropy(
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy", input, target)
-    least = least_probability(input)
+    least = smallest_probability(input)
     loss = (target - 1) * (1 - input).clamp(min=least).log() - target * input.clamp(min=least).log()
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 

@@ -9,8 +9,8 @@ from engine.errors import ShapeError
 from engine.functions import cat
 from engine.modes import no_grad
 from engine.nn.functional.normalization import batch_norm
-from engine.ops.normalization.batch_norm import channel_affine, normalize_channels
-from engine.ops.normalization.layer_norm import normalize_rows
+from engine.ops.normalization.batch_norm import batch_norm_op, channel_affine
+from engine.ops.normalization.layer_norm import layer_norm_op
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
 
@@ -29,7 +29,7 @@ def group_norm(
         )
     each = count(input.shape[2:]) * (input.shape[1] // num_groups)
     flat = input.reshape(input.shape[0] * num_groups, each)
-    return _by_channel(normalize_rows(flat, eps=eps)[0].reshape(input.shape), weight, bias)
+    return _by_channel(layer_norm_op(flat, eps=eps)[0].reshape(input.shape), weight, bias)
 
 
 def instance_norm(
@@ -56,7 +56,7 @@ def instance_norm(
             f"{format_shape(input.shape)}. Use larger images, or group_norm."
         )
     flat = input.reshape(1, input.shape[0] * input.shape[1], size)
-    scaled, mean, variance, _ = normalize_channels(flat, None, None, eps)
+    scaled, mean, variance, _ = batch_norm_op(flat, None, None, eps)
     if running_mean is not None and running_var is not None and input.device is not META:
         with no_grad():
             running_mean.lerp_(mean.detach().reshape(*input.shape[:2]).mean(0), momentum)

@@ -10,7 +10,7 @@ from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.nn.functional.padding import pad
 from engine.ops.rules import same_dtype
-from engine.ops.spatial.conv import convolution, convolution_input
+from engine.ops.spatial.conv import convolution, convolution_transpose
 from engine.ops.spatial.windows import per_dim
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -198,7 +198,7 @@ def _transpose(
     sizes = transposed_sizes(input.shape[2:], tuple(weight.shape[2:]), stride, padding, further, dilation)
     if any(isinstance(size, int) and size < 1 for size in sizes):
         raise ShapeError(f"{name}: {format_shape(input.shape)} would become {format_shape(sizes)}. Use less padding.")
-    out = convolution_input(input, weight, sizes, stride, padding, dilation, groups)
+    out = convolution_transpose(input, weight, sizes, stride, padding, dilation, groups)
     out = out if bias is None else out + bias.reshape(-1, *(1,) * ndim)
     return out.squeeze(0) if one else out
 

@@ -10,7 +10,7 @@ import numpy as np
 from engine.amp.casting import listed
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Reduction, reduce_loss
-from engine.ops.ctc import ctc
+from engine.ops.ctc import ctc_loss_op
 from engine.ops.elementwise.choice import where
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -51,7 +51,7 @@ def ctc_loss(
         _check(log_probs, targets, frames, counts)
     elif targets.ndim == 1:
         targets = targets.new_zeros((log_probs.shape[1], 1))
-    loss = ctc(log_probs, targets, frames, counts, blank=blank)
+    loss = ctc_loss_op(log_probs, targets, frames, counts, blank=blank)
     possible = loss.detach().isfinite()
     loss = loss + _as_after_log_softmax(log_probs, frames, possible)
     if zero_infinity:

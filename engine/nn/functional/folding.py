@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from engine.errors import ShapeError
-from engine.ops.spatial.fold import from_columns, to_columns
+from engine.ops.spatial.fold import col2im, im2col
 from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -20,8 +20,8 @@ def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Size
     if input.ndim not in (3, 4):
         raise ShapeError(f"unfold takes N×C×H×W, or C×H×W, not {format_shape(input.shape)}.")
     if input.ndim == 4:
-        return to_columns(input, windows=windows)
-    return to_columns(input.unsqueeze(0), windows=windows).squeeze(0)
+        return im2col(input, windows=windows)
+    return im2col(input.unsqueeze(0), windows=windows).squeeze(0)
 
 
 def fold(
@@ -38,5 +38,5 @@ def fold(
         raise ShapeError(f"fold takes N×(C·kernel)×windows, or that without N, not {format_shape(input.shape)}.")
     sizes = per_dim(output_size, 2)
     if input.ndim == 3:
-        return from_columns(input, sizes=sizes, windows=windows)
-    return from_columns(input.unsqueeze(0), sizes=sizes, windows=windows).squeeze(0)
+        return col2im(input, sizes=sizes, windows=windows)
+    return col2im(input.unsqueeze(0), sizes=sizes, windows=windows).squeeze(0)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from engine.amp.casting import listed
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
-from engine.ops.indexing.index import gather_along
+from engine.ops.indexing.index import gather_op
 from engine.ops.spatial.windows import per_dim
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
@@ -92,10 +92,10 @@ def _pool(
         position = position + seen.reshape(shape) * count(sizes[axis + 1 :])
     flat = input.flatten(2)
     windows = position.reshape(*input.shape[:2], count(wanted), count(kernel))
-    values = gather_along(flat.detach(), windows.flatten(2), dim=2).reshape(windows.shape)
-    indices = gather_along(windows, values.argmax(-1, True), dim=-1).squeeze(-1)
+    values = gather_op(flat.detach(), windows.flatten(2), dim=2).reshape(windows.shape)
+    indices = gather_op(windows, values.argmax(-1, True), dim=-1).squeeze(-1)
     shape = (*input.shape[1 if one else 0 : 2], *wanted)
-    found = gather_along(flat, indices, dim=2).reshape(shape)
+    found = gather_op(flat, indices, dim=2).reshape(shape)
     return (found, indices.reshape(shape)) if return_indices else found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.nn.functional.reduction import Reduction
-from engine.ops.cross_entropy import class_entropy
+from engine.ops.cross_entropy import cross_entropy_op
 from engine.tensors import Tensor
 
 
@@ -21,4 +21,4 @@ def fused_cross_entropy(
 
 def _of_rows(rows: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: Reduction) -> Tensor:
     weight = None if weight is None else weight.detach()
-    return class_entropy(rows, target, weight, ignore_index=ignore_index, reduction=reduction)[0]
+    return cross_entropy_op(rows, target, weight, ignore_index=ignore_index, reduction=reduction)[0]

@@ -11,7 +11,7 @@ import numpy as np
 from engine.amp.casting import listed
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
-from engine.ops.indexing.index import gather_along
+from engine.ops.indexing.index import gather_op
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
 
@@ -134,7 +134,7 @@ def _at(flat: Tensor, indices: list[Tensor], sizes: tuple[int, ...]) -> Tensor:
         whole = where(here, index, 0.0).long()
         position = position + whole * count(sizes[axis + 1 :])
     position = position.unsqueeze(1).expand(*flat.shape[:2], position.shape[-1])
-    return where(within.unsqueeze(1), gather_along(flat, position, dim=2), 0.0)
+    return where(within.unsqueeze(1), gather_op(flat, position, dim=2), 0.0)
 
 
 Tap: TypeAlias = tuple[Tensor, Tensor | None]

@@ -10,8 +10,8 @@ from engine.errors import ShapeError
 from engine.functions import div
 from engine.modes import no_grad
 from engine.ops.linalg.norms import vector_norm
-from engine.ops.normalization.batch_norm import normalize_channels
-from engine.ops.normalization.layer_norm import normalize_rows
+from engine.ops.normalization.batch_norm import batch_norm_op
+from engine.ops.normalization.layer_norm import layer_norm_op
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
 
@@ -52,7 +52,7 @@ def batch_norm(
             in_code="To evaluate, call eval().",
         )
     flat = input.reshape(*input.shape[:2], count(input.shape[2:]))
-    scaled, mean, variance, _ = normalize_channels(flat, weight, bias, eps)
+    scaled, mean, variance, _ = batch_norm_op(flat, weight, bias, eps)
     if running_mean is not None and running_var is not None and input.device is not META and size:
         with no_grad():
             running_mean.lerp_(mean.detach(), momentum)
@@ -73,7 +73,7 @@ def layer_norm(
     """
     own = tuple(normalized_shape)
     _check_shape("layer_norm", input, own)
-    return normalize_rows(input, weight, bias, dims=len(own), eps=eps)[0]
+    return layer_norm_op(input, weight, bias, dims=len(own), eps=eps)[0]
 
 
 def rms_norm(

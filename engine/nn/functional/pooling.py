@@ -12,9 +12,9 @@ from engine.backend import META
 from engine.dtypes import int64
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
-from engine.ops.elementwise.arithmetic import truncated_quotient
-from engine.ops.indexing.index import scatter_into
-from engine.ops.spatial.pool import flat_index, max_windows, sum_windows
+from engine.ops.elementwise.arithmetic import div_trunc
+from engine.ops.indexing.index import gather_backward
+from engine.ops.spatial.pool import flat_index, max_pool_with_indices, sum_pool
 from engine.ops.spatial.windows import Windows, per_dim
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
@@ -199,7 +199,7 @@ def _max_pool(
 ) -> Any:
     input, one = add_batch_dimension(name, input, ndim)
     windows = _windows(name, kernel_size, stride, padding, dilation, ceil_mode, ndim)
-    values, number = max_windows(input, windows=windows)
+    values, number = max_pool_with_indices(input, windows=windows)
     values = values.squeeze(0) if one else values
     if not return_indices:
         return values
@@ -227,7 +227,7 @@ def _max_unpool(
     if any(not abs(size - other) < s for size, other, s in zip(sizes, usual, step, strict=True)):
         raise ValueError(f"{name}: output_size {format_shape(sizes)} is not within a stride of {format_shape(usual)}")
     shape = (*input.shape[:2], count(sizes))
-    out = scatter_into(input.flatten(2), indices.flatten(2), shape=shape, dim=2, unique=True)
+    out = gather_backward(input.flatten(2), indices.flatten(2), shape=shape, dim=2, unique=True)
     out = out.reshape(*input.shape[:2], *sizes)
     return out.squeeze(0) if one else out
 
@@ -247,7 +247,7 @@ def _avg_pool(
         raise ValueError(f"{name}: divisor_override must not be zero")
     input, one = add_batch_dimension(name, input, ndim)
     windows = _windows(name, kernel_size, stride, padding, 1, ceil_mode, ndim)
-    total = sum_windows(input, windows=windows)
+    total = sum_pool(input, windows=windows)
     total = total.squeeze(0) if one else total
     if divisor is not None:
         members: Any = divisor
@@ -255,7 +255,7 @@ def _avg_pool(
         members = count(windows.kernel)
     else:
         members = total.new_tensor(_members(windows, tuple(input.shape[2:]), count_include_pad))
-    return truncated_quotient(total, members) if input.dtype is int64 else total / members
+    return div_trunc(total, members) if input.dtype is int64 else total / members
 
 
 def _members(windows: Windows, sizes: tuple[int, ...], count_include_pad: bool) -> Any:

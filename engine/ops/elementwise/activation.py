@@ -7,7 +7,7 @@ from typing import Any
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
-from engine.ops.elementwise.gelu import gelu_with_slope
+from engine.ops.elementwise.gelu import gelu_op
 from engine.ops.record import op
 from engine.shape import Spec, format_shape
 
@@ -31,7 +31,7 @@ def relu(xp, x, out=None):
 
 @relu.gradient
 def _(g, out):
-    return gate(g, out)
+    return relu_backward(g, out)
 
 
 def _gated(s: Any) -> Any:
@@ -40,8 +40,8 @@ def _gated(s: Any) -> Any:
 
 
 @op("other", method=False, sample=_gated)
-def gate(xp, x, y, slope: float = 0.0):
-    """x where y is above 0, else slope · x: what ReLU, and the leaky one, do to gradients."""
+def relu_backward(xp, x, y, slope: float = 0.0):
+    """x where y > 0, else slope · x: the gradient of ReLU and leaky ReLU."""
     out = xp.asarray(y > 0).astype(x.dtype)
     if slope and 0 < slope <= 1:
         xp.maximum(out, slope, out=out)  # a third of the time of a choice among numbers
@@ -51,19 +51,39 @@ def gate(xp, x, y, slope: float = 0.0):
     return out
 
 
-@gate.shape
+@relu_backward.shape
 def _(x: Spec, y: Spec, slope: float = 0.0):
     return x
 
 
-@gate.gradient("x")
+@relu_backward.gradient("x")
 def _(g, y, slope):
-    return gate(g, y, slope)
+    return relu_backward(g, y, slope)
 
 
-@gate.gradient("y")
+@relu_backward.gradient("y")
 def _(g, y: Spec):
     return g.new_zeros(y.shape)
+
+
+def _of_slopes(s: Any) -> Any:
+    return [((s.normal(3, 4),), {"negative_slope": slope}) for slope in (0.1, 1.5, -0.5)]
+
+
+@op("other", method=False, sample=_of_slopes)
+def leaky_relu_op(xp, x, negative_slope: float):
+    """x where x > 0, else negative_slope · x."""
+    return relu_backward.kernel(xp, x, x, negative_slope)
+
+
+@leaky_relu_op.shape
+def _(x: Spec, negative_slope: float):
+    return x
+
+
+@leaky_relu_op.gradient
+def _(g, x, negative_slope):
+    return relu_backward(g, x, negative_slope)
 
 
 def _bent(s: Any) -> Any:
@@ -71,7 +91,7 @@ def _bent(s: Any) -> Any:
 
 
 @op(floats=True, method=False, sample=_bent)
-def exponential_unit(xp, x, height: float = 1.0, width: float = 1.0):
+def elu_op(xp, x, height: float = 1.0, width: float = 1.0):
     """x where it is positive, else height · (e^(x / width) − 1): ELU, and CELU where both are the same."""
     negative = xp.minimum(x, 0)
     if width != 1:
@@ -82,7 +102,7 @@ def exponential_unit(xp, x, height: float = 1.0, width: float = 1.0):
     return xp.where(x > 0, x, out)
 
 
-@exponential_unit.gradient
+@elu_op.gradient
 def _(g, out, height, width):
     return where(out > 0, g, g * ((out + height) / width))
 
@@ -105,7 +125,7 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     """x·Φ(x), the Gaussian error linear unit (Hendrycks and Gimpel, 2016); approximate="tanh" for the faster form."""
     if approximate not in ("none", "tanh"):
         raise ValueError(f'gelu: approximate must be "none" or "tanh", not {approximate!r}')
-    return gelu_with_slope(x, approximate=approximate)[0]
+    return gelu_op(x, approximate=approximate)[0]
 
 
 @composite(public=False, sample=lambda s: [*s.unary(), ((s.normal(5),), {"lambd": 1.0})])

@@ -86,7 +86,7 @@ def _(x: Any, y: Any, *, rounding_mode: str | None):
         return div(x, y)
     if rounding_mode not in ("floor", "trunc"):
         raise ValueError(f"div(): rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}")
-    return floor_divide(x, y) if rounding_mode == "floor" else truncated_quotient(x, y)
+    return floor_divide(x, y) if rounding_mode == "floor" else div_trunc(x, y)
 
 
 @op(operators=("__floordiv__", "__rfloordiv__"), numbers=True, domain=(0.5, 2.0))
@@ -110,7 +110,7 @@ def _(g):
 
 
 @op(method=False, numbers=True, domain=(0.5, 2.0))
-def truncated_quotient(xp, x, y):
+def div_trunc(xp, x, y):
     """x / y rounded towards 0."""
     _refuse_zero("div", x, y)
     if _has_fractions(x, y):
@@ -119,7 +119,7 @@ def truncated_quotient(xp, x, y):
     return quotient + ((quotient < 0) & (quotient * y != x)).astype(quotient.dtype)
 
 
-@truncated_quotient.gradient
+@div_trunc.gradient
 def _(g):
     return g * 0, g * 0
 
@@ -155,7 +155,7 @@ def _(g):
 
 @fmod.gradient("y")
 def _(g, x, y):
-    return -g * truncated_quotient(x, y)
+    return -g * div_trunc(x, y)
 
 
 @op(operators=("__neg__",), numbers=True, aliases=("negative",))

@@ -85,21 +85,21 @@ def _choices(s: Any) -> Any:
 
 
 @op(method=False, masks=("condition",), sample=_choices)
-def choose(xp, condition, x, y):
+def where_op(xp, condition, x, y):
     """x where the condition holds, else y."""
     if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
         x = xp.asarray(x, number_dtype(x, y).numpy)
     return xp.where(condition, x, y)
 
 
-@choose.gradient("x")
+@where_op.gradient("x")
 def _(g, condition):
-    return choose(condition, g, 0.0)
+    return where_op(condition, g, 0.0)
 
 
-@choose.gradient("y")
+@where_op.gradient("y")
 def _(g, condition):
-    return choose(condition, 0.0, g)
+    return where_op(condition, 0.0, g)
 
 
 def number_dtype(*numbers: Any) -> Any:
@@ -116,7 +116,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """x where the condition holds, else y; shapes broadcast. With the condition alone, where it holds."""
     if x is None and y is None:
         return condition.nonzero(as_tuple=True)
-    return choose(condition, x, y)
+    return where_op(condition, x, y)
 
 
 @composite(in_place=True, aliases=("clip",), sample=lambda s: [
@@ -128,18 +128,18 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     if min is None and max is None:
         raise ValueError("clamp(): give min, max, or both")
     if isinstance(min, (int, float)) and isinstance(max, (int, float)) and x.is_floating_point():
-        return between(x, low=min, high=max)
+        return clamp_op(x, low=min, high=max)
     x = x if min is None else clamp_min(x, min)
     return x if max is None else clamp_max(x, max)
 
 
 @op(method=False, sample=lambda s: [((s.normal(3, 4),), {"low": -0.5, "high": 0.5})])
-def between(xp, x, low: float, high: float):
+def clamp_op(xp, x, low: float, high: float):
     """x limited to two numbers, in one pass over memory."""
     return xp.clip(x, low, high)
 
 
-@between.gradient
+@clamp_op.gradient
 def _(g, x, low, high):
     return where((x >= low) & (x <= high), g, 0.0)
 

@@ -23,7 +23,7 @@ _A, _B = math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715
 @op("other", method=False, outputs=2, floats=True, sample=lambda s: [
     ((s.normal(3, 4),), {"approximate": name}) for name in ("none", "tanh")
 ])  # fmt: skip
-def gelu_with_slope(xp, x, approximate: Approximation = "none"):
+def gelu_op(xp, x, approximate: Approximation = "none"):
     """x·Φ(x), and its derivative Φ(x) + x·φ(x)."""
     dtype, single = x.dtype, x.dtype if x.dtype.itemsize >= 4 else np.dtype(np.float32)
     result, slope = xp.empty(x.shape, single), xp.empty(x.shape, single)
@@ -35,12 +35,12 @@ def gelu_with_slope(xp, x, approximate: Approximation = "none"):
     return tuple(part.astype(dtype, copy=False) for part in (result, slope))
 
 
-@gelu_with_slope.shape
+@gelu_op.shape
 def _(x: Spec, approximate: Approximation = "none"):
     return x, x
 
 
-@gelu_with_slope.gradient
+@gelu_op.gradient
 def _(g, x, out1, approximate):
     of_result, of_slope = g
     first = None if of_result is None else of_result * out1

@@ -73,20 +73,20 @@ def digamma(xp, x):
 
 @digamma.gradient
 def _(g, x):
-    return g * derivative_of_digamma(x, n=1)
+    return g * polygamma_op(x, n=1)
 
 
 @op(floats=True, method=False, domain=(0.1, 5.0), sample=lambda s: [
     (case[0], {"n": n}) for n in (1, 2, 3) for case in s.unary(0.3, 4.0)[:2]
 ])  # fmt: skip
-def derivative_of_digamma(xp, x, n: int):
+def polygamma_op(xp, x, n: int):
     """Its n-th derivative, n ≥ 1."""
     return gamma.polygamma(xp, x, n)
 
 
-@derivative_of_digamma.gradient
+@polygamma_op.gradient
 def _(g, x, n):
-    return g * derivative_of_digamma(x, n=n + 1)
+    return g * polygamma_op(x, n=n + 1)
 
 
 @composite(in_place=True, sample=lambda s: [((n, s.uniform(0.3, 4.0, 3, 4)), {}) for n in (0, 1, 2, 3)])
@@ -96,7 +96,7 @@ def polygamma(n: Any, x: Any) -> Any:
         n, x = x, n
     if n < 0:
         raise ValueError(f"polygamma(): n must be 0 or more, not {n}")
-    return digamma(x) if n == 0 else derivative_of_digamma(x, n=n)
+    return digamma(x) if n == 0 else polygamma_op(x, n=n)
 
 
 @composite(sample=lambda s: [((s.uniform(2.0, 4.0, 3, 4), p), {}) for p in (1, 3)], in_place=True)
@@ -116,16 +116,16 @@ def i0(xp, x):
 
 @i0.gradient
 def _(g, x):
-    return g * first_bessel(x)
+    return g * i1_op(x)
 
 
 @op(floats=True, method=False)
-def first_bessel(xp, x):
+def i1_op(xp, x):
     """The modified Bessel function of the first kind of order 1."""
     return _bessel(xp, x, 1)
 
 
-@first_bessel.gradient
+@i1_op.gradient
 def _(g, x, out):
     safe = where(x == 0, 1.0, x)
     return g * where(x == 0, 0.5, i0(x) - out / safe)

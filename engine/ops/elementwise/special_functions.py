@@ -12,7 +12,7 @@ from engine.ops.elementwise import bessel_functions as bessel
 from engine.ops.elementwise import incomplete_gamma, orthogonal
 from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.erf import scaled_complement
-from engine.ops.elementwise.special import erfc, first_bessel, i0, lgamma
+from engine.ops.elementwise.special import erfc, i0, i1_op, lgamma
 from engine.ops.elementwise.transcendental import exp, log, log1p
 from engine.ops.elementwise.trigonometric import cos
 from engine.ops.record import op
@@ -93,7 +93,7 @@ def modified_bessel_i0(input: Any) -> Any:
 @composite(method=False, public=False, sample=lambda s: s.unary())
 def modified_bessel_i1(input: Any) -> Any:
     """The modified Bessel function of the first kind of order 1."""
-    return first_bessel(input)
+    return i1_op(input)
 
 
 @op(floats=True, method=False)

@@ -229,22 +229,22 @@ def _wide(s: Any) -> Any:
 @composite(result="Any", sample=_wide)
 def frexp(x: Any) -> Any:
     """Mantissas below 1, from ½ on, and exponents of 2."""
-    return return_types.frexp(*binary_parts(x))
+    return return_types.frexp(*frexp_op(x))
 
 
 @op("other", floats=True, method=False, outputs=2, sample=_wide)
-def binary_parts(xp, x):
+def frexp_op(xp, x):
     """Mantissas below 1, from ½ on, and exponents of 2."""
     mantissa, exponent = xp.frexp(x)
     return mantissa, exponent.astype(xp.int32)
 
 
-@binary_parts.shape
+@frexp_op.shape
 def _(x: Spec):
     return x, Spec(x.shape, int32)
 
 
-@binary_parts.gradient
+@frexp_op.gradient
 def _(g, out1):
     return None if g[0] is None else g[0] / pow(2.0, out1.to(g[0].dtype))
 

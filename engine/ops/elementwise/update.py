@@ -119,7 +119,7 @@ def _(g, tensor1, tensor2, value):
     ((s.normal(3, 4), s.normal(4), s.uniform(1, 2, 3, 1)), {}),
     ((s.normal(3, 4), s.normal(3, 4), s.uniform(1, 2, 3, 4)), {"eps": 0.1, "value": -0.5}),
 ])  # fmt: skip
-def add_over_root(xp, x, y, z, out=None, eps: float = 0, value: float = 1):
+def addcdiv_sqrt(xp, x, y, z, out=None, eps: float = 0, value: float = 1):
     """x + value · y / (√z + eps), without memory for the root of all of z."""
     return add_term(xp, x, partial(_over_root, xp), (y, z, eps, value), out)
 
@@ -130,17 +130,17 @@ def _over_root(xp: Any, y: Any, z: Any, eps: float, value: float) -> Any:
     return _quotient(y, root, value)
 
 
-@add_over_root.gradient("x")
+@addcdiv_sqrt.gradient("x")
 def _(g):
     return g
 
 
-@add_over_root.gradient("y")
+@addcdiv_sqrt.gradient("y")
 def _(g, z, eps, value):
     return g * value / (z.sqrt() + eps)
 
 
-@add_over_root.gradient("z")
+@addcdiv_sqrt.gradient("z")
 def _(g, y, z, eps, value):
     root = z.sqrt()
     return -g * y * (0.5 * value) / (root * (root + eps) * (root + eps))

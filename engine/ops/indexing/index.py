@@ -38,25 +38,25 @@ def _(x: Spec, index: Index):
 
 @slice_.gradient
 def _(g, x: Spec, index):
-    return unslice(g, shape=x.shape, index=index)
+    return slice_backward(g, shape=x.shape, index=index)
 
 
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(2, 5),), {"shape": (4, 5), "index": (slice(1, 3),)}),
 ])  # fmt: skip
-def unslice(xp, x, shape: Shape, index: Index):
+def slice_backward(xp, x, shape: Shape, index: Index):
     """Zeros of `shape` with `x` at `index`."""
     out = xp.zeros(shape, x.dtype)
     out[index] = x
     return out
 
 
-@unslice.shape
+@slice_backward.shape
 def _(x: Spec, shape: Shape, index: Index):
     return shape
 
 
-@unslice.gradient
+@slice_backward.gradient
 def _(g, index):
     return slice_(g, index=index)
 
@@ -107,7 +107,7 @@ def _slice_length(size: Any, item: slice) -> Any:
     ((s.normal(4, 5), s.integers(5, 3)), {"layout": (slice(0, 2), Place(0))}),
     ((s.normal(4, 3, 5), s.integers(4, 2, 1), s.integers(5, 2)), {"layout": (Place(0), slice(None), Place(1))}),
 ])  # fmt: skip
-def take_at(xp, *tensors, layout: Index, owner: Owner | None = None):
+def index_op(xp, *tensors, layout: Index, owner: Owner | None = None):
     """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
     if owner is not None:
         dim = next(i for i, item in enumerate(layout) if isinstance(item, Place))
@@ -117,36 +117,36 @@ def take_at(xp, *tensors, layout: Index, owner: Owner | None = None):
     return found if found.ndim == 0 else xp.ascontiguousarray(found)
 
 
-@take_at.shape
+@index_op.shape
 def _(*tensors: Spec, layout: Index, owner: Owner | None = None):
     return _taken(tensors[0].shape, tensors[1:], layout)
 
 
-@take_at.gradient
+@index_op.gradient
 def _(g, tensors, layout):
     x, *index = tensors
-    return (put_zeros((g, *index), shape=x.shape, layout=layout), *(None for _ in index))
+    return (index_backward((g, *index), shape=x.shape, layout=layout), *(None for _ in index))
 
 
 @op("movement", method=False, keeps_from=1, sample=lambda s: [
     ((s.normal(3, 5), s.integers(4, 3)), {"shape": (4, 5), "layout": (Place(0),)}),
 ])  # fmt: skip
-def put_zeros(xp, *tensors, shape: Shape, layout: Index):
+def index_backward(xp, *tensors, shape: Shape, layout: Index):
     """Zeros of `shape` to which the first tensor is added at the positions that the others give."""
     out = xp.zeros(shape, tensors[0].dtype)
     xp.add.at(out, fill(layout, tensors[1:]), tensors[0])
     return out
 
 
-@put_zeros.shape
+@index_backward.shape
 def _(*tensors: Spec, shape: Shape, layout: Index):
     return shape
 
 
-@put_zeros.gradient
+@index_backward.gradient
 def _(g, tensors, layout):
     index = tensors[1:]
-    return (take_at((g, *index), layout=layout), *(None for _ in index))
+    return (index_op((g, *index), layout=layout), *(None for _ in index))
 
 
 @op("movement", method=False, keeps_from=2, sample=lambda s: [
@@ -156,14 +156,14 @@ def _(g, tensors, layout):
     ((s.normal(4, 3, 5), s.normal(2, 3), s.permutation(4)[:2], s.permutation(5)[:2]),
      {"layout": (Place(0), slice(None), Place(1))}),
 ])  # fmt: skip
-def put_at(xp, *tensors, layout: Index):
+def index_put_op(xp, *tensors, layout: Index):
     """The first tensor with the second written at the positions that the others give."""
     out = tensors[0].copy()
     out[fill(layout, tensors[2:])] = tensors[1]
     return out
 
 
-@put_at.shape
+@index_put_op.shape
 def _(*tensors: Spec, layout: Index):
     target, value, *index = tensors
     if all(spec.dtype.kind for spec in index):
@@ -177,11 +177,11 @@ def _(*tensors: Spec, layout: Index):
     return target
 
 
-@put_at.gradient
+@index_put_op.gradient
 def _(g, tensors, layout):
     _, value, *index = tensors
-    kept = put_at((g, g.new_tensor(0.0), *index), layout=layout)
-    return (kept, take_at((g, *index), layout=layout).sum_to_size(value.shape), *(None for _ in index))
+    kept = index_put_op((g, g.new_tensor(0.0), *index), layout=layout)
+    return (kept, index_op((g, *index), layout=layout).sum_to_size(value.shape), *(None for _ in index))
 
 
 def fill(layout: Index, tensors: Sequence[Any]) -> Index:
@@ -247,14 +247,14 @@ _GATHER, _INDEX_SELECT, _SCATTER = Owner(), Owner("index_select"), Owner("scatte
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(4, 5), s.integers(5, 4, 3)), {"dim": 1}), ((s.normal(4, 5), s.integers(4, 2, 3)), {"dim": 0}),
 ])  # fmt: skip
-def gather_along(xp, x, index, dim: int, owner: Owner = _GATHER):
+def gather_op(xp, x, index, dim: int, owner: Owner = _GATHER):
     """x's elements at `index` along `dim`."""
     check_range(owner, index, x.shape[dim], dim)
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
     return xp.ascontiguousarray(xp.take_along_axis(x[whole], index, axis=dim))
 
 
-@gather_along.shape
+@gather_op.shape
 def _(x: Spec, index: Spec, dim: int, owner: Owner = _GATHER):
     check_index(owner.name, index, x.shape, dim)
     return Spec(index.shape, x.dtype)
@@ -287,15 +287,15 @@ def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
             )
 
 
-@gather_along.gradient("x")
+@gather_op.gradient("x")
 def _(g, x: Spec, index, dim):
-    return scatter_into(g, index, x.shape, dim)
+    return gather_backward(g, index, x.shape, dim)
 
 
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(4, 3), s.integers(5, 4, 3)), {"shape": (4, 5), "dim": 1}),
 ])  # fmt: skip
-def scatter_into(xp, x, index, shape: Shape, dim: int, unique: bool = False, owner: Owner = _SCATTER):
+def gather_backward(xp, x, index, shape: Shape, dim: int, unique: bool = False, owner: Owner = _SCATTER):
     """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
     out = xp.zeros(tuple(shape), x.dtype)
     dim = wrap_dim("scatter", dim, x.ndim)
@@ -315,7 +315,7 @@ def positions(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
     return tuple(places)
 
 
-@scatter_into.shape
+@gather_backward.shape
 def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False, owner: Owner = _SCATTER):
     check_index("scatter", index, tuple(shape), dim)
     if x.shape != index.shape:
@@ -323,9 +323,9 @@ def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False, owner:
     return Spec(tuple(shape), x.dtype)
 
 
-@scatter_into.gradient("x")
+@gather_backward.gradient("x")
 def _(g, index, dim):
-    return gather_along(g, index, dim=dim)
+    return gather_op(g, index, dim=dim)
 
 
 @composite(sample=lambda s: [
@@ -340,7 +340,7 @@ def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Ow
     if x.ndim != index.ndim and 0 in index.shape:
         return gather(x, dim, index.reshape((0,) * x.ndim), owner=owner).reshape(tuple(index.shape))
     check_index(owner.name, index.spec, x.shape, dim)
-    return gather_along(x, index, dim=dim, owner=owner)
+    return gather_op(x, index, dim=dim, owner=owner)
 
 
 @composite(
@@ -384,14 +384,14 @@ def index_select(x: Any, dim: int, index: Any, *, owner: Owner = _INDEX_SELECT) 
         )
     if x.ndim == 0:
         return x.reshape(1).take(index).reshape(())
-    return take_at((x, index.reshape(-1)), layout=(*(slice(None),) * place, Place(0)), owner=owner)
+    return index_op((x, index.reshape(-1)), layout=(*(slice(None),) * place, Place(0)), owner=owner)
 
 
 @composite(sample=lambda s: [((s.normal(4, 5), s.integers(20, 2, 3)), {}), ((s.normal(4), s.integers(4)), {})])
 def take(x: Any, index: Any) -> Any:
     """The elements of x, counted row by row, at `index`."""
     index = index + (index < 0).to(index.dtype) * x.numel()  # negative ones count from the end
-    return take_at((x.reshape(-1), index), layout=(Place(0),), owner=Owner("take"))
+    return index_op((x.reshape(-1), index), layout=(Place(0),), owner=Owner("take"))
 
 
 @composite(
@@ -411,4 +411,4 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
         raise RangeError(f"one_hot: num_classes must be at least 1, or -1 for as many as needed, not {num_classes}")
     hot = (x.unsqueeze(-1) * 0 + 1, x.unsqueeze(-1))
     owner = Owner("one_hot", "classes")
-    return cast(scatter_into(*hot, (*x.shape, num_classes), x.ndim, True, owner), dtype=x.dtype)
+    return cast(gather_backward(*hot, (*x.shape, num_classes), x.ndim, True, owner), dtype=x.dtype)

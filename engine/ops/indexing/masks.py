@@ -7,8 +7,8 @@ from typing import Any
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import choose
-from engine.ops.indexing.index import Place, take_at
+from engine.ops.elementwise.choice import where_op
+from engine.ops.indexing.index import Place, index_op
 from engine.ops.record import op
 from engine.ops.rules import broadcast_shapes
 from engine.shape import Spec
@@ -37,7 +37,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
         value = int(value)
     if not x.dtype.kind and not hasattr(value, "dtype"):
         value = bool(value)
-    return choose(mask, value, x)
+    return where_op(mask, value, x)
 
 
 def _check_mask(name: str, mask: Any) -> None:
@@ -53,7 +53,7 @@ def masked_select(x: Any, mask: Any) -> Any:
     if not shape:
         x, mask = x.reshape(1), mask.reshape(1)
         shape = (1,)
-    return take_at((x.expand(shape), mask.expand(shape)), layout=(Place(0),))
+    return index_op((x.expand(shape), mask.expand(shape)), layout=(Place(0),))
 
 
 @composite(in_place=True, sample=lambda s: [((x, mask, s.normal(12)), {}) for x, mask in _masked(s)])
@@ -71,7 +71,7 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     order = wide.reshape(-1).cumsum(0) - 1
     if not x.is_meta and int(order[-1]) >= source.numel():
         raise ShapeError(f"masked_scatter: {int(order[-1]) + 1} places hold, but source has {source.numel()} elements")
-    return choose(mask, source.reshape(-1).take(order.clamp(min=0)).reshape(shape), x)
+    return where_op(mask, source.reshape(-1).take(order.clamp(min=0)).reshape(shape), x)
 
 
 @op("other", sample=lambda s: [((s.repeated(3, 4),), {}), ((s.repeated(5),), {})])

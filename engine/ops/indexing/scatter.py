@@ -13,11 +13,11 @@ from engine.ops.indexing.index import (
     Owner,
     Place,
     check_index,
-    gather_along,
+    gather_backward,
+    gather_op,
+    index_backward,
+    index_put_op,
     positions,
-    put_at,
-    put_zeros,
-    scatter_into,
     slice_,
 )
 from engine.ops.indexing.masks import masked_fill
@@ -29,7 +29,7 @@ from engine.shape import Spec, format_shape
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(3, 5), s.normal(3, 2), np.stack([s.permutation(5)[:2] for _ in range(3)])), {"dim": 1}),
 ])  # fmt: skip
-def written_along(xp, x, src, index, dim: int):
+def scatter_op(xp, x, src, index, dim: int):
     """x with `src` written at `index` along `dim`; where a place is hit twice, one of the two stays."""
     if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
         wrong = int(index.min()) if index.min() < 0 else int(index.max())
@@ -39,19 +39,19 @@ def written_along(xp, x, src, index, dim: int):
     return out
 
 
-@written_along.shape
+@scatter_op.shape
 def _(x: Spec, src: Spec, index: Spec, dim: int):
     return x
 
 
-@written_along.gradient("x")
+@scatter_op.gradient("x")
 def _(g, src: Spec, index, dim):
-    return written_along(g, g.new_zeros(src.shape), index, dim=dim)
+    return scatter_op(g, g.new_zeros(src.shape), index, dim=dim)
 
 
-@written_along.gradient("src")
+@scatter_op.gradient("src")
 def _(g, index, dim):
-    return gather_along(g, index, dim=dim)
+    return gather_op(g, index, dim=dim)
 
 
 def _targets(s: Any) -> Any:
@@ -115,7 +115,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
     wide, place, index, src = _prepared("scatter", x, dim, index, value if src is None else src)
     if 0 in index.shape:
         return x.clone()
-    return written_along(wide, src, index, dim=place).reshape(x.shape)
+    return scatter_op(wide, src, index, dim=place).reshape(x.shape)
 
 
 @composite(in_place=True, sample=lambda s: [*_repeats(s), *_targets(s)])
@@ -124,14 +124,14 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     wide, place, index, src = _prepared("scatter_add", x, dim, index, src)
     if 0 in index.shape:
         return x.clone()
-    return (wide + scatter_into(src, index, tuple(wide.shape), place)).reshape(x.shape)
+    return (wide + gather_backward(src, index, tuple(wide.shape), place)).reshape(x.shape)
 
 
 @op("movement", method=False, sample=lambda s: [
     ((s.distinct(4, 5), s.distinct(4, 6) + s.dtype(0.05), s.integers(5, 4, 6)), {"dim": 1, "how": how})
     for how in ("amax", "amin", "prod")
 ])  # fmt: skip
-def combined_along(xp, x, src, index, dim: int, how: str):
+def scatter_reduce_op(xp, x, src, index, dim: int, how: str):
     """x with `src` multiplied to it at `index` along `dim`, or the larger or smaller of all."""
     out = x.copy()
     function = {"amax": xp.maximum, "amin": xp.minimum, "prod": xp.multiply}[how]
@@ -139,24 +139,24 @@ def combined_along(xp, x, src, index, dim: int, how: str):
     return out
 
 
-@combined_along.shape
+@scatter_reduce_op.shape
 def _(x: Spec, src: Spec, index: Spec, dim: int, how: str):
     return x
 
 
-@combined_along.gradient
+@scatter_reduce_op.gradient
 def _(g, x, src, index, out, dim, how):
     if how == "prod":
-        others = gather_along(g * out, index, dim=dim)
+        others = gather_op(g * out, index, dim=dim)
         # Where a factor is 0 the quotient is not the product of the others: it is computed without that factor.
-        alone = gather_along(g * combined_along(x, where(src == 0, 1.0, src), index, dim=dim, how=how), index, dim=dim)
-        zeros = gather_along(scatter_into((src == 0).to(g.dtype), index, x.shape, dim), index, dim=dim)
+        alone = gather_op(g * scatter_reduce_op(x, where(src == 0, 1.0, src), index, dim=dim, how=how), index, dim=dim)
+        zeros = gather_op(gather_backward((src == 0).to(g.dtype), index, x.shape, dim), index, dim=dim)
         of_src = where(src == 0, where(zeros == 1, alone, 0.0), others / where(src == 0, 1.0, src))
-        return g * combined_along(x * 0 + 1, src, index, dim=dim, how=how), of_src, None
+        return g * scatter_reduce_op(x * 0 + 1, src, index, dim=dim, how=how), of_src, None
     chosen_x = (x == out).to(g.dtype)
-    chosen_src = (src == gather_along(out, index, dim=dim)).to(g.dtype)
-    shared = g / (chosen_x + scatter_into(chosen_src, index, x.shape, dim))
-    return shared * chosen_x, gather_along(shared, index, dim=dim) * chosen_src, None
+    chosen_src = (src == gather_op(out, index, dim=dim)).to(g.dtype)
+    shared = g / (chosen_x + gather_backward(chosen_src, index, x.shape, dim))
+    return shared * chosen_x, gather_op(shared, index, dim=dim) * chosen_src, None
 
 
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -182,16 +182,16 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, inclu
 
 
 def _combined(x: Any, dim: int, index: Any, src: Any, how: str, include_self: bool) -> Any:
-    hits = scatter_into(index * 0 + 1, index, tuple(x.shape), dim)
+    hits = gather_backward(index * 0 + 1, index, tuple(x.shape), dim)
     if not include_self:
         x = where(hits > 0, x.new_full((), _neutral(x, how)), x)
     if how in ("sum", "mean"):
-        total = x + scatter_into(src, index, tuple(x.shape), dim)
+        total = x + gather_backward(src, index, tuple(x.shape), dim)
         if how == "sum":
             return total
         number = (hits + 1 if include_self else hits).clamp(min=1)
         return total / number if x.is_floating_point() else (total // number).to(x.dtype)
-    return combined_along(x, src, index, dim=dim, how=how)
+    return scatter_reduce_op(x, src, index, dim=dim, how=how)
 
 
 def _neutral(x: Any, how: str) -> Any:
@@ -235,7 +235,7 @@ def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) ->
         return index_add(x.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha=alpha).reshape(())
     layout = _layout("index_add", x, dim, index, source)
     added = (source * alpha).to(x.dtype) if alpha != 1 else source
-    return x + put_zeros((added, index), shape=tuple(x.shape), layout=layout)
+    return x + index_backward((added, index), shape=tuple(x.shape), layout=layout)
 
 
 @composite(in_place=True, sample=_slices)
@@ -243,7 +243,7 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     """x with the slices of `source` written at the places of `dim` that `index` lists."""
     if x.ndim == 0:
         return index_copy(x.reshape(1), 0, index.reshape(-1), source.reshape(-1)).reshape(())
-    return put_at((x, source, index), layout=_layout("index_copy", x, dim, index, source))
+    return index_put_op((x, source, index), layout=_layout("index_copy", x, dim, index, source))
 
 
 @composite(
@@ -258,7 +258,7 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     place = wrap_dim("index_fill", dim, x.ndim)
     size = x.shape[place] if x.ndim else 1
     index = index.reshape(-1)
-    hits = put_zeros((index * 0 + 1, index), shape=(size,), layout=(Place(0),)) > 0
+    hits = index_backward((index * 0 + 1, index), shape=(size,), layout=(Place(0),)) > 0
     mask = hits.reshape([-1 if i == place else 1 for i in range(x.ndim)])
     return masked_fill(x, mask, value)
 

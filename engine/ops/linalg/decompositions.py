@@ -13,7 +13,7 @@ from engine import return_types
 from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import matrices, solved, square
-from engine.ops.linalg.systems import solve_triangle
+from engine.ops.linalg.systems import linalg_solve_triangular_op
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
 from engine.shape import Spec
@@ -25,13 +25,13 @@ from engine.shape import Spec
     ((s.normal(4, 3),), {"mode": "reduced"}), ((s.normal(2, 3, 3),), {"mode": "complete"}),
     ((s.normal(2, 2, 4),), {"mode": "reduced"}),
 ])  # fmt: skip
-def qr_factors(xp, A, mode: str):
+def linalg_qr_op(xp, A, mode: str):
     """Q with orthonormal columns and upper triangular R, with Q R = A."""
     matrices("linalg.qr", A)
     return solved("linalg.qr", "has no decomposition.", lambda a: tuple(xp.linalg.qr(a, mode)), A)
 
 
-@qr_factors.shape
+@linalg_qr_op.shape
 def _(A: Spec, mode: str):
     matrices("linalg.qr", A)
     *batch, m, n = A.shape
@@ -39,7 +39,7 @@ def _(A: Spec, mode: str):
     return Spec((*batch, m, k), A.dtype), Spec((*batch, k, n), A.dtype)
 
 
-@qr_factors.gradient
+@linalg_qr_op.gradient
 def _(g, A, out0, out1, mode):
     of_q, of_r = (like * 0 if part is None else part for part, like in zip(g, (out0, out1), strict=True))
     m, n = A.shape[-2:]
@@ -55,7 +55,7 @@ def _(g, A, out0, out1, mode):
 def _tall_qr(of_q: Any, of_r: Any, q: Any, r: Any) -> Any:
     middle = r @ of_r.mT - of_q.mT @ q
     mirrored = middle.tril() + middle.tril(-1).mT
-    return solve_triangle(r, (of_q + q @ mirrored).mT, upper=True).mT
+    return linalg_solve_triangular_op(r, (of_q + q @ mirrored).mT, upper=True).mT
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 4),)])
@@ -63,7 +63,7 @@ def linalg_qr(A: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> 
     """(Q, R) with Q R = A, Q with orthonormal columns and R upper triangular. With mode="r", Q is empty."""
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f'linalg.qr: mode must be "reduced", "complete" or "r", not {mode!r}')
-    q, r = qr_factors(A, mode="reduced" if mode == "r" else mode)
+    q, r = linalg_qr_op(A, mode="reduced" if mode == "r" else mode)
     return return_types.linalg_qr(q.new_empty(0) if mode == "r" else q, r)
 
 
@@ -80,13 +80,13 @@ def qr(input: Any, some: bool = True) -> Any:
     ((s.normal(4, 3),), {"full": False}), ((s.normal(2, 3, 3),), {"full": True}),
     ((s.normal(2, 2, 4),), {"full": False}),
 ])  # fmt: skip
-def singular_factors(xp, A, full: bool):
+def linalg_svd_op(xp, A, full: bool):
     """U, S and Vᵀ with U diag(S) Vᵀ = A."""
     matrices("linalg.svd", A)
     return solved("linalg.svd", "did not converge.", lambda a: tuple(xp.linalg.svd(a, full_matrices=full)), A)
 
 
-@singular_factors.shape
+@linalg_svd_op.shape
 def _(A: Spec, full: bool):
     matrices("linalg.svd", A)
     *batch, m, n = A.shape
@@ -99,7 +99,7 @@ def _(A: Spec, full: bool):
     )
 
 
-@singular_factors.gradient
+@linalg_svd_op.gradient
 def _(g, out0, out1, out2):
     k = out1.shape[-1]
     of_u, of_s, of_v = g[0], g[1], None if g[2] is None else g[2].mT[..., :k]
@@ -128,20 +128,20 @@ def _skew(x: Any) -> Any:
 @composite(method=False, public=False, result="Any", sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 4), False)])
 def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """(U, S, Vh) with U diag(S) Vh = A, and S in descending order. `driver` is PyTorch's choice for GPUs, unused."""
-    return return_types.linalg_svd(*singular_factors(A, full=full_matrices))
+    return return_types.linalg_svd(*linalg_svd_op(A, full=full_matrices))
 
 
 @composite(result="Any", sample=lambda s: [(s.normal(4, 3),)])
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with U diag(S) Vᵀ = A; the older form of `linalg.svd`."""
-    u, s, vh = singular_factors(input, full=not some)
+    u, s, vh = linalg_svd_op(input, full=not some)
     return return_types.svd(u, s, vh.mT) if compute_uv else return_types.svd(u * 0, s, vh.mT * 0)
 
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 4),)])
 def svdvals(A: Any, *, driver: str | None = None) -> Any:
     """The singular values in descending order."""
-    return singular_factors(A, full=False)[1]
+    return linalg_svd_op(A, full=False)[1]
 
 
 # -- eigenvalues ------------------------------------------------------------------------------
@@ -155,21 +155,21 @@ def _symmetric(s: Any) -> Any:
 @op("other", method=False, outputs=2, sample=lambda s: [
     ((_symmetric(s)[0],), {"side": 0}), ((_symmetric(s),), {"side": 0}),
 ])  # fmt: skip
-def eigen_factors(xp, A, side: int):
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix; `side` as of `cholesky_factor`."""
+def linalg_eigh(xp, A, side: int):
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix; `side` as of `linalg_cholesky_ex`."""
     square("linalg.eigh", A)
     A = (A + xp.swapaxes(A, -1, -2)) / 2 if side == 0 else A
     found = solved("linalg.eigh", "did not converge.", lambda a: tuple(xp.linalg.eigh(a, "U" if side > 0 else "L")), A)
     return tuple(found)
 
 
-@eigen_factors.shape
+@linalg_eigh.shape
 def _(A: Spec, side: int):
     square("linalg.eigh", A)
     return Spec(A.shape[:-1], A.dtype), A
 
 
-@eigen_factors.gradient
+@linalg_eigh.gradient
 def _(g, out0, out1):
     of_values, of_vectors = g
     values, vectors = out0.unsqueeze(-2), out1
@@ -185,13 +185,13 @@ def _(g, out0, out1):
 @composite(method=False, public=False, result="Any", sample=lambda s: [(_symmetric(s),)])
 def eigh(A: Any, UPLO: Literal["L", "U"] = "L") -> Any:
     """(eigenvalues, eigenvectors) of a symmetric matrix, of which only the lower or upper triangle is looked at."""
-    return return_types.linalg_eigh(*eigen_factors(A, side=_side(UPLO)))
+    return return_types.linalg_eigh(*linalg_eigh(A, side=_side(UPLO)))
 
 
 @composite(method=False, public=False, sample=lambda s: [(_symmetric(s),)])
 def eigvalsh(A: Any, UPLO: Literal["L", "U"] = "L") -> Any:
     """The eigenvalues of a symmetric matrix, ascending."""
-    return eigen_factors(A, side=_side(UPLO))[0]
+    return linalg_eigh(A, side=_side(UPLO))[0]
 
 
 def _side(triangle: str) -> int:

@@ -19,19 +19,19 @@ from engine.shape import Dim, Spec, format_shape
     method=False,
     sample=lambda s: [(s.normal(4, 3), s.normal(5, 3)), (s.normal(2, 1, 3, 2), s.normal(2, 4, 2))],
 )
-def euclidean_distances(xp, x, y):
+def euclidean_dist(xp, x, y):
     """√Σ (x − y)² of all rows of x and y, by one matrix product. The gradient is 0 where they are equal."""
     squares = xp.square(x).sum(axis=-1)[..., None] + xp.square(y).sum(axis=-1)[..., None, :]
     squares -= 2 * xp.matmul(x, xp.swapaxes(y, -1, -2))
     return xp.sqrt(xp.maximum(squares, 0, out=squares), out=squares)
 
 
-@euclidean_distances.shape
+@euclidean_dist.shape
 def _(x: Spec, y: Spec):
     return (*broadcast_shapes("cdist", [x.shape[:-2], y.shape[:-2]]), x.shape[-2], y.shape[-2])
 
 
-@euclidean_distances.gradient
+@euclidean_dist.gradient
 def _(g, x, y, out):
     pull = where(out == 0, 0.0, g / where(out == 0, 1.0, out))
     return x * pull.sum(-1).unsqueeze(-1) - pull @ y, y * pull.sum(-2).unsqueeze(-1) - pull.mT @ x
@@ -63,7 +63,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     sizes = (x1.shape[-2], x2.shape[-2])
     many = any(isinstance(size, Dim) or size > _MANY for size in sizes)
     if p == 2 and (compute_mode == modes[1] or (compute_mode == modes[0] and many)):
-        return euclidean_distances(x1, x2)
+        return euclidean_dist(x1, x2)
     return _norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from engine import return_types
 from engine.errors import ShapeError
 from engine.ops.composite import composite
-from engine.ops.linalg.decompositions import eigen_factors, svdvals
+from engine.ops.linalg.decompositions import linalg_eigh, svdvals
 from engine.ops.linalg.lapack import matrices, solved, square
 from engine.ops.linalg.norms import matrix_rank, tolerance
 from engine.ops.linalg.systems import inv, linalg_solve
@@ -23,7 +23,7 @@ from engine.shape import Dim, Spec, count, format_shape
 @op("other", method=False, sample=lambda s: [
     ((s.normal(4, 3), s.normal(1) * 0), {}), ((s.normal(2, 3, 4), s.normal(1) * 0), {}),
 ])  # fmt: skip
-def pseudo_inverse(xp, A, limit):
+def linalg_pinv(xp, A, limit):
     """The pseudo-inverse of matrices; singular values up to the limit count as 0 (Golub and Pereyra, 1973)."""
     matrices("linalg.pinv", A)
 
@@ -36,13 +36,13 @@ def pseudo_inverse(xp, A, limit):
     return solved("linalg.pinv", "has no singular values.", lambda a: found(a, limit), A)
 
 
-@pseudo_inverse.shape
+@linalg_pinv.shape
 def _(A: Spec, limit: Spec):
     matrices("linalg.pinv", A)
     return (*A.shape[:-2], A.shape[-1], A.shape[-2])
 
 
-@pseudo_inverse.gradient("A")
+@linalg_pinv.gradient("A")
 def _(g, A, out):
     turned = g.mT
     total = -(out.mT @ g @ out.mT)
@@ -56,10 +56,10 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
     if 0 in A.shape:
         return A.mT.clone()
     if A.is_meta:
-        return pseudo_inverse(A, A.new_empty())
-    values = eigen_factors(A.detach(), side=-1)[0].abs() if hermitian else svdvals(A.detach())
+        return linalg_pinv(A, A.new_empty())
+    values = linalg_eigh(A.detach(), side=-1)[0].abs() if hermitian else svdvals(A.detach())
     limit = tolerance(A, values, atol, rcond if rtol is None else rtol)
-    return pseudo_inverse(A, limit.to(A.dtype))
+    return linalg_pinv(A, limit.to(A.dtype))
 
 
 @composite(sample=lambda s: [(s.normal(4, 3),)])

@@ -17,7 +17,7 @@ from engine.errors import DTypeError, LinAlgError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import matrices, square
-from engine.ops.linalg.systems import linalg_solve, solve_triangle
+from engine.ops.linalg.systems import linalg_solve, linalg_solve_triangular_op
 from engine.ops.record import op
 from engine.ops.rules import broadcast_shapes
 from engine.shape import Spec, format_shape
@@ -36,7 +36,7 @@ def _samples(s: Any) -> list[Any]:
 
 
 @op("other", method=False, outputs=3, sample=lambda s: [(x,) for x in _samples(s)])
-def packed_ldl(xp, A):
+def linalg_ldl_factor_ex(xp, A):
     """L and D in one matrix, the exchanged rows, and the column of the first pivot that is 0."""
     square("linalg.ldl_factor", A)
     *batch, n, _ = A.shape
@@ -103,21 +103,21 @@ def _eliminate_two(xp: Any, a: Any, k: int) -> None:
     a[k + 2 :, k], a[k + 2 :, k + 1] = left, right
 
 
-@packed_ldl.shape
+@linalg_ldl_factor_ex.shape
 def _(A: Spec):
     square("linalg.ldl_factor", A)
     return A, Spec(A.shape[:-1], dtypes.int32), Spec(A.shape[:-2], dtypes.int32)
 
 
-@packed_ldl.gradient
+@linalg_ldl_factor_ex.gradient
 def _(g, out0, out1):
-    order, rows, paired = places(out1)
+    order, rows, paired = ldl_layout(out1)
     lower, blocks = _unpacked(out0, rows, paired)
     outside = _outside_blocks(out0, paired)
     of_lower, of_blocks = _unpacked(g[0], rows, paired)
     inner = linalg_solve(blocks, (lower.mT @ (of_lower * outside)).tril(-1) * outside, left=False)
-    found = solve_triangle(lower.mT, inner + of_blocks.tril(), upper=True, unitriangular=True)
-    found = solve_triangle(lower.mT, found.mT, upper=True, unitriangular=True).mT
+    found = linalg_solve_triangular_op(lower.mT, inner + of_blocks.tril(), upper=True, unitriangular=True)
+    found = linalg_solve_triangular_op(lower.mT, found.mT, upper=True, unitriangular=True).mT
     back = order.argsort(-1)
     found = _at(_at(found, back).mT, back).mT
     return (found + found.mT).tril(-1) + (found * identity_like(found))
@@ -127,7 +127,7 @@ def _(g, out0, out1):
 
 
 @op("other", method=False, outputs=3, sample=lambda s: [(s.integers(1, 2, 3).astype("int32") + 3,)])
-def places(xp, pivots):
+def ldl_layout(xp, pivots):
     """The order of A's rows in L, the packed row of each element of L, and where a block of two rows begins."""
     *batch, n = pivots.shape
     order = np.zeros((math.prod(batch), n), np.int64) + np.arange(n)
@@ -144,7 +144,7 @@ def places(xp, pivots):
     return tuple(xp.asarray(found.reshape((*batch, *found.shape[1:]))) for found in (order, rows, paired))
 
 
-@places.shape
+@ldl_layout.shape
 def _(pivots: Spec):
     n = pivots.shape[-1]
     return (
@@ -179,7 +179,7 @@ def _at(x: Any, order: Any) -> Any:
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _samples(s)])
 def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """As `ldl_factor`; `info` tells which matrices are singular."""
-    found = return_types.linalg_ldl_factor_ex(*packed_ldl(A))
+    found = return_types.linalg_ldl_factor_ex(*linalg_ldl_factor_ex(A))
     if check_errors and not A.is_meta and bool((found.info > 0).any()):
         raise _singular("linalg.ldl_factor_ex", found.info)
     return found
@@ -193,7 +193,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
         A: matrices; only the lower triangle is read
         hermitian: the same for real numbers
     """
-    factors, pivots, info = packed_ldl(A)
+    factors, pivots, info = linalg_ldl_factor_ex(A)
     if not A.is_meta and bool((info > 0).any()):
         raise _singular("linalg.ldl_factor", info)
     return return_types.linalg_ldl_factor(factors, pivots)
@@ -215,12 +215,12 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
         )
     if LD.dtype is not B.dtype:
         raise DTypeError(f"linalg.ldl_solve: the factors are {LD.dtype.name}, the right-hand sides {B.dtype.name}")
-    order, rows, paired = places(pivots)
+    order, rows, paired = ldl_layout(pivots)
     lower, blocks = _unpacked(LD, rows, paired)
     batch = broadcast_shapes("linalg.ldl_solve", [LD.shape[:-2], B.shape[:-2]])
     order = order.expand(*batch, n)
-    x = solve_triangle(lower, _at(B.expand(*batch, *B.shape[-2:]), order), upper=False, unitriangular=True)
-    x = solve_triangle(lower.mT, linalg_solve(blocks, x), upper=True, unitriangular=True)
+    x = linalg_solve_triangular_op(lower, _at(B.expand(*batch, *B.shape[-2:]), order), upper=False, unitriangular=True)
+    x = linalg_solve_triangular_op(lower.mT, linalg_solve(blocks, x), upper=True, unitriangular=True)
     return _at(x, order.argsort(-1))
 
 

@@ -14,7 +14,7 @@ from engine.errors import DTypeError, LinAlgError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import matrices, square
-from engine.ops.linalg.systems import solve_triangle
+from engine.ops.linalg.systems import linalg_solve_triangular_op
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
 from engine.shape import Spec, format_shape
@@ -29,7 +29,7 @@ def _shapes(s: Any) -> list[Any]:
 
 
 @op("other", method=False, outputs=3, sample=lambda s: [((x,), {"pivot": True}) for x in _shapes(s)])
-def packed_factors(xp, A, pivot: bool):
+def linalg_lu_factor_ex(xp, A, pivot: bool):
     """L and U in one matrix, the rows exchanged, and the column of the first pivot that is 0."""
     matrices("linalg.lu_factor", A)
     exact = A.astype(xp.float32) if A.dtype.itemsize < 4 else A
@@ -75,14 +75,14 @@ def _finish_rows(xp: Any, work: Any, start: int, stop: int) -> None:
     work[:, stop:, stop:] -= xp.matmul(work[:, stop:, start:stop], work[:, start:stop, stop:])
 
 
-@packed_factors.shape
+@linalg_lu_factor_ex.shape
 def _(A: Spec, pivot: bool):
     matrices("linalg.lu_factor", A)
     *batch, m, n = A.shape
     return A, Spec((*batch, min(m, n)), dtypes.int32), Spec(tuple(batch), dtypes.int32)
 
 
-@packed_factors.gradient
+@linalg_lu_factor_ex.gradient
 def _(g, out0, out1):
     packed, given = out0, g[0]
     m, n = packed.shape[-2:]
@@ -101,17 +101,17 @@ def _(g, out0, out1):
     found = _from_right(upper, _from_left(lower, middle))
     if rest is not None:
         found = cat([found, rest], dim=-1 if m < n else -2)
-    return _rows(found, exchanged(out1, rows=m, back=True))
+    return _rows(found, pivots_to_permutation(out1, rows=m, back=True))
 
 
 def _from_left(lower: Any, x: Any) -> Any:
     """L⁻ᵀ x."""
-    return solve_triangle(lower.mT, x, upper=True, unitriangular=True)
+    return linalg_solve_triangular_op(lower.mT, x, upper=True, unitriangular=True)
 
 
 def _from_right(upper: Any, x: Any) -> Any:
     """x U⁻ᵀ."""
-    return solve_triangle(upper, x.mT, upper=True).mT
+    return linalg_solve_triangular_op(upper, x.mT, upper=True).mT
 
 
 # -- exchanges of rows ------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _from_right(upper: Any, x: Any) -> Any:
 @op("other", method=False, sample=lambda s: [
     ((s.integers(2, 2, 3) + 3,), {"rows": 4, "back": back}) for back in (False, True)
 ])  # fmt: skip
-def exchanged(xp, pivots, rows: int, back: bool):
+def pivots_to_permutation(xp, pivots, rows: int, back: bool):
     """Which row comes to each place when rows are exchanged in turn, or the other way `back`."""
     *batch, k = pivots.shape
     flat = pivots.reshape((math.prod(batch), k)).astype(xp.int64) - 1
@@ -133,7 +133,7 @@ def exchanged(xp, pivots, rows: int, back: bool):
     return (xp.argsort(order, axis=-1) if back else order).reshape((*batch, rows))
 
 
-@exchanged.shape
+@pivots_to_permutation.shape
 def _(pivots: Spec, rows: int, back: bool):
     return Spec((*pivots.shape[:-1], rows), dtypes.int64)
 
@@ -153,7 +153,7 @@ def _rows(x: Any, order: Any) -> Any:
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """As `lu_factor`; `info` tells which matrices are singular."""
-    found = return_types.linalg_lu_factor_ex(*packed_factors(A, pivot=pivot))
+    found = return_types.linalg_lu_factor_ex(*linalg_lu_factor_ex(A, pivot=pivot))
     if check_errors and not A.is_meta and bool((found.info > 0).any()):
         raise _singular(found.info)
     return found
@@ -162,7 +162,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     """L and U of A = P L U in one matrix, and which rows were exchanged; for `lu_solve` and `lu_unpack`."""
-    return return_types.linalg_lu_factor(*packed_factors(A, pivot=pivot)[:2])
+    return return_types.linalg_lu_factor(*linalg_lu_factor_ex(A, pivot=pivot)[:2])
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
@@ -180,7 +180,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     nothing = LU_data.new_empty(0)
-    order = exchanged(LU_pivots, rows=m, back=False)
+    order = pivots_to_permutation(LU_pivots, rows=m, back=False)
     P = _rows(identity_like(LU_data), order).mT.contiguous() if unpack_pivots else nothing
     if not unpack_data:
         return return_types.lu_unpack(P, nothing, nothing)
@@ -204,10 +204,12 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
     if LU.dtype is not B.dtype:
         raise DTypeError(f"linalg.lu_solve: the factors are {LU.dtype.name}, the right-hand sides {B.dtype.name}")
     if adjoint:
-        X = solve_triangle(LU.mT, B, upper=False)
-        return _rows(_from_left(LU, X), exchanged(pivots, rows=n, back=True))
-    X = _rows(B, exchanged(pivots, rows=n, back=False))
-    return solve_triangle(LU, solve_triangle(LU, X, upper=False, unitriangular=True), upper=True)
+        X = linalg_solve_triangular_op(LU.mT, B, upper=False)
+        return _rows(_from_left(LU, X), pivots_to_permutation(pivots, rows=n, back=True))
+    X = _rows(B, pivots_to_permutation(pivots, rows=n, back=False))
+    return linalg_solve_triangular_op(
+        LU, linalg_solve_triangular_op(LU, X, upper=False, unitriangular=True), upper=True
+    )
 
 
 @composite(sample=lambda s: [(s.normal(3, 2), s.normal(3, 3), s.integers(1, 3).astype("int32") + 3)])
@@ -219,7 +221,7 @@ def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
 @composite(result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
 def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
     """`linalg.lu_factor` under its older name; with `get_infos` also which matrices are singular."""
-    found = packed_factors(A, pivot=pivot)
+    found = linalg_lu_factor_ex(A, pivot=pivot)
     return found if get_infos else found[:2]
 
 
@@ -230,7 +232,7 @@ def triangular_solve(
     """X with A X = input for triangular A, and A; the older form of `linalg.solve_triangular`."""
     system = A.mT if transpose else A
     return return_types.triangular_solve(
-        solve_triangle(system, input, upper=upper != transpose, unitriangular=unitriangular), A.clone()
+        linalg_solve_triangular_op(system, input, upper=upper != transpose, unitriangular=unitriangular), A.clone()
     )
 
 

@@ -22,7 +22,7 @@ from engine.shape import Spec, format_shape
     ((s.normal(3, 4, 2) + 0.5,), {"p": p, "dim": dim, "keepdim": keep})
     for p, dim, keep in ((2.0, None, False), (2.0, 1, True), (3.0, (0, 2), False), (1.5, -1, False))
 ])  # fmt: skip
-def p_norm(xp, x, p: float, dim: Dims = None, keepdim: bool = False):
+def linalg_vector_norm(xp, x, p: float, dim: Dims = None, keepdim: bool = False):
     """(Σ |x|ᵖ)^(1/p). At 0 the gradient is 0."""
     if p == 2:
         return xp.sqrt(xp.square(x).sum(axis=wrap_dims("norm", dim, x.ndim), keepdims=keepdim, dtype=x.dtype))
@@ -30,12 +30,12 @@ def p_norm(xp, x, p: float, dim: Dims = None, keepdim: bool = False):
     return xp.power(total, xp.asarray(1 / p, x.dtype))
 
 
-@p_norm.shape
+@linalg_vector_norm.shape
 def _(x: Spec, p: float, dim: Dims = None, keepdim: bool = False):
     return reduced("norm", x, dim, keepdim)
 
 
-@p_norm.gradient
+@linalg_vector_norm.gradient
 def _(g, x, out, p, dim, keepdim):
     if not keepdim:
         for place in sorted(wrap_dims("norm", dim, x.ndim)):
@@ -67,7 +67,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Dims = None, keepdim: bool = False,
         ):
             return x.abs().sum(dim, keepdim)
         return (amax if ord > 0 else amin)(x.abs(), dim, keepdim)
-    return p_norm(x, float(ord), dim, keepdim)
+    return linalg_vector_norm(x, float(ord), dim, keepdim)
 
 
 def _floating(name: str, x: Any) -> Any:
@@ -99,7 +99,7 @@ def matrix_norm(
         raise ShapeError(f"linalg.matrix_norm: dim must be two different dimensions, not {tuple(dim)}")
     rows, columns = (wrap_dim("norm", d, A.ndim) for d in dim)
     if ord == "fro":
-        return p_norm(A, 2.0, (rows, columns), keepdim)
+        return linalg_vector_norm(A, 2.0, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
         values = svdvals(A.permute(*(i for i in range(A.ndim) if i not in (rows, columns)), rows, columns))
         found = values.sum(-1) if ord == "nuc" else amax(values, -1) if ord == 2 else amin(values, -1)

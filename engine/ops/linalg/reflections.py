@@ -15,7 +15,7 @@ from engine.shape import Spec, format_shape
 
 
 @op("other", method=False, outputs=2, sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 3),), (s.normal(2, 4),)])
-def reflectors(xp, A):
+def geqrf_op(xp, A):
     """R with the vectors of the reflections below it, and their factors."""
     matrices("geqrf", A)
     *batch, m, n = A.shape
@@ -31,7 +31,7 @@ def reflectors(xp, A):
     return solved("geqrf", "has no decomposition.", found, A)
 
 
-@reflectors.shape
+@geqrf_op.shape
 def _(A: Spec):
     matrices("geqrf", A)
     return A, Spec((*A.shape[:-2], min(A.shape[-2:])), A.dtype)
@@ -43,7 +43,7 @@ def geqrf(input: Any) -> Any:
 
     For `linalg.householder_product` and `ormqr`; without gradient, as in PyTorch.
     """
-    return return_types.geqrf(*reflectors(input.detach()))
+    return return_types.geqrf(*geqrf_op(input.detach()))
 
 
 @composite(aliases=("orgqr",), sample=lambda s: [

@@ -79,20 +79,20 @@ def _same(name: str, A: Any, B: Any) -> None:
 @op("other", method=False, sample=lambda s: [
     (_systems(s)[0], s.normal(3, 2)), (_systems(s)[1], s.normal(3, 2)), (_systems(s)[0], s.normal(2, 3, 1)),
 ])  # fmt: skip
-def solve_columns(xp, A, B):
+def linalg_solve_ex(xp, A, B):
     """X with A X = B, for matrices B."""
     _same("linalg.solve", A, B)
     return solved("linalg.solve", _SINGULAR, xp.linalg.solve, A, B)
 
 
-@solve_columns.shape
+@linalg_solve_ex.shape
 def _(A: Spec, B: Spec):
     return _system_rule("linalg.solve", A, B)
 
 
-@solve_columns.gradient
+@linalg_solve_ex.gradient
 def _(g, A, out):
-    of_b = solve_columns(A.mT, g)
+    of_b = linalg_solve_ex(A.mT, g)
     return -(of_b @ out.mT), of_b
 
 
@@ -105,8 +105,8 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
     if vector:
         B = B.unsqueeze(-1)
-        return solve_columns(A if left else A.mT, B).squeeze(-1)
-    return solve_columns(A, B) if left else solve_columns(A.mT, B.mT).mT
+        return linalg_solve_ex(A if left else A.mT, B).squeeze(-1)
+    return linalg_solve_ex(A, B) if left else linalg_solve_ex(A.mT, B.mT).mT
 
 
 # -- triangles --------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def _triangle(xp: Any, A: Any, upper: bool, unit: bool) -> Any:
     ((_systems(s)[0], s.normal(3, 2)), {"upper": True}), ((_systems(s)[1], s.normal(3, 2)), {"upper": False}),
     ((_systems(s)[0], s.normal(3, 1)), {"upper": False, "unitriangular": True}),
 ])  # fmt: skip
-def solve_triangle(xp, A, B, upper: bool, unitriangular: bool = False):
+def linalg_solve_triangular_op(xp, A, B, upper: bool, unitriangular: bool = False):
     """X with T X = B, where T is the upper or lower triangle of A, its diagonal taken as 1 if `unitriangular`."""
     _same("linalg.solve_triangular", A, B)
     triangle = _triangle(xp, A, upper, unitriangular)
@@ -162,14 +162,14 @@ def _row_by_row(xp: Any, A: Any, B: Any, upper: bool) -> Any:
     return X
 
 
-@solve_triangle.shape
+@linalg_solve_triangular_op.shape
 def _(A: Spec, B: Spec, upper: bool, unitriangular: bool = False):
     return _system_rule("linalg.solve_triangular", A, B)
 
 
-@solve_triangle.gradient
+@linalg_solve_triangular_op.gradient
 def _(g, A, out, upper, unitriangular):
-    of_b = solve_triangle(A.mT, g, upper=not upper, unitriangular=unitriangular)
+    of_b = linalg_solve_triangular_op(A.mT, g, upper=not upper, unitriangular=unitriangular)
     of_a = -(of_b @ out.mT)
     kept = int(unitriangular)
     return (of_a.triu(kept) if upper else of_a.tril(-kept)), of_b
@@ -179,8 +179,8 @@ def _(g, A, out, upper, unitriangular):
 def linalg_solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """X with A X = B, or X A = B unless `left`, where A is triangular; its other triangle is not looked at."""
     if left:
-        return solve_triangle(A, B, upper=upper, unitriangular=unitriangular)
-    return solve_triangle(A.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT
+        return linalg_solve_triangular_op(A, B, upper=upper, unitriangular=unitriangular)
+    return linalg_solve_triangular_op(A.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT
 
 
 # -- Cholesky ---------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def _identity(x: Any) -> Any:
 
 
 @op("other", method=False, sample=lambda s: [((_positive(s)[0],), {"side": 0}), ((_positive(s),), {"side": 0})])
-def cholesky_factor(xp, A, side: int):
+def linalg_cholesky_ex(xp, A, side: int):
     """The lower triangle L with L Lᵀ = A. `side` says what of A counts: −1 the lower triangle, 1 the upper, 0 the mean.
 
     The gradient is that of symmetric changes.
@@ -206,24 +206,24 @@ def cholesky_factor(xp, A, side: int):
     return solved("linalg.cholesky", "is not positive definite.", xp.linalg.cholesky, A)
 
 
-@cholesky_factor.shape
+@linalg_cholesky_ex.shape
 def _(A: Spec, side: int):
     square("linalg.cholesky", A)
     return A
 
 
-@cholesky_factor.gradient
+@linalg_cholesky_ex.gradient
 def _(g, out):
     middle = (out.mT @ g).tril()
     middle = (middle + middle.tril(-1).mT) * 0.5
-    inner = solve_triangle(out.mT, middle, upper=True)
-    return solve_triangle(out.mT, inner.mT, upper=True).mT
+    inner = linalg_solve_triangular_op(out.mT, middle, upper=True)
+    return linalg_solve_triangular_op(out.mT, inner.mT, upper=True).mT
 
 
 @composite(method=False, public=False, sample=lambda s: [(_positive(s),)])
 def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
     """L with L Lᵀ = A, or U with Uᵀ U = A, of a symmetric positive definite matrix."""
-    factor = cholesky_factor(A, side=1 if upper else -1)
+    factor = linalg_cholesky_ex(A, side=1 if upper else -1)
     return factor.mT if upper else factor
 
 
@@ -237,7 +237,7 @@ def cholesky(input: Any, upper: bool = False) -> Any:
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
     """X with A X = B, from A's Cholesky factor L."""
     first, second = (L.mT, L) if upper else (L, L.mT)
-    return solve_triangle(second, solve_triangle(first, B, upper=False), upper=True)
+    return linalg_solve_triangular_op(second, linalg_solve_triangular_op(first, B, upper=False), upper=True)
 
 
 @composite(sample=lambda s: [(_positive(s)[0],)])
@@ -294,20 +294,20 @@ def _(g, A, out):
 
 
 @op("other", method=False, outputs=2, sample=lambda s: [(x,) for x in _systems(s)])
-def sign_and_log(xp, A):
+def linalg_slogdet(xp, A):
     """The sign of the determinant, and the logarithm of its size."""
     square("linalg.slogdet", A)
     found = solved("linalg.slogdet", "has no determinant.", lambda a: tuple(xp.linalg.slogdet(a)), A)
     return tuple(xp.asarray(part) for part in found)
 
 
-@sign_and_log.shape
+@linalg_slogdet.shape
 def _(A: Spec):
     square("linalg.slogdet", A)
     return Spec(A.shape[:-2], A.dtype), Spec(A.shape[:-2], A.dtype)
 
 
-@sign_and_log.gradient
+@linalg_slogdet.gradient
 def _(g, A):
     of_log = g[1]
     return None if of_log is None else of_log.unsqueeze(-1).unsqueeze(-1) * inv(A).mT
@@ -316,7 +316,7 @@ def _(g, A):
 @composite(result="Any", sample=lambda s: [(x,) for x in _systems(s)])
 def slogdet(A: Any) -> Any:
     """(sign, logabsdet): the sign of the determinant and the logarithm of its size, safe for large matrices."""
-    return return_types.slogdet(*sign_and_log(A))
+    return return_types.slogdet(*linalg_slogdet(A))
 
 
 @composite(sample=lambda s: [(_positive(s),)])

@@ -99,13 +99,13 @@ def _(x: Spec, offset: int = 0, dim1: int = 0, dim2: int = 1):
 
 @diagonal.gradient
 def _(g, x: Spec, offset, dim1, dim2):
-    return on_diagonal(g, shape=x.shape, offset=offset, dim1=dim1, dim2=dim2)
+    return diag_embed_op(g, shape=x.shape, offset=offset, dim1=dim1, dim2=dim2)
 
 
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(3),), {"shape": (3, 4), "offset": 1, "dim1": 0, "dim2": 1}),
 ])  # fmt: skip
-def on_diagonal(xp, x, shape: Sizes, offset: int, dim1: int, dim2: int):
+def diag_embed_op(xp, x, shape: Sizes, offset: int, dim1: int, dim2: int):
     """Zeros of `shape` with `x` on a diagonal."""
     out = xp.zeros(shape, x.dtype)
     if x.size:
@@ -116,12 +116,12 @@ def on_diagonal(xp, x, shape: Sizes, offset: int, dim1: int, dim2: int):
     return out
 
 
-@on_diagonal.shape
+@diag_embed_op.shape
 def _(x: Spec, shape: Sizes, offset: int, dim1: int, dim2: int):
     return shape
 
 
-@on_diagonal.gradient
+@diag_embed_op.gradient
 def _(g, offset, dim1, dim2):
     return g.diagonal(offset, dim1, dim2)
 
@@ -135,7 +135,7 @@ def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     size = x.shape[-1] + abs(offset)
     rest = iter(x.shape[:-1])
     shape = tuple(size if i in (a, b) else next(rest) for i in range(x.ndim + 1))
-    return on_diagonal(x, shape=shape, offset=offset, dim1=a, dim2=b)
+    return diag_embed_op(x, shape=shape, offset=offset, dim1=a, dim2=b)
 
 
 @composite(

@@ -9,7 +9,7 @@ from typing import Any
 from engine.errors import ShapeError
 from engine.ops import rules
 from engine.ops.composite import composite
-from engine.ops.movement.parts import pad_with_zeros
+from engine.ops.movement.parts import zero_pad
 from engine.ops.movement.primitives import cat, expand
 from engine.ops.movement.shaping import atleast_1d, atleast_2d, atleast_3d
 from engine.shape import Dim, Size, format_shape
@@ -69,7 +69,7 @@ def block_diag(*tensors: Any) -> Any:
     width = sum(block.shape[1] for block in blocks)
     rows, start = [], 0
     for block in blocks:
-        rows.append(pad_with_zeros(block, dim=1, before=start, after=width - start - block.shape[1]))
+        rows.append(zero_pad(block, dim=1, before=start, after=width - start - block.shape[1]))
         start += block.shape[1]
     return cat(rows, dim=0)
 

@@ -57,13 +57,13 @@ def _(x: Spec, dim: int, start: int, length: int):
 @narrow.gradient
 def _(g, x: Spec, dim, start, length):
     place, start = _check_narrow(x.shape, dim, start, length)
-    return pad_with_zeros(g, dim=place, before=start, after=x.shape[place] - start - length)
+    return zero_pad(g, dim=place, before=start, after=x.shape[place] - start - length)
 
 
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(2, 3),), {"dim": 1, "before": 1, "after": 2}),
 ])  # fmt: skip
-def pad_with_zeros(xp, x, dim: int, before: int, after: int):
+def zero_pad(xp, x, dim: int, before: int, after: int):
     """`before` and `after` zeros added along one dimension."""
     shape = list(x.shape)
     shape[dim] += before + after
@@ -74,13 +74,13 @@ def pad_with_zeros(xp, x, dim: int, before: int, after: int):
     return out
 
 
-@pad_with_zeros.shape
+@zero_pad.shape
 def _(x: Spec, dim: int, before: int, after: int):
     place = wrap_dim("pad", dim, x.ndim)
     return (*x.shape[:place], x.shape[place] + before + after, *x.shape[place + 1 :])
 
 
-@pad_with_zeros.gradient
+@zero_pad.gradient
 def _(g, x: Spec, dim, before):
     return g.narrow(dim, before, x.shape[dim])
 

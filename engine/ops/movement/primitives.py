@@ -11,7 +11,7 @@ from engine import dtypes
 from engine.dtypes import DType, checked
 from engine.errors import ShapeError
 from engine.ops.composite import composite
-from engine.ops.movement.reinterpret import reinterpret
+from engine.ops.movement.reinterpret import view_dtype
 from engine.ops.record import op
 from engine.ops.rules import reshaped, wrap_dim, wrap_dims
 from engine.shape import Spec, format_shape
@@ -47,7 +47,7 @@ def _(g, x: Spec):
 def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
     """The same memory in another shape, or as another dtype. Raises ShapeError where only a copy could do that."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], (DType, str, type))):
-        return reinterpret(x, dtype=checked("view", dtype or size[0]).name)
+        return view_dtype(x, dtype=checked("view", dtype or size[0]).name)
     wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     result = reshape.function(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:
@@ -149,7 +149,7 @@ def _(g, x: Spec):
     ((s.normal(2),), {"shape": (2, 3), "dims": (1,)}), ((s.normal(),), {"shape": (2, 3), "dims": (0, 1)}),
     ((s.normal(1, 3),), {"shape": (2, 3), "dims": (0,)}),
 ])  # fmt: skip
-def spread(xp, x, shape: Sizes, dims: Sizes):
+def sum_backward(xp, x, shape: Sizes, dims: Sizes):
     """What a reduction of `shape` over `dims` gave, over `shape` again: the gradient of a sum."""
     if x.ndim == 0 and prod(shape) <= 1024:  # filling so little takes a fifth of the time that a view takes
         out = xp.empty(shape, x.dtype)
@@ -159,12 +159,12 @@ def spread(xp, x, shape: Sizes, dims: Sizes):
     return xp.broadcast_to(kept, shape)
 
 
-@spread.shape
+@sum_backward.shape
 def _(x: Spec, shape: Sizes, dims: Sizes):
     return shape
 
 
-@spread.gradient
+@sum_backward.gradient
 def _(g, x: Spec, dims):
     return g.sum(dims, len(x.shape) == g.ndim) if dims else g
 

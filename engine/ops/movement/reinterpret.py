@@ -15,7 +15,7 @@ from engine.shape import Dim, Spec
 @op("movement", view=True, method=False, public=False, sample=lambda s: [
     ((s.normal(2, 4),), {"dtype": "int64"}),
 ])  # fmt: skip
-def reinterpret(xp, x, dtype: str):
+def view_dtype(xp, x, dtype: str):
     """The bytes of x as numbers of another dtype; sizes change in the last dimension."""
     target = BY_NAME[dtype].numpy
     if x.itemsize != target.itemsize:
@@ -23,7 +23,7 @@ def reinterpret(xp, x, dtype: str):
     return x.view(target)
 
 
-@reinterpret.shape
+@view_dtype.shape
 def _(x: Spec, dtype: str):
     target = BY_NAME[dtype]
     if x.dtype.itemsize == target.itemsize:

@@ -170,7 +170,7 @@ def tile(x: Any, *dims: Any) -> Any:
 def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:
     """Each element several times in a row: so often each, or as often as `repeats` says for its place."""
     if repeats is None:
-        return repeated_places(x, total=output_size)
+        return repeat_interleave_indices(x, total=output_size)
     if dim is None:
         x, dim = x.reshape(-1), 0
     place = wrap_dim("repeat_interleave", dim, x.ndim)
@@ -187,16 +187,16 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
             f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[place]} places of "
             f"dimension {dim}"
         )
-    return x.index_select(place, repeated_places(repeats, total=output_size))
+    return x.index_select(place, repeat_interleave_indices(repeats, total=output_size))
 
 
 @op("other", method=False, sample=lambda s: [((s.integers(4, 5),), {"total": None})])
-def repeated_places(xp, repeats, total: int | None):
+def repeat_interleave_indices(xp, repeats, total: int | None):
     """The places 0, 1, 2, … each as often as `repeats` says."""
     return xp.asarray(xp.repeat(xp.arange(repeats.shape[0]), repeats.tolist()), xp.int64)
 
 
-@repeated_places.shape
+@repeat_interleave_indices.shape
 def _(repeats: Spec, total: int | None):
     if total is None:
         raise ShapeError(

@@ -55,11 +55,11 @@ def _(x: Spec, dimension: int, size: int, step: int):
 def _(g, x: Spec, dimension, size, step):
     if x.ndim == 0:
         return g.sum()
-    return add_unfolded(g, shape=x.shape, dim=wrap_dim("unfold", dimension, x.ndim), step=step)
+    return unfold_backward(g, shape=x.shape, dim=wrap_dim("unfold", dimension, x.ndim), step=step)
 
 
 @op("movement", method=False, sample=lambda s: [((s.normal(3, 3),), {"shape": (7,), "dim": 0, "step": 2})])
-def add_unfolded(xp, x, shape: Sizes, dim: int, step: int):
+def unfold_backward(xp, x, shape: Sizes, dim: int, step: int):
     """Zeros of `shape` to which windows are added where `unfold` took them."""
     out = xp.zeros(shape, x.dtype)
     for k in range(x.shape[-1]):
@@ -67,12 +67,12 @@ def add_unfolded(xp, x, shape: Sizes, dim: int, step: int):
     return out
 
 
-@add_unfolded.shape
+@unfold_backward.shape
 def _(x: Spec, shape: Sizes, dim: int, step: int):
     return shape
 
 
-@add_unfolded.gradient
+@unfold_backward.gradient
 def _(g, x: Spec, dim, step):
     return g.unfold(dim, x.shape[-1], step)
 
@@ -110,11 +110,11 @@ def _(x: Spec, size: Sizes, stride: Sizes, storage_offset: int | None = None):
 
 @as_strided.gradient
 def _(g, x: Spec, size, stride, storage_offset):
-    return add_strided(g, shape=x.shape, stride=tuple(stride), offset=storage_offset or 0)
+    return as_strided_backward(g, shape=x.shape, stride=tuple(stride), offset=storage_offset or 0)
 
 
 @op("movement", method=False, sample=lambda s: [((s.normal(2, 2),), {"shape": (3, 4), "stride": (1, 2), "offset": 1})])
-def add_strided(xp, x, shape: Sizes, stride: Sizes, offset: int):
+def as_strided_backward(xp, x, shape: Sizes, stride: Sizes, offset: int):
     """Zeros of `shape`, in order of memory, to which `x` is added where `as_strided` took it."""
     out = xp.zeros(count(shape), x.dtype)
     at = xp.asarray(np.full(x.shape, offset))
@@ -125,12 +125,12 @@ def add_strided(xp, x, shape: Sizes, stride: Sizes, offset: int):
     return out.reshape(shape)
 
 
-@add_strided.shape
+@as_strided_backward.shape
 def _(x: Spec, shape: Sizes, stride: Sizes, offset: int):
     return shape
 
 
-@add_strided.gradient
+@as_strided_backward.gradient
 def _(g, x: Spec, stride, offset):
     return g.clone().as_strided(x.shape, stride, offset)  # a clone's memory begins with its first element
 

@@ -16,7 +16,7 @@ from engine.shape import Spec, format_shape
     ((s.normal(4, 3, 2), s.normal(3), s.normal(3)), {"eps": 1e-5}), ((s.normal(5, 2, 1), None, None), {"eps": 0.1}),
     ((s.normal(2, 3, 4), s.normal(3), None), {"eps": 1e-3}),
 ])  # fmt: skip
-def normalize_channels(xp, x, weight=None, bias=None, eps: float = 1e-5):
+def batch_norm_op(xp, x, weight=None, bias=None, eps: float = 1e-5):
     """(x − mean) / √(var + eps) · weight + bias by channel of N×C×P; mean; variance; and what weight multiplies."""
     wide = x if x.dtype.itemsize > 2 else x.astype(xp.float32)
     size = x.shape[0] * x.shape[2]
@@ -30,7 +30,7 @@ def normalize_channels(xp, x, weight=None, bias=None, eps: float = 1e-5):
     return tuple(array.astype(x.dtype, copy=False) for array in (out, mean, var, scaled))
 
 
-@normalize_channels.shape
+@batch_norm_op.shape
 def _(x: Spec, weight: Spec | None, bias: Spec | None, eps: float):
     if any(spec is not None and spec.shape != x.shape[1:2] for spec in (weight, bias)):
         given = " and ".join(format_shape(spec.shape) for spec in (weight, bias) if spec is not None)
@@ -38,7 +38,7 @@ def _(x: Spec, weight: Spec | None, bias: Spec | None, eps: float):
     return x, x.with_shape(x.shape[1:2]), x.with_shape(x.shape[1:2]), x
 
 
-@normalize_channels.gradient
+@batch_norm_op.gradient
 def _(g, x: Spec, weight, bias: Spec, out2, out3, eps):
     of_out, of_mean, of_var, of_scaled = g
     slope = (out2 + eps).rsqrt()

@@ -19,7 +19,7 @@ from engine.shape import Spec, format_shape
     ((s.normal(4, 5), s.normal(5), s.normal(5)), {"dims": 1, "eps": 1e-5}),
     ((s.normal(2, 3, 2),), {"dims": 2, "eps": 0.1}), ((s.normal(4, 5), s.normal(5)), {"dims": 1, "eps": 1e-5}),
 ])  # fmt: skip
-def normalize_rows(xp, x, weight=None, bias=None, dims: int = 1, eps: float = 1e-5):
+def layer_norm_op(xp, x, weight=None, bias=None, dims: int = 1, eps: float = 1e-5):
     """(x − mean) / √(var + eps) · weight + bias over the last `dims` dimensions; and what the gradient needs.
 
     That is, as bytes, mean and 1 / √(var + eps) of each row.
@@ -51,7 +51,7 @@ def _repeated(xp: Any, row: Any, rows: int, width: int, dtype: Any) -> Any:
     return wide.astype(dtype, "C", copy=True) if xp is np else wide
 
 
-@normalize_rows.shape
+@layer_norm_op.shape
 def _(x: Spec, weight: Any = None, bias: Any = None, dims: int = 1, eps: float = 1e-5):
     own = x.shape[x.ndim - dims :]
     for part in (weight, bias):
@@ -65,12 +65,12 @@ def _(x: Spec, weight: Any = None, bias: Any = None, dims: int = 1, eps: float =
     return x, as_bytes(Spec((rows, 2), x.dtype if x.dtype.itemsize >= 4 else float32))
 
 
-@normalize_rows.gradient
+@layer_norm_op.gradient
 def _(g, x, weight, bias: Spec, out1, dims, eps):
     g = g[0]
     if MODES.grad:
         return _composed(g, x, weight, bias, dims, eps)
-    of_x, of_weight, of_bias = normalize_rows_slopes(g, x, out1, weight, dims=dims)
+    of_x, of_weight, of_bias = layer_norm_backward(g, x, out1, weight, dims=dims)
     return of_x, None if weight is None else of_weight, None if bias is None else of_bias
 
 
@@ -90,14 +90,14 @@ def _composed(g: Any, x: Any, weight: Any, bias: Any, dims: int, eps: float) -> 
     )
 
 
-def _sample_slopes(s: Any) -> Any:
+def _sample_backward(s: Any) -> Any:
     moments = s.normal(4, 2).view(np.uint8)
     return [((s.normal(4, 5), s.normal(4, 5), moments, s.normal(5)), {"dims": 1})] if s.dtype == np.float64 else []
 
 
-@op("other", method=False, outputs=3, sample=_sample_slopes)
-def normalize_rows_slopes(xp, g, x, moments, weight=None, dims: int = 1):
-    """Gradients of `normalize_rows`' input, weight and bias."""
+@op("other", method=False, outputs=3, sample=_sample_backward)
+def layer_norm_backward(xp, g, x, moments, weight=None, dims: int = 1):
+    """Gradients of `layer_norm`' input, weight and bias."""
     dtype, single = g.dtype, g.dtype if g.dtype.itemsize >= 4 else np.dtype(np.float32)
     grads, source = (as_rows(part.astype(single, copy=False), dims) for part in (g, x))
     rows, width = grads.shape
@@ -126,7 +126,7 @@ def normalize_rows_slopes(xp, g, x, moments, weight=None, dims: int = 1):
     return tuple(part.astype(dtype, copy=False) for part in (out, of_weight, of_bias))
 
 
-@normalize_rows_slopes.shape
+@layer_norm_backward.shape
 def _(g: Spec, x: Spec, moments: Spec, weight: Any = None, dims: int = 1):
     own = g.with_shape(g.shape[g.ndim - dims :])
     return g, own, own

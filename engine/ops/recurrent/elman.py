@@ -61,7 +61,7 @@ def _(g, gates, h, weight, out0, nonlinearity, batch_sizes, reverse):
     statics = {"nonlinearity": nonlinearity, "batch_sizes": batch_sizes, "reverse": reverse}
     if MODES.grad:
         return derived(_composed, (gates, h, weight), statics, g)
-    return elman_layer_slopes(out0, h, weight, g[0], g[1], **statics)
+    return elman_layer_backward(out0, h, weight, g[0], g[1], **statics)
 
 
 def _composed(gates: Any, h: Any, weight: Any, nonlinearity: Nonlinearity, **statics: Any) -> tuple[Any, ...]:
@@ -72,13 +72,13 @@ def _composed(gates: Any, h: Any, weight: Any, nonlinearity: Nonlinearity, **sta
     return stepped(cell, gates, (h,), **statics)
 
 
-def _sample_slopes(s: Any) -> Any:
+def _sample_backward(s: Any) -> Any:
     return [((s.normal(3, 2, 2), s.normal(2, 2), s.normal(2, 2), s.normal(3, 2, 2), s.normal(2, 2)), {})]
 
 
-@op("other", method=False, outputs=3, sample=_sample_slopes)
+@op("other", method=False, outputs=3, sample=_sample_backward)
 @on_one_thread
-def elman_layer_slopes(
+def elman_layer_backward(
     xp,
     result,
     h,
@@ -105,6 +105,6 @@ def elman_layer_slopes(
     return slopes, dh, xp.matmul(flat(slopes).T, flat(previous(xp, result, h, batch_sizes, reverse)))
 
 
-@elman_layer_slopes.shape
+@elman_layer_backward.shape
 def _(result: Spec, h: Spec, weight: Spec, *_, **__):
     return result, h, weight

@@ -84,7 +84,7 @@ def _(g, gates, h, weight, bias, out0, out2, out3, batch_sizes, reverse):
     statics = {"batch_sizes": batch_sizes, "reverse": reverse}
     if MODES.grad:
         return derived(_composed, (gates, h, weight, bias), statics, g[:2])
-    found = gru_layer_slopes(out2, out3, out0, h, weight, g[0], g[1], **statics)
+    found = gru_layer_backward(out2, out3, out0, h, weight, g[0], g[1], **statics)
     return found if bias is not None else (*found[:3], None)
 
 
@@ -103,16 +103,16 @@ def gru_cell(of_input: Any, of_state: Any, h: Any) -> Any:
     return new + (z + hz).sigmoid() * (h - new)
 
 
-def _sample_slopes(s: Any) -> Any:
+def _sample_backward(s: Any) -> Any:
     T, N, H = 3, 2, 2
     values, inner = (s.normal(T, N, size).view(np.uint8) for size in (3 * H, H))
     arrays = (values, inner, s.normal(T, N, H), s.normal(N, H), s.normal(3 * H, H))
     return [((*arrays, s.normal(T, N, H), s.normal(N, H)), {})]
 
 
-@op("other", method=False, outputs=4, sample=_sample_slopes)
+@op("other", method=False, outputs=4, sample=_sample_backward)
 @on_one_thread
-def gru_layer_slopes(
+def gru_layer_backward(
     xp,
     values,
     inner,
@@ -157,7 +157,7 @@ def gru_layer_slopes(
     return slopes, dh, xp.matmul(rows.T, flat(before)), rows.sum(axis=0)
 
 
-@gru_layer_slopes.shape
+@gru_layer_backward.shape
 def _(values: Spec, inner: Spec, result: Spec, h: Spec, weight: Spec, *_, **__):
     T, N, width = values.shape
     gates = Spec((T, N, width // computed_size(h.dtype)), h.dtype)

@@ -89,7 +89,7 @@ def _(g, gates, h, c, weight, projection, out0, out3, out4, batch_sizes, reverse
     statics = {"batch_sizes": batch_sizes, "reverse": reverse}
     if MODES.grad:
         return derived(_composed, (gates, h, c, weight, projection), statics, g[:3])
-    found = lstm_layer_slopes(out3, out4, out0, h, c, weight, projection, g[0], g[1], g[2], **statics)
+    found = lstm_layer_backward(out3, out4, out0, h, c, weight, projection, g[0], g[1], g[2], **statics)
     return found if projection is not None else (*found[:4], None)
 
 
@@ -105,16 +105,16 @@ def lstm_cell(gates: Any, c: Any, projection: Any = None) -> tuple[Any, Any]:
     return h if projection is None else h @ projection.mT, c
 
 
-def _sample_slopes(s: Any) -> Any:
+def _sample_backward(s: Any) -> Any:
     T, N, H = 3, 2, 2
     values, cells = (s.normal(T, N, size).view(np.uint8) for size in (4 * H, H))
     arrays = (values, cells, s.normal(T, N, H), s.normal(N, H), s.normal(N, H))
     return [((*arrays, s.normal(4 * H, H), s.normal(H, H), s.normal(T, N, H), s.normal(N, H), s.normal(N, H)), {})]
 
 
-@op("other", method=False, outputs=5, sample=_sample_slopes)
+@op("other", method=False, outputs=5, sample=_sample_backward)
 @on_one_thread
-def lstm_layer_slopes(
+def lstm_layer_backward(
     xp,
     values,
     cells,
@@ -172,7 +172,7 @@ def lstm_layer_slopes(
     return slopes, dh, dc, of_weight, xp.matmul(flat(outputs).T, flat(hidden))
 
 
-@lstm_layer_slopes.shape
+@lstm_layer_backward.shape
 def _(
     values: Spec, cells: Spec, result: Spec, h: Spec, c: Spec, weight: Spec, projection: Spec | None = None, *_, **__
 ):

@@ -20,7 +20,7 @@ def _no_shape(name: str, remedy: str = "") -> ShapeError:
 
 
 @op("other", method=False, sample=lambda s: [((s.integers(5, 9), None), {"minlength": n}) for n in (0, 8)])
-def counted(xp, x, weights=None, minlength: int = 0):
+def bincount_op(xp, x, weights=None, minlength: int = 0):
     """How often each whole number is there, from 0 on; or the sum of the weights it comes with."""
     if x.ndim != 1 or dtypes.is_floating(x.dtype) or (x.size and x.min() < 0):
         raise ShapeError("bincount: the input must be one row of whole numbers from 0 on")
@@ -28,7 +28,7 @@ def counted(xp, x, weights=None, minlength: int = 0):
     return found if weights is None or weights.dtype != np.float32 else found.astype(np.float32)
 
 
-@counted.shape
+@bincount_op.shape
 def _(x: Spec, weights: Spec | None = None, minlength: int = 0):
     raise _no_shape("bincount")
 
@@ -40,7 +40,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each whole number is there, from 0 on; or the sum of the weights it comes with."""
     if weights is not None and weights.dtype is not dtypes.float32:
         weights = weights.to(dtypes.float64)
-    return counted(x, weights, minlength=minlength)
+    return bincount_op(x, weights, minlength=minlength)
 
 
 @op("other", sample=lambda s: [
@@ -107,7 +107,7 @@ def _places(s: Any) -> Any:
 
 
 @op("other", method=False, promotes=True, sample=lambda s: [((a, b), {"right": True}) for (a, b), _ in _places(s)[:3]])
-def places_among(xp, edges, x, right: bool = False):
+def searchsorted_op(xp, edges, x, right: bool = False):
     """How many of the sorted `edges` are before each element of x: below it, or not above it where `right`."""
     side = "right" if right else "left"
     if edges.ndim == 1:
@@ -118,7 +118,7 @@ def places_among(xp, edges, x, right: bool = False):
     return out
 
 
-@places_among.shape
+@searchsorted_op.shape
 def _(edges: Spec, x: Spec, right: bool = False):
     if edges.ndim == 0 or (edges.ndim > 1 and edges.shape[:-1] != x.shape[:-1]):
         raise ShapeError(
@@ -136,7 +136,7 @@ def searchsorted(sorted_sequence: Any, x: Any, *, out_int32: bool = False, right
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if not hasattr(x, "dtype"):
         x = sorted_sequence.new_tensor(x)
-    found = places_among(sorted_sequence.detach(), x.detach(), right=right or side == "right")
+    found = searchsorted_op(sorted_sequence.detach(), x.detach(), right=right or side == "right")
     return found.to(dtypes.int32) if out_int32 else found
 
 
@@ -159,14 +159,14 @@ def bucketize(x: Any, boundaries: Any, *, out_int32: bool = False, right: bool =
     outputs=3,
     sample=lambda s: [((s.repeated(9),), {"dim": None}), ((s.repeated(6, 2),), {"dim": 0})],
 )
-def distinct(xp, x, dim: int | None = None):
+def unique_op(xp, x, dim: int | None = None):
     """The distinct values in order, where each element is among them, and how often each is there."""
     values, inverse, counts = xp.unique(x, return_inverse=True, return_counts=True, axis=dim)
     inverse = inverse.reshape(x.shape if dim is None else (x.shape[dim],))
     return values, xp.asarray(inverse, xp.int64), xp.asarray(counts, xp.int64)
 
 
-@distinct.shape
+@unique_op.shape
 def _(x: Spec, dim: int | None = None):
     raise _no_shape("unique")
 
@@ -181,7 +181,7 @@ def _repeats(s: Any) -> Any:
 def unique(x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
     """The distinct values (or slices along `dim`) in order; and, where asked for, places among them and counts."""
-    return _answer(distinct(x.detach(), dim=dim), return_inverse, return_counts)
+    return _answer(unique_op(x.detach(), dim=dim), return_inverse, return_counts)
 
 
 def _answer(found: Any, return_inverse: bool, return_counts: bool) -> Any:
@@ -196,7 +196,7 @@ def _answer(found: Any, return_inverse: bool, return_counts: bool) -> Any:
     outputs=3,
     sample=lambda s: [((s.repeated(9),), {"dim": None}), ((s.repeated(6, 1),), {"dim": 0})],
 )
-def runs(xp, x, dim: int | None = None):
+def unique_consecutive_op(xp, x, dim: int | None = None):
     """The first of each run of equals, which run each element is in, and how long each is."""
     flat = x.reshape(-1) if dim is None else xp.moveaxis(x, dim, 0)
     later = flat[1:] != flat[:-1]
@@ -208,7 +208,7 @@ def runs(xp, x, dim: int | None = None):
     return values, xp.asarray(inverse, xp.int64), xp.asarray(xp.bincount(number), xp.int64)
 
 
-@runs.shape
+@unique_consecutive_op.shape
 def _(x: Spec, dim: int | None = None):
     raise _no_shape("unique_consecutive")
 
@@ -218,4 +218,4 @@ def unique_consecutive(
     x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The first of each run of equals; and, where asked for, which run each element is in and how long each is."""
-    return _answer(runs(x.detach(), dim=dim), return_inverse, return_counts)
+    return _answer(unique_consecutive_op(x.detach(), dim=dim), return_inverse, return_counts)

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine import dtypes, return_types
 from engine.ops.composite import composite
-from engine.ops.indexing.index import scatter_into
+from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op
 from engine.ops.reduction.reduce import amax, amin, over, refuse_nothing
 from engine.ops.rules import reduced, wrap_dim
@@ -35,7 +35,7 @@ for _record in (argmax, argmin):
     ((s.distinct(3, 4, 2),), {"dim": dim, "keepdim": keep, "largest": largest})
     for dim, keep, largest in ((0, False, True), (-1, True, False), (1, False, False))
 ])  # fmt: skip
-def extreme(xp, x, dim: int, keepdim: bool, largest: bool):
+def max_or_min(xp, x, dim: int, keepdim: bool, largest: bool):
     """Values and indices of the maximum or minimum along one dimension."""
     index = (x.argmax if largest else x.argmin)(axis=dim, keepdims=True)
     value = xp.take_along_axis(x, index, axis=dim)
@@ -43,19 +43,19 @@ def extreme(xp, x, dim: int, keepdim: bool, largest: bool):
     return (value, index) if keepdim else (value.squeeze(dim), index.squeeze(dim))
 
 
-@extreme.shape
+@max_or_min.shape
 def _(x: Spec, dim: int, keepdim: bool, largest: bool):
     refuse_nothing("max" if largest else "min", x, dim)
     shape = reduced("max" if largest else "min", x, dim, keepdim)
     return Spec(shape, x.dtype), Spec(shape, dtypes.int64)
 
 
-@extreme.gradient
+@max_or_min.gradient
 def _(g, out1, x: Spec, dim, keepdim):
     value, index = g[0], out1
     if not keepdim:
         value, index = value.unsqueeze(dim), index.unsqueeze(dim)
-    return scatter_into(value, index, x.shape, dim)
+    return gather_backward(value, index, x.shape, dim)
 
 
 def _extremes(s: Any) -> Any:
@@ -84,8 +84,8 @@ def _extreme(x: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
     result = return_types.max if largest else return_types.min
     if x.ndim == 0:
         wrap_dim("max" if largest else "min", dim, 0)
-        return result(*(f.reshape(()) for f in extreme(x.reshape(1), dim=0, keepdim=True, largest=largest)))
-    return result(*extreme(x, dim=dim, keepdim=keepdim, largest=largest))
+        return result(*(f.reshape(()) for f in max_or_min(x.reshape(1), dim=0, keepdim=True, largest=largest)))
+    return result(*max_or_min(x, dim=dim, keepdim=keepdim, largest=largest))
 
 
 @composite(result="Any", sample=lambda s: [((s.distinct(3, 4),), {}), ((s.distinct(3, 4),), {"dim": 1}),

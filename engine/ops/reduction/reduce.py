@@ -12,7 +12,7 @@ from engine.dtypes import DType
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
-from engine.ops.movement.primitives import cat, spread
+from engine.ops.movement.primitives import cat, sum_backward
 from engine.ops.record import Op, op
 from engine.ops.rules import Dims, reduced, wrap_dims
 from engine.shape import Spec, count, format_shape
@@ -39,7 +39,7 @@ def refuse_nothing(name: str, x: Spec, dim: Dims) -> None:
 
 def spread_over(g: Any, x: Spec, dim: Dims) -> Any:
     """`g`, a reduction of `x` with its dimensions kept or not, over what was reduced."""
-    return spread.function(g, shape=x.shape, dims=wrap_dims("reduce", dim, x.ndim))
+    return sum_backward.function(g, shape=x.shape, dims=wrap_dims("reduce", dim, x.ndim))
 
 
 def _axes(dim: Dims) -> Any:

@@ -11,7 +11,7 @@ from engine import dtypes, return_types
 from engine.dtypes import DType, is_floating
 from engine.errors import RangeError, ShapeError
 from engine.ops.composite import composite
-from engine.ops.indexing.index import scatter_into
+from engine.ops.indexing.index import gather_backward
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
 from engine.ops.rules import wrap_dim
@@ -40,23 +40,23 @@ def _wide(x: Any, dtype: DType | None) -> Any:
 
 
 @op("other", method=False, sample=_in_front)
-def running_sum(xp, x, dim: int, dtype: DType | None = None):
+def cumsum_op(xp, x, dim: int, dtype: DType | None = None):
     """Sums of everything up to each element."""
     return xp.cumsum(x, axis=dim, dtype=_wide(x, dtype))
 
 
-running_sum.shape(_shaped("cumsum"))
+cumsum_op.shape(_shaped("cumsum"))
 
 
-@running_sum.gradient
+@cumsum_op.gradient
 def _(g, dim):
-    return running_sum(g.flip((dim,)), dim=dim).flip((dim,))
+    return cumsum_op(g.flip((dim,)), dim=dim).flip((dim,))
 
 
 @composite(in_place=True, sample=lambda s: [*_along(s), ((s.normal(4), 0), {"dtype": dtypes.float64})])
 def cumsum(x: Any, dim: int, *, dtype: DType | None = None) -> Any:
     """Sums along `dim` of everything up to each element."""
-    return _scanned(lambda x, dim: running_sum(x, dim=dim, dtype=dtype), x, dim, dtype)
+    return _scanned(lambda x, dim: cumsum_op(x, dim=dim, dtype=dtype), x, dim, dtype)
 
 
 def _scanned(scan: Callable[[Any, int], Any], x: Any, dim: int, dtype: DType | None = None) -> Any:
@@ -68,28 +68,28 @@ def _scanned(scan: Callable[[Any, int], Any], x: Any, dim: int, dtype: DType | N
 @op("other", method=False, sample=lambda s: [
     *_along(s), *(((x,), {"dim": 1}) for x in (np.where(s.booleans(3, 4), s.normal(3, 4), s.dtype(0)),)),
 ])  # fmt: skip
-def running_product(xp, x, dim: int, dtype: DType | None = None):
+def cumprod_op(xp, x, dim: int, dtype: DType | None = None):
     """Products of everything up to each element."""
     return xp.cumprod(x, axis=dim, dtype=_wide(x, dtype))
 
 
-running_product.shape(_shaped("cumprod"))
+cumprod_op.shape(_shaped("cumprod"))
 
 
-@running_product.gradient
+@cumprod_op.gradient
 def _(g, x, out, dim):
     size = x.shape[dim]
     if size == 0:
         return g
     # Of what follows an element: s = g + x₊·s₊, from the end on. It holds where x is 0 as well.
     factors = cat([x.narrow(dim, 1, size - 1), x.narrow(dim, 0, 1) * 0], dim=dim).flip((dim,))
-    following = recurrence(g.flip((dim,)), factors, dim=dim).flip((dim,))
+    following = linear_recurrence(g.flip((dim,)), factors, dim=dim).flip((dim,))
     before = cat([out.narrow(dim, 0, 1) * 0 + 1, out.narrow(dim, 0, size - 1)], dim=dim)
     return following * before
 
 
 @op("other", method=False, sample=lambda s: [((s.normal(3, 4), s.normal(3, 4)), {"dim": dim}) for dim in (0, 1)])
-def recurrence(xp, b, a, dim: int):
+def linear_recurrence(xp, b, a, dim: int):
     """sᵢ = bᵢ + aᵢ·sᵢ₋₁ along `dim`, from 0 on."""
     out = b.copy()
     at: list[Any] = [slice(None)] * b.ndim
@@ -101,16 +101,16 @@ def recurrence(xp, b, a, dim: int):
     return out
 
 
-@recurrence.shape
+@linear_recurrence.shape
 def _(b: Spec, a: Spec, dim: int):
     return b
 
 
-@recurrence.gradient
+@linear_recurrence.gradient
 def _(g, a, out, dim):
     size = a.shape[dim]
     later = cat([a.narrow(dim, 1, size - 1), a.narrow(dim, 0, 1) * 0], dim=dim)
-    back = recurrence(g.flip((dim,)), later.flip((dim,)), dim=dim).flip((dim,))
+    back = linear_recurrence(g.flip((dim,)), later.flip((dim,)), dim=dim).flip((dim,))
     before = cat([out.narrow(dim, 0, 1) * 0, out.narrow(dim, 0, size - 1)], dim=dim)
     return back, back * before
 
@@ -121,7 +121,7 @@ def _(g, a, out, dim):
 ])  # fmt: skip
 def cumprod(x: Any, dim: int, *, dtype: DType | None = None) -> Any:
     """Products along `dim` of everything up to each element."""
-    return _scanned(lambda x, dim: running_product(x, dim=dim, dtype=dtype), x, dim, dtype)
+    return _scanned(lambda x, dim: cumprod_op(x, dim=dim, dtype=dtype), x, dim, dtype)
 
 
 # -- extremes ---------------------------------------------------------------------------------
@@ -152,19 +152,19 @@ def running_extreme(xp: Any, x: Any, dim: int, largest: bool) -> tuple[Any, Any]
 @op("other", method=False, outputs=2, sample=lambda s: [
     ((s.distinct(3, 4),), {"dim": dim, "largest": largest}) for dim in (0, 1) for largest in (True, False)
 ])  # fmt: skip
-def extreme_so_far(xp, x, dim: int, largest: bool):
+def cummax_or_cummin(xp, x, dim: int, largest: bool):
     """The largest or smallest up to each element, and where it stands."""
     return running_extreme(xp, x, dim, largest)
 
 
-@extreme_so_far.shape
+@cummax_or_cummin.shape
 def _(x: Spec, dim: int, largest: bool):
     return x, Spec(x.shape, dtypes.int64)
 
 
-@extreme_so_far.gradient
+@cummax_or_cummin.gradient
 def _(g, out1, x: Spec, dim):
-    return scatter_into(g[0], out1, x.shape, dim)
+    return gather_backward(g[0], out1, x.shape, dim)
 
 
 @composite(result="Any", sample=lambda s: [*_along(s), ((s.repeated(3, 9), 1), {})])
@@ -181,7 +181,7 @@ def cummin(x: Any, dim: int) -> Any:
 
 def _extremes_so_far(x: Any, dim: int, largest: bool) -> Any:
     place = wrap_dim("cummax" if largest else "cummin", dim, x.ndim)
-    found = extreme_so_far(x if x.ndim else x.reshape(1), dim=place, largest=largest)
+    found = cummax_or_cummin(x if x.ndim else x.reshape(1), dim=place, largest=largest)
     result = return_types.cummax if largest else return_types.cummin
     return result(*(one if x.ndim else one.reshape(()) for one in found))
 
@@ -190,7 +190,7 @@ def _extremes_so_far(x: Any, dim: int, largest: bool) -> Any:
 
 
 @op("other", floats=True, method=False, sample=_in_front)
-def running_logsumexp(xp, x, dim: int):
+def logcumsumexp_op(xp, x, dim: int):
     """ln Σ eˣ of everything up to each element; by doubling, as `running_extreme`."""
     out, step, size = x.copy(), 1, x.shape[dim]
     while step < size:
@@ -200,25 +200,25 @@ def running_logsumexp(xp, x, dim: int):
     return out
 
 
-@running_logsumexp.shape
+@logcumsumexp_op.shape
 def _(x: Spec, dim: int):
     return x
 
 
-@running_logsumexp.gradient
+@logcumsumexp_op.gradient
 def _(g, x, out, dim):
     # Σ over later elements of g·e^(x − out), with the exponents held down by the last of them.
     if 0 in x.shape:
         return g
     top = out.detach().narrow(dim, out.shape[dim] - 1, 1)
-    later = running_sum((g * (top - out).exp()).flip((dim,)), dim=dim).flip((dim,))
+    later = cumsum_op((g * (top - out).exp()).flip((dim,)), dim=dim).flip((dim,))
     return later * (x - top).exp()
 
 
 @composite(in_place=True, sample=_along)
 def logcumsumexp(x: Any, dim: int) -> Any:
     """ln Σ eˣ along `dim` of everything up to each element."""
-    return _scanned(lambda x, dim: running_logsumexp(x, dim=dim), x, dim)
+    return _scanned(lambda x, dim: logcumsumexp_op(x, dim=dim), x, dim)
 
 
 @composite(sample=lambda s: [

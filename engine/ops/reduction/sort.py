@@ -7,7 +7,7 @@ from typing import Any
 from engine import dtypes, return_types
 from engine.errors import ShapeError
 from engine.ops.composite import composite
-from engine.ops.indexing.index import scatter_into
+from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op
 from engine.ops.rules import wrap_dim
 from engine.shape import Dim, Spec
@@ -25,20 +25,20 @@ def _sorted(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=2, sample=_sorted)
-def sorted_along(xp, x, dim: int, descending: bool):
+def sort_op(xp, x, dim: int, descending: bool):
     """Values in order, and the places they had. Equals stay in their order."""
     order = stable_order(xp, x, dim, descending)
     return xp.take_along_axis(x, order, axis=dim), xp.ascontiguousarray(xp.asarray(order, xp.int64))
 
 
-@sorted_along.shape
+@sort_op.shape
 def _(x: Spec, dim: int, descending: bool):
     return x, Spec(x.shape, dtypes.int64)
 
 
-@sorted_along.gradient
+@sort_op.gradient
 def _(g, out1, x: Spec, dim):
-    return scatter_into(g[0], out1, x.shape, dim, True)
+    return gather_backward(g[0], out1, x.shape, dim, True)
 
 
 @composite(result="Any", sample=lambda s: [
@@ -50,7 +50,7 @@ def sort(x: Any, dim: int = -1, descending: bool = False, *, stable: bool = True
     place = wrap_dim("sort", dim, x.ndim)
     if x.ndim == 0:
         return return_types.sort(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return return_types.sort(*sorted_along(x, dim=place, descending=descending))
+    return return_types.sort(*sort_op(x, dim=place, descending=descending))
 
 
 @composite(sample=lambda s: [*_sorted(s), ((s.repeated(3, 9),), {"stable": True})])
@@ -74,7 +74,7 @@ def _tops(s: Any) -> Any:
 @op("other", method=False, outputs=2, sample=lambda s: [
     ((s.distinct(3, 6),), {"k": 2, "dim": dim, "largest": largest}) for dim in (0, 1) for largest in (True, False)
 ])  # fmt: skip
-def best_along(xp, x, k: int, dim: int, largest: bool):
+def topk_op(xp, x, k: int, dim: int, largest: bool):
     """The k largest or smallest along `dim` in order, and where they are."""
     size = x.shape[dim]
     if 0 < k < size // 4:  # cheaper than sorting everything
@@ -88,15 +88,15 @@ def best_along(xp, x, k: int, dim: int, largest: bool):
     return xp.take_along_axis(x, order, axis=dim), xp.ascontiguousarray(xp.asarray(order, xp.int64))
 
 
-@best_along.shape
+@topk_op.shape
 def _(x: Spec, k: int, dim: int, largest: bool):
     shape = (*x.shape[:dim], k, *x.shape[dim + 1 :])
     return Spec(shape, x.dtype), Spec(shape, dtypes.int64)
 
 
-@best_along.gradient
+@topk_op.gradient
 def _(g, out1, x: Spec, dim):
-    return scatter_into(g[0], out1, x.shape, dim, True)
+    return gather_backward(g[0], out1, x.shape, dim, True)
 
 
 @composite(result="Any", sample=_tops)
@@ -108,4 +108,4 @@ def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = Tru
         raise ShapeError(f"topk: k must be 0 to {size}, the size of dimension {dim}, not {k}")
     if x.ndim == 0:
         return return_types.topk(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return return_types.topk(*best_along(x, k=k, dim=place, largest=largest))
+    return return_types.topk(*topk_op(x, k=k, dim=place, largest=largest))

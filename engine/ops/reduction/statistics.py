@@ -10,7 +10,7 @@ from engine import dtypes, return_types
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
-from engine.ops.indexing.index import scatter_into
+from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op
 from engine.ops.reduction.reduce import mean, refuse_nothing, spread_over
 from engine.ops.reduction.scan import running_extreme
@@ -44,7 +44,7 @@ def var(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = F
 def std(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Any:  # fmt: skip
     """Standard deviation over `dim`; see `var`."""
-    return deviation(_variance("std", x, dim, unbiased, keepdim, correction)[0])
+    return std_op(_variance("std", x, dim, unbiased, keepdim, correction)[0])
 
 
 @composite(method=False, result="tuple[Tensor, Tensor]", sample=_spreads)
@@ -60,7 +60,7 @@ def std_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: boo
              correction: float | None = None) -> tuple[Any, Any]:  # fmt: skip
     """Standard deviation and mean over `dim`; see `var`."""
     found, dims = _variance("std_mean", x, dim, unbiased, keepdim, correction)
-    return deviation(found), mean(x, dims, keepdim)
+    return std_op(found), mean(x, dims, keepdim)
 
 
 def _variance(
@@ -73,7 +73,7 @@ def _variance(
         raise DTypeError(f"{name}() needs floating point, not {x.dtype.name}.", in_code="Convert with .float().")
     if correction is None:
         correction = 0 if unbiased is False else 1
-    return variance(x, dim=dim, keepdim=keepdim, correction=correction), dim
+    return var_op(x, dim=dim, keepdim=keepdim, correction=correction), dim
 
 
 @op(
@@ -85,7 +85,7 @@ def _variance(
         for keep in (0, 1)
     ],
 )
-def variance(xp, x, dim: Dims, keepdim: bool, correction: float):
+def var_op(xp, x, dim: Dims, keepdim: bool, correction: float):
     """The sum of squared differences from the mean, divided by n − correction."""
     axes = wrap_dims("var", dim, x.ndim)
     number = count(x.shape[place] for place in axes)
@@ -100,24 +100,24 @@ def _freedom(number: Any, correction: float) -> Any:
     return free if isinstance(free, Dim) or free > 0 else 0
 
 
-@variance.shape
+@var_op.shape
 def _(x: Spec, dim: Dims, keepdim: bool, correction: float):
     return reduced("var", x, dim, keepdim)
 
 
-@variance.gradient
+@var_op.gradient
 def _(g, x, dim, correction):
     free = _freedom(count(x.shape[place] for place in wrap_dims("var", dim, x.ndim)), correction)
     return spread_over(g * (2 / free if free else float("nan")), x.spec, dim) * (x - mean(x, dim, True))
 
 
 @op(floats=True, method=False, domain=(0.2, 3.0))
-def deviation(xp, x, out=None):
+def std_op(xp, x, out=None):
     """The square root of a variance, whose slope at 0 counts as 0: what does not vary, does not vary more or less."""
     return xp.sqrt(x, out=out)
 
 
-@deviation.gradient
+@std_op.gradient
 def _(g, out):
     return g / where(out == 0, math.inf, out * 2)
 
@@ -178,7 +178,7 @@ def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 @op("other", method=False, outputs=2, sample=lambda s: [((s.distinct(3, 7),), {"dim": dim}) for dim in (0, 1)])
-def most_frequent(xp, x, dim: int):
+def mode_op(xp, x, dim: int):
     """The most frequent value along `dim`, which is kept with size 1, and the last place that it is at."""
     order = stable_order(xp, x, dim, False)
     values = xp.take_along_axis(x, order, axis=dim)
@@ -191,15 +191,15 @@ def most_frequent(xp, x, dim: int):
     return xp.take_along_axis(values, best, axis=dim), xp.take_along_axis(order, best, axis=dim)
 
 
-@most_frequent.shape
+@mode_op.shape
 def _(x: Spec, dim: int):
     shape = tuple(1 if i == dim % x.ndim else size for i, size in enumerate(x.shape))
     return Spec(shape, x.dtype), Spec(shape, dtypes.int64)
 
 
-@most_frequent.gradient
+@mode_op.gradient
 def _(g, out1, x: Spec, dim):
-    return scatter_into(g[0], out1, x.shape, dim)
+    return gather_backward(g[0], out1, x.shape, dim)
 
 
 @composite(result="Any", sample=lambda s: [((s.repeated(3, 7),), {}), ((s.repeated(6, 3),), {"dim": 0}),
@@ -210,7 +210,7 @@ def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     refuse_nothing("mode", x.spec, dim)
     if x.ndim == 0:
         return return_types.mode(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return _picked(return_types.mode, most_frequent(x, dim=place), place, keepdim)
+    return _picked(return_types.mode, mode_op(x, dim=place), place, keepdim)
 
 
 # -- quantiles --------------------------------------------------------------------------------

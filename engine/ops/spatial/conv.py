@@ -1,7 +1,7 @@
 """Convolution over any number of spatial dimensions, as products on the grid of `engine.ops.spatial.grid`.
 
 `convolution`, its gradient for the input and its gradient for the weight are each linear in both arguments, so each
-is the gradient of the others and derivatives of any order exist. `convolution_input` is also what PyTorch calls a
+is the gradient of the others and derivatives of any order exist. `convolution_transpose` is also what PyTorch calls a
 transposed convolution.
 """
 
@@ -57,7 +57,7 @@ def convolution(
     ((s.normal(1, 4, 4, 7), s.normal(4, 2, 1, 3)), _options(2, 1, 1, 2) | {"sizes": (2, 9)}),
     ((s.normal(2, 4, 9, 8), s.normal(4, 2, 1, 1)), _options(2, 2, groups=2) | {"sizes": (18, 15)}),
 ])  # fmt: skip
-def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+def convolution_transpose(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
     windows = Windows(weight.shape[2:], stride, padding, dilation)
     batch, places, inner = g.shape[0], g.shape[2:], weight.shape[1]
@@ -80,7 +80,7 @@ def convolution_input(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes
     ((s.normal(1, 4, 3, 3), s.normal(1, 2, 5, 4)), _options(2, 2, 1, 1, 2) | {"kernel": (3, 2)}),
     ((s.normal(2, 4, 9, 8), s.normal(2, 4, 17, 16)), _options(2, 2, groups=2) | {"kernel": (1, 1)}),
 ])  # fmt: skip
-def convolution_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
+def convolution_backward_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
     windows = Windows(kernel, stride, padding, dilation)
     places, outer, inner = g.shape[2:], g.shape[1] // groups, x.shape[1] // groups
@@ -121,12 +121,12 @@ def _(x: Spec, weight: Spec, bias: Spec | None, stride: Sizes, padding: Sizes, d
     return (x.shape[0], weight.shape[0], *windows.places("convolution", x.shape[2:]))
 
 
-@convolution_input.shape
+@convolution_transpose.shape
 def _(g: Spec, weight: Spec, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     return (g.shape[0], weight.shape[1] * groups, *sizes)
 
 
-@convolution_weight.shape
+@convolution_backward_weight.shape
 def _(g: Spec, x: Spec, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     return (g.shape[1], x.shape[1] // groups, *kernel)
 
@@ -136,12 +136,12 @@ def _(out: Spec, x: Spec, weight: Spec, bias: Spec | None, **_: Any):
     return count(out.shape) * count(weight.shape[1:])
 
 
-@convolution_input.macs
+@convolution_transpose.macs
 def _(out: Spec, g: Spec, weight: Spec, **_: Any):
     return count(g.shape) * count(weight.shape[1:])
 
 
-@convolution_weight.macs
+@convolution_backward_weight.macs
 def _(out: Spec, g: Spec, x: Spec, **_: Any):
     return count(g.shape) * count(out.shape[1:])
 
@@ -151,12 +151,12 @@ def _(out: Spec, g: Spec, x: Spec, **_: Any):
 
 @convolution.gradient("x")
 def _(g, x: Spec, weight, stride, padding, dilation, groups):
-    return convolution_input(g, weight, x.shape[2:], stride, padding, dilation, groups)
+    return convolution_transpose(g, weight, x.shape[2:], stride, padding, dilation, groups)
 
 
 @convolution.gradient("weight")
 def _(g, x, weight: Spec, stride, padding, dilation, groups):
-    return convolution_weight(g, x, weight.shape[2:], stride, padding, dilation, groups)
+    return convolution_backward_weight(g, x, weight.shape[2:], stride, padding, dilation, groups)
 
 
 @convolution.gradient("bias")
@@ -164,24 +164,24 @@ def _(g):
     return g.sum((0, *range(2, g.ndim)))
 
 
-@convolution_input.gradient("g")
+@convolution_transpose.gradient("g")
 def _(upper, g: Spec, weight, stride, padding, dilation, groups):
     return _first_places(convolution(upper, weight, None, stride, padding, dilation, groups), g)
 
 
-@convolution_input.gradient("weight")
+@convolution_transpose.gradient("weight")
 def _(upper, g, weight: Spec, stride, padding, dilation, groups):
-    return convolution_weight(g, upper, weight.shape[2:], stride, padding, dilation, groups)
+    return convolution_backward_weight(g, upper, weight.shape[2:], stride, padding, dilation, groups)
 
 
-@convolution_weight.gradient("g")
+@convolution_backward_weight.gradient("g")
 def _(upper, g: Spec, x, stride, padding, dilation, groups):
     return _first_places(convolution(x, upper, None, stride, padding, dilation, groups), g)
 
 
-@convolution_weight.gradient("x")
+@convolution_backward_weight.gradient("x")
 def _(upper, g, x: Spec, stride, padding, dilation, groups):
-    return convolution_input(g, upper, x.shape[2:], stride, padding, dilation, groups)
+    return convolution_transpose(g, upper, x.shape[2:], stride, padding, dilation, groups)
 
 
 def _first_places(found: Any, wanted: Spec) -> Any:

@@ -12,7 +12,7 @@ from engine.shape import Spec, count, format_shape
     ((s.normal(2, 3, 5, 6),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
     ((s.normal(1, 2, 7),), {"windows": Windows.of(2, 1, 0, 2, 1)}),
 ])  # fmt: skip
-def to_columns(xp, x, windows: Windows):
+def im2col(xp, x, windows: Windows):
     """N×(C·places of the kernel)×windows of N×C×…."""
     places = windows.places("unfold", x.shape[2:])
     padded = windows.padded(xp, x, places)
@@ -22,22 +22,22 @@ def to_columns(xp, x, windows: Windows):
     return out.reshape(x.shape[0], x.shape[1] * count(windows.kernel), count(places))
 
 
-@to_columns.shape
+@im2col.shape
 def _(x: Spec, windows: Windows):
     return x.shape[0], x.shape[1] * count(windows.kernel), count(windows.places("unfold", x.shape[2:]))
 
 
-@to_columns.gradient
+@im2col.gradient
 def _(g, x: Spec, windows):
-    return from_columns(g, sizes=x.shape[2:], windows=windows)
+    return col2im(g, sizes=x.shape[2:], windows=windows)
 
 
 @op("other", method=False, sample=lambda s: [
     ((s.normal(2, 27, 9),), {"sizes": (5, 6), "windows": Windows.of(3, 2, 1, 1, 2)}),
     ((s.normal(1, 4, 5),), {"sizes": (7,), "windows": Windows.of(2, 1, 0, 2, 1)}),
 ])  # fmt: skip
-def from_columns(xp, x, sizes: tuple[int, ...], windows: Windows):
-    """The transpose of `to_columns`: windows put back, added up where they overlap."""
+def col2im(xp, x, sizes: tuple[int, ...], windows: Windows):
+    """The transpose of `im2col`: windows put back, added up where they overlap."""
     places = windows.places("fold", sizes)
     channels = x.shape[1] // count(windows.kernel)
     columns = x.reshape(x.shape[0], channels, count(windows.kernel), *places)
@@ -47,7 +47,7 @@ def from_columns(xp, x, sizes: tuple[int, ...], windows: Windows):
     return xp.ascontiguousarray(windows.unpadded(out, sizes))
 
 
-@from_columns.shape
+@col2im.shape
 def _(x: Spec, sizes: tuple[int, ...], windows: Windows):
     number = count(windows.places("fold", sizes))
     if x.ndim != 3 or x.shape[1] % count(windows.kernel) or x.shape[2] != number:
@@ -58,6 +58,6 @@ def _(x: Spec, sizes: tuple[int, ...], windows: Windows):
     return (x.shape[0], x.shape[1] // count(windows.kernel), *sizes)
 
 
-@from_columns.gradient
+@col2im.gradient
 def _(g, windows):
-    return to_columns(g, windows=windows)
+    return im2col(g, windows=windows)

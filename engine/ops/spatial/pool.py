@@ -18,7 +18,7 @@ from engine.shape import Spec, count, format_shape
     ((s.distinct(2, 2, 5, 7),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
     ((s.distinct(1, 2, 7),), {"windows": Windows.of(2, 2, 0, 1, 1, True)}),
 ])  # fmt: skip
-def max_windows(xp, x, windows: Windows):
+def max_pool_with_indices(xp, x, windows: Windows):
     """The maximum of each window, and the number of the place in the kernel that holds it: the first of equals."""
     places = windows.places("max_pool", x.shape[2:])
     lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False if x.dtype.kind == "b" else -np.inf
@@ -37,16 +37,16 @@ def max_windows(xp, x, windows: Windows):
     return best, number
 
 
-@max_windows.shape
+@max_pool_with_indices.shape
 def _(x: Spec, windows: Windows):
     _check("max_pool", x, windows)
     shape = (*x.shape[:2], *windows.places("max_pool", x.shape[2:]))
     return Spec(shape, x.dtype), Spec(shape, dtypes.from_numpy(_counter(windows)))
 
 
-@max_windows.gradient
+@max_pool_with_indices.gradient
 def _(g, out1, x: Spec, windows):
-    return spread_picked(g[0], out1, sizes=x.shape[2:], windows=windows)
+    return window_scatter_add(g[0], out1, sizes=x.shape[2:], windows=windows)
 
 
 def _counter(windows: Windows) -> np.dtype[Any]:
@@ -57,8 +57,8 @@ def _counter(windows: Windows) -> np.dtype[Any]:
 @op("other", method=False, sample=lambda s: [
     ((s.normal(2, 3, 3, 3), s.integers(4, 2, 3, 3, 3)), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
-def spread_picked(xp, g, number, sizes: tuple[int, ...], windows: Windows):
-    """Each number added to the one element of its window that `number` names: the transpose of `pick`."""
+def window_scatter_add(xp, g, number, sizes: tuple[int, ...], windows: Windows):
+    """Each number added to the one element of its window that `number` names: the transpose of `window_gather`."""
     places = g.shape[2:]
     zero = g.dtype.type(0)
     out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
@@ -70,20 +70,20 @@ def spread_picked(xp, g, number, sizes: tuple[int, ...], windows: Windows):
     return windows.unpadded(out, sizes)
 
 
-@spread_picked.shape
+@window_scatter_add.shape
 def _(g: Spec, number: Spec, sizes: tuple[int, ...], windows: Windows):
     return Spec((*g.shape[:2], *sizes), g.dtype)
 
 
-@spread_picked.gradient("g")
+@window_scatter_add.gradient("g")
 def _(upper, number, windows):
-    return pick(upper, number, windows=windows)
+    return window_gather(upper, number, windows=windows)
 
 
 @op("other", method=False, sample=lambda s: [
     ((s.normal(2, 3, 6, 6), s.integers(4, 2, 3, 3, 3)), {"windows": Windows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
-def pick(xp, x, number, windows: Windows):
+def window_gather(xp, x, number, windows: Windows):
     """From each window the element that `number` names."""
     places = number.shape[2:]
     padded = windows.padded(xp, x, places)
@@ -93,14 +93,14 @@ def pick(xp, x, number, windows: Windows):
     return out
 
 
-@pick.shape
+@window_gather.shape
 def _(x: Spec, number: Spec, windows: Windows):
     return Spec(number.shape, x.dtype)
 
 
-@pick.gradient("x")
+@window_gather.gradient("x")
 def _(g, x: Spec, number, windows):
-    return spread_picked(g, number, sizes=x.shape[2:], windows=windows)
+    return window_scatter_add(g, number, sizes=x.shape[2:], windows=windows)
 
 
 @op("other", method=False, sample=lambda s: [
@@ -129,7 +129,7 @@ def _(number: Spec, sizes: tuple[int, ...], windows: Windows):
     ((s.normal(2, 3, 6, 6),), {"windows": Windows.of(2, 2, 0, 1, 2)}),
     ((s.normal(2, 2, 5, 7),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
 ])  # fmt: skip
-def sum_windows(xp, x, windows: Windows):
+def sum_pool(xp, x, windows: Windows):
     """The sum of each window; what lies in the padding counts as 0."""
     places = windows.places("avg_pool", x.shape[2:])
     padded = windows.padded(xp, x, places)
@@ -139,22 +139,22 @@ def sum_windows(xp, x, windows: Windows):
     return out
 
 
-@sum_windows.shape
+@sum_pool.shape
 def _(x: Spec, windows: Windows):
     _check("avg_pool", x, windows)
     return (*x.shape[:2], *windows.places("avg_pool", x.shape[2:]))
 
 
-@sum_windows.gradient
+@sum_pool.gradient
 def _(g, x: Spec, windows):
-    return spread_windows(g, sizes=x.shape[2:], windows=windows)
+    return sum_pool_backward(g, sizes=x.shape[2:], windows=windows)
 
 
 @op("other", method=False, sample=lambda s: [
     ((s.normal(2, 3, 3, 3),), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
-def spread_windows(xp, g, sizes: tuple[int, ...], windows: Windows):
-    """Each number added to every element of its window: the transpose of `sum_windows`."""
+def sum_pool_backward(xp, g, sizes: tuple[int, ...], windows: Windows):
+    """Each number added to every element of its window: the transpose of `sum_pool`."""
     places = g.shape[2:]
     out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
     for _, seen in windows.offsets(places):
@@ -162,14 +162,14 @@ def spread_windows(xp, g, sizes: tuple[int, ...], windows: Windows):
     return windows.unpadded(out, sizes)
 
 
-@spread_windows.shape
+@sum_pool_backward.shape
 def _(g: Spec, sizes: tuple[int, ...], windows: Windows):
     return (*g.shape[:2], *sizes)
 
 
-@spread_windows.gradient
+@sum_pool_backward.gradient
 def _(g, windows):
-    return sum_windows(g, windows=windows)
+    return sum_pool(g, windows=windows)
 
 
 def _check(name: str, x: Spec, windows: Windows) -> None:

@@ -206,7 +206,7 @@ def _kernel_overwrite(xp, base, value, chain: tuple[Any, ...]):  # pyright: igno
     return copy
 
 
-_kernel_overwrite.__name__ = "overwrite_view"
+_kernel_overwrite.__name__ = "copy_slices"
 OVERWRITE = Op(_kernel_overwrite, "other", method=False)
 OVERWRITE.shape(lambda base, value, chain: base)
 

@@ -20,7 +20,7 @@ def _kernel_move(xp, x, device: str, source: str):  # pyright: ignore[reportMiss
     raise AssertionError("run by move(), which knows both devices")
 
 
-_kernel_move.__name__ = "move"
+_kernel_move.__name__ = "to_device"
 MOVE = Op(_kernel_move, "movement", method=False)
 MOVE.shape(lambda x, device, source: x)
 

@@ -90,10 +90,10 @@ class Real:
     def tanh_slope(self, x: Any, g: Any) -> Any:
         return self.gradient(lambda one: one.tanh(), x, g)
 
-    def softmax_slope(self, x: Any, g: Any) -> Any:
+    def softmax_backward(self, x: Any, g: Any) -> Any:
         return self.gradient(self.softmax, x, g)
 
-    def log_softmax_slope(self, x: Any, g: Any) -> Any:
+    def log_softmax_backward(self, x: Any, g: Any) -> Any:
         return self.gradient(self.log_softmax, x, g)
 
     def layer_norm_slope(self, x: Any, g: Any) -> Any:
@@ -152,11 +152,11 @@ class Judge:
         y = x.tanh()
         return g * (Bounded(1.0) - y * y)
 
-    def softmax_slope(self, x: Bounded, g: Bounded) -> Bounded:
+    def softmax_backward(self, x: Bounded, g: Bounded) -> Bounded:
         y = self.softmax(x)
         return (g - (g * y).sum(-1)) * y
 
-    def log_softmax_slope(self, x: Bounded, g: Bounded) -> Bounded:
+    def log_softmax_backward(self, x: Bounded, g: Bounded) -> Bounded:
         return g - self.log_softmax(x).exp() * g.sum(-1)
 
     def layer_norm_slope(self, x: Bounded, g: Bounded) -> Bounded:
@@ -228,8 +228,8 @@ STEPS: dict[str, Operation] = {
     "layer_norm": lambda m, x, y: m.layer_norm(x),
     "batch_norm": lambda m, x, y: m.batch_norm(x) if x.shape[0] > 1 else x * 1.0,
     "tanh_slope": lambda m, x, y: m.tanh_slope(x, x + y),
-    "softmax_slope": lambda m, x, y: m.softmax_slope(x, x + y),
-    "log_softmax_slope": lambda m, x, y: m.log_softmax_slope(x, x + y),
+    "softmax_backward": lambda m, x, y: m.softmax_backward(x, x + y),
+    "log_softmax_backward": lambda m, x, y: m.log_softmax_backward(x, x + y),
     "layer_norm_slope": lambda m, x, y: m.layer_norm_slope(x, x + y),
     "cross_entropy": lambda m, x, y: m.cross_entropy(x),
     "train": lambda m, x, y: m.train(x),

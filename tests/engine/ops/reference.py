@@ -17,7 +17,7 @@ from engine.tensors import Tensor
 
 Record = Op | Composite
 
-INTERNAL = {"move", "overwrite_view", "fill"}
+INTERNAL = {"to_device", "copy_slices", "fill"}
 """Run by the dispatcher and the compiler only, which know what they need."""
 
 ELSEWHERE: dict[str, str] = {}
@@ -25,9 +25,9 @@ ELSEWHERE: dict[str, str] = {}
 
 APART: dict[str, str] = {
     "assign": "copy_ is its in-place form",
-    "scatter_into": "the primitive of scatter_add and of gather's gradient",
-    "pad_with_zeros": "the primitive of pad and of narrow's gradient",
-    "add_over_root": "a step of adaptive optimizers that needs no memory of the size of the parameter",
+    "gather_backward": "the primitive of scatter_add and of gather's gradient",
+    "zero_pad": "the primitive of pad and of narrow's gradient",
+    "addcdiv_sqrt": "a step of adaptive optimizers that needs no memory of the size of the parameter",
 }
 """Public names that PyTorch does not have, and why they are there."""
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import engine
-from engine.ops.composite import Composite
+from engine.ops.composite import COMPOSITES, Composite
 from engine.ops.record import Op
 
 Call: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
@@ -105,7 +105,7 @@ OPTIONS: dict[str, Callable[[Sampler], list[Any]]] = {
     ],
     "cross": lambda s: [(s.normal(3, 4, 3), s.normal(3, 4, 3), {"dim": 0})],
     "diagonal_scatter": lambda s: [(s.normal(2, 3, 4), s.normal(2, 3), {"dim1": 1, "dim2": 2})],
-    "gate": lambda s: [(s.normal(3, 4), s.normal(3, 4), {"slope": slope}) for slope in (1.5, -0.5)],
+    "relu_backward": lambda s: [(s.normal(3, 4), s.normal(3, 4), {"slope": slope}) for slope in (1.5, -0.5)],
     "isin": lambda s: [(s.integers(5, 3, 4), np.array([1, 3]), {"assume_unique": True, "invert": True})],
     "norm": lambda s: [(s.normal(3, 4), {"p": 3, "dim": 1, "keepdim": True, "dtype": engine.float64})],
     "pinverse": lambda s: [(s.normal(3, 4), {"rcond": 0.3})],
@@ -131,7 +131,7 @@ OPTIONS: dict[str, Callable[[Sampler], list[Any]]] = {
 def samples(record: Op | Composite, dtype: Any = np.float64) -> list[Call]:
     """What to call the record's function with, in PyTorch's order of arguments."""
     found = _declared(record, dtype)
-    if record.name in OPTIONS:
+    if record.name in OPTIONS and not (isinstance(record, Op) and record.name in COMPOSITES):
         found += [(tuple(args), kwargs) for *args, kwargs in OPTIONS[record.name](Sampler(dtype=dtype))]
     return found
 

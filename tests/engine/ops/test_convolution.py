@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.ops.spatial import conv, grid
-from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
+from engine.ops.spatial.conv import convolution, convolution_backward_weight, convolution_transpose
 
 torch = pytest.importorskip("torch")
 
@@ -44,7 +44,7 @@ def test_blocks(seed: int, cache_bytes: int, monkeypatch: pytest.MonkeyPatch) ->
     assert x.grad is not None and weight.grad is not None
     a, w, g = (tensor.detach().numpy() for tensor in (x, weight, gradient))
     np.testing.assert_allclose(convolution.kernel(np, a, w, None, **options), expected.detach().numpy(), atol=1e-10)
-    found = convolution_input.kernel(np, g, w, sizes=shape[2:], **options)
+    found = convolution_transpose.kernel(np, g, w, sizes=shape[2:], **options)
     np.testing.assert_allclose(found, x.grad.numpy(), atol=1e-10)
-    found = convolution_weight.kernel(np, g, a, kernel=kernel[2:], **options)
+    found = convolution_backward_weight.kernel(np, g, a, kernel=kernel[2:], **options)
     np.testing.assert_allclose(found, weight.grad.numpy(), atol=1e-10)

@@ -24,13 +24,13 @@ RECORDS = reference.records()
 each = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
 
 ON_NUMBERS = {
-    "allclose", "argwhere", "bincount", "counted", "distinct", "equal", "histogram", "masked_select", "nonzero",
-    "one_hot", "repeat_interleave", "repeated_places", "runs", "unique", "unique_consecutive", "where",
+    "allclose", "argwhere", "bincount", "equal", "histogram", "masked_select", "nonzero",
+    "one_hot", "repeat_interleave", "repeat_interleave_indices", "unique", "unique_consecutive", "where",
 }  # fmt: skip
 """Functions whose result or shape depends on values: they raise on the meta device."""
 
 
-OF_LARGE_SIZES = {"diag", "diagonal", "qr_factors", "reflectors", "singular_factors", "slice"}
+OF_LARGE_SIZES = {"diag", "diagonal", "linalg_qr", "geqrf", "linalg_svd", "slice"}
 """Functions that compare sizes: a symbol stands for a large number, which the samples' sizes are not."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
-from engine.ops.indexing.index import Place, put_zeros
+from engine.ops.indexing.index import Place, index_backward
 from engine.shape import count
 
 _NANOSECONDS = 0.4
@@ -19,7 +19,7 @@ _LINE = 16
 
 
 class AddRows:
-    """`put_zeros`."""
+    """`index_backward`."""
 
     def __init__(self, node: IRNode) -> None:
         x, index = node.values
@@ -32,12 +32,12 @@ class AddRows:
     def __call__(self, x: Any, index: Any, out: Any) -> None:
         kernel, size = self._module.function, self._sizes[1]
         if kernel is None or index.min() < -size or index.max() >= size:  # which raises
-            np.copyto(out, put_zeros.kernel(np, x, index, **self._statics))
+            np.copyto(out, index_backward.kernel(np, x, index, **self._statics))
             return
         kernel(self._address, id(x), id(index), id(out), *self._sizes)
 
 
-@implements(put_zeros)
+@implements(index_backward)
 def _(node: IRNode) -> Routine | None:
     if len(node.values) != 2 or node.statics["layout"] != (Place(0),):
         return None

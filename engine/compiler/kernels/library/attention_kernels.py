@@ -11,7 +11,7 @@ from engine.compiler.instruction import has_scalars
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, implements, library_kernel
 from engine.compiler.kernels.thread_pool import aligned, call_words, workspace
-from engine.ops.attend import attend, attend_slopes, attend_slopes_together
+from engine.ops.attend import attention_backward, attention_backward_packed, scaled_dot_product_attention_op
 
 _BYTES = 64
 BLOCK = 72
@@ -66,7 +66,7 @@ def _places(sizes: list[int], dtype: Any) -> list[int]:
 
 
 class Attend:
-    """`attend`."""
+    """`scaled_dot_product_attention`."""
 
     def __init__(self, attention: AttentionLayout, dtype: Any) -> None:
         self._attention, self._kernel = attention, library_kernel("attend", dtype)
@@ -79,7 +79,7 @@ class Attend:
 
 
 class AttendBackward:
-    """`attend_slopes`, also of results in one array."""
+    """`attention_backward`, also of results in one array."""
 
     def __init__(self, attention: AttentionLayout, dtype: Any) -> None:
         self._attention, self._kernel = attention, library_kernel("attend_backward", dtype)
@@ -109,14 +109,14 @@ def _attention(node: IRNode, first: int) -> tuple[AttentionLayout, Any] | None:
     ), node.out.dtype
 
 
-@implements(attend, strided=True)
+@implements(scaled_dot_product_attention_op, strided=True)
 def _(node: IRNode) -> Routine | None:
     found = _attention(node, 0)
     return None if found is None else Attend(*found)
 
 
-@implements(attend_slopes, strided=True)
-@implements(attend_slopes_together, strided=True)
+@implements(attention_backward, strided=True)
+@implements(attention_backward_packed, strided=True)
 def _(node: IRNode) -> Routine | None:
     found = _attention(node, 1)
     return None if found is None else AttendBackward(*found)

@@ -12,7 +12,7 @@ import numpy as np
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, implements, library_kernel
 from engine.compiler.kernels.thread_pool import aligned, call_words, workspace
-from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
+from engine.ops.spatial.conv import convolution, convolution_backward_weight, convolution_transpose
 from engine.shape import count
 
 _CACHE_BYTES = 1 << 18
@@ -267,7 +267,7 @@ def _(node: IRNode) -> Routine | None:
     )  # fmt: skip
 
 
-@implements(convolution_input)
+@implements(convolution_transpose)
 def _(node: IRNode) -> Routine | None:
     g, weight = node.values
     groups, out = node.statics["groups"], node.out
@@ -284,7 +284,7 @@ def _(node: IRNode) -> Routine | None:
     return lambda g, weight, out: found(g, weight, None, out)
 
 
-@implements(convolution_weight)
+@implements(convolution_backward_weight)
 def _(node: IRNode) -> Routine | None:
     g, x = node.values
     groups, out = node.statics["groups"], node.out

@@ -10,7 +10,7 @@ import numpy as np
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
-from engine.ops.random import kept_by_chance
+from engine.ops.random import dropout_mask
 from engine.philox import State, kept
 from engine.shape import count
 
@@ -21,7 +21,7 @@ _NANOSECONDS = 4.0
 
 
 class DropoutMask:
-    """`kept_by_chance`."""
+    """`dropout_mask`."""
 
     def __init__(self, size: int) -> None:
         self.module = background_kernel("dropout_mask", np.dtype(np.float32))
@@ -37,7 +37,7 @@ class DropoutMask:
         kernel(self._address, id(out), state.seed, state.stream, state.offset, least, out.size)
 
 
-@implements(kept_by_chance, strided=True)
+@implements(dropout_mask, strided=True)
 def _(node: IRNode) -> Routine | None:
     return DropoutMask(count(node.out.shape))
 

@@ -11,7 +11,7 @@ import numpy as np
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, implements, library_kernel
 from engine.compiler.kernels.thread_pool import aligned, call_words, workspace
-from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
+from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_backward
 
 _ROWS = 8
 """Of a tile, at most."""
@@ -111,7 +111,7 @@ def _(node: IRNode) -> Routine | None:
     return LstmForward(steps, batch, size, node.statics["reverse"], node.out.dtype)
 
 
-@implements(lstm_layer_slopes, strided=True)
+@implements(lstm_layer_backward, strided=True)
 def _(node: IRNode) -> Routine | None:
     steps, batch, width = node.out.shape
     if not _fits(node, node.inputs[6]):

@@ -10,7 +10,7 @@ import numpy as np
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
-from engine.ops.spatial.pool import max_windows, spread_picked
+from engine.ops.spatial.pool import max_pool_with_indices, window_scatter_add
 from engine.ops.spatial.windows import Windows
 from engine.shape import count
 
@@ -55,14 +55,14 @@ def _fits(node: IRNode) -> bool:
     return node.out.dtype in FLOATS and len(windows.kernel) <= 2 and count(windows.kernel) <= _MOST_PLACES
 
 
-@implements(max_windows)
+@implements(max_pool_with_indices)
 def _(node: IRNode) -> Routine | None:
     (x,) = node.values
     near = node.statics["windows"].stride[-1] <= _FURTHEST
     return MaxPoolRoutine(node, "max_windows", x.shape, node.out.shape) if near and _fits(node) else None
 
 
-@implements(spread_picked)
+@implements(window_scatter_add)
 def _(node: IRNode) -> Routine | None:
     g, number = node.values
     return (

@@ -11,7 +11,7 @@ import engine
 from engine.compiler import Compiled
 from engine.compiler.ir import IRNode
 from engine.nn import functional
-from engine.ops.attend import attend, attend_slopes
+from engine.ops.attend import attention_backward, scaled_dot_product_attention_op
 
 CASES = [
     (2, 3, 37, 37, 20, 20, True, np.float32),
@@ -43,7 +43,7 @@ def ops_of(compiled: Any, given: list[engine.Tensor]) -> set[str]:
         node = waiting.pop()
         waiting += node.children.values()
         found |= {step.op.name for plan in node.plans.values() for step in plan.steps if isinstance(step, IRNode)}
-    return {name for name in found if name.startswith("att")}
+    return {name for name in found if "attention" in name}
 
 
 def agree(function: Any, given: list[engine.Tensor]) -> Any:
@@ -66,7 +66,7 @@ def test_separate_heads(case: Any) -> None:
 
     shapes = [(batch, heads, length, inner), (batch, heads, size, inner), (batch, heads, size, outer)]
     given = tensors(*shapes, dtype=dtype)
-    assert ops_of(agree(step, given), given) == {"attend", "attend_slopes"}
+    assert ops_of(agree(step, given), given) == {"scaled_dot_product_attention", "attention_backward"}
 
 
 @pytest.mark.parametrize("scale", [None, -0.7])
@@ -79,7 +79,7 @@ def test_heads_of_one_projection(scale: float | None) -> None:
         return out
 
     given = tensors((2, 65, 48))
-    assert ops_of(agree(step, given), given) == {"attend", "attend_slopes_together"}
+    assert ops_of(agree(step, given), given) == {"scaled_dot_product_attention", "attention_backward_packed"}
 
 
 def test_one_tensor_as_query_key_and_value() -> None:
@@ -108,8 +108,8 @@ def test_factors_that_are_no_operands() -> None:
     query, key, value = (engine.tensor(np.random.default_rng(i).normal(size=(2, 2, 5, 4))) for i in range(3))
 
     def f() -> list[engine.Tensor]:
-        out, weights = attend(query, key, value, 0.5, causal=True)
-        slopes = attend_slopes(out.transpose(1, 2), query, key, value, weights, 0.5, 0.25, causal=True)
+        out, weights = scaled_dot_product_attention_op(query, key, value, 0.5, causal=True)
+        slopes = attention_backward(out.transpose(1, 2), query, key, value, weights, 0.5, 0.25, causal=True)
         return [out, weights, *slopes]
 
     compiled, eager = Compiled(f), f()

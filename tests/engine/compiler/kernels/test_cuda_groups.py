@@ -143,7 +143,7 @@ def test_where_an_element_lies(shape: tuple[int, ...]) -> None:
     group = Group()
     x = group.input(normal(*shape))
     for dim in range(len(shape)):
-        place = group.add(REGISTRY["place_along"], x, dim=dim)
+        place = group.add(REGISTRY["index_along"], x, dim=dim)
         kinds_of((group, shape, [group.add("mul", group.add("add", place, dim), x)]))
 
 

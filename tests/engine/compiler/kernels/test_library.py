@@ -17,11 +17,11 @@ from engine.compiler.kernels.kernel_cache import COMPILER
 from engine.compiler.kernels.library import routine_of, start_helpers
 from engine.compiler.kernels.library.routines import library_kernel
 from engine.compiler.kernels.thread_pool import THREAD_POOL
-from engine.ops.indexing.index import Place, put_zeros
+from engine.ops.indexing.index import Place, index_backward
 from engine.ops.record import Op
-from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_slopes
-from engine.ops.spatial.conv import convolution, convolution_input, convolution_weight
-from engine.ops.spatial.pool import max_windows, spread_picked
+from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_backward
+from engine.ops.spatial.conv import convolution, convolution_backward_weight, convolution_transpose
+from engine.ops.spatial.pool import max_pool_with_indices, window_scatter_add
 from engine.ops.spatial.windows import Windows
 
 
@@ -102,11 +102,11 @@ def test_convolution(image: Any, window: Any, channels: Any, batch: int, dtype: 
         near(*found, terms=taps)
     places = convolution.kernel(np, x, weight, None, **statics).shape
     g = draw.standard_normal(places).astype(dtype)
-    found = run(convolution_weight, [g, x], {**statics, "kernel": kernel})
+    found = run(convolution_backward_weight, [g, x], {**statics, "kernel": kernel})
     if outer // groups >= 4:
         assert found is not None
         near(*found, terms=batch * places[2] * places[3])
-    found = run(convolution_input, [g, weight], {**statics, "sizes": image})
+    found = run(convolution_transpose, [g, weight], {**statics, "sizes": image})
     if inner // groups >= 4:
         assert found is not None
         near(*found, terms=taps * outer)
@@ -137,10 +137,10 @@ def test_lstm(steps: int, batch: int, size: int, reverse: bool, dtype: Any, give
         upper[0] = np.ascontiguousarray(upper[0].swapaxes(0, 1)).swapaxes(0, 1)
     insides = [expected[3].view(np.uint8), expected[4].view(np.uint8), expected[0]]
     wide = [a if a is None else a.astype(np.float64) for a in (*arrays[1:], *upper)]
-    expected = lstm_layer_slopes.kernel(np, *insides, *wide, **statics)
+    expected = lstm_layer_backward.kernel(np, *insides, *wide, **statics)
     given_here = [results[3].view(np.uint8), results[4].view(np.uint8), results[0], *arrays[1:], *upper]
     inputs: list[IROperand] = [Constant(None) if a is None else IRValue(a.shape, a.dtype, CPU) for a in given_here]
-    node = IRNode(lstm_layer_slopes, inputs, statics, True)
+    node = IRNode(lstm_layer_backward, inputs, statics, True)
     node.outputs = [IRValue(one.shape, np.dtype(dtype), CPU, node, i) for i, one in enumerate(expected)]
     slopes = [np.empty(one.shape, dtype) for one in expected]
     routine = routine_of(node)
@@ -161,24 +161,24 @@ def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype:
     x = draw.integers(-2, 3, (2, 3, *image)).astype(dtype)
     odd = draw.choice(np.array([1, -0.0, np.nan, np.inf, -np.inf], dtype), x[0].shape, p=[0.6, 0.1, 0.1, 0.1, 0.1])
     x[0] = np.where(odd == 1, x[0], odd)
-    best, number = max_windows.kernel(np, x, windows)
+    best, number = max_pool_with_indices.kernel(np, x, windows)
     g = draw.standard_normal(best.shape).astype(dtype)
     g[0, 0, 0] = -0.0
     statics = {"windows": windows}
     for op, arrays, given, expected in (
-        (max_windows, [x], statics, [best, number]),
+        (max_pool_with_indices, [x], statics, [best, number]),
         (
-            spread_picked,
+            window_scatter_add,
             [g, number],
             {**statics, "sizes": image},
-            [spread_picked.kernel(np, g, number, image, windows)],
+            [window_scatter_add.kernel(np, g, number, image, windows)],
         ),
     ):
         node = IRNode(op, [IRValue(a.shape, a.dtype, CPU) for a in arrays], given, True)
         node.outputs = [IRValue(a.shape, a.dtype, CPU, node, i) for i, a in enumerate(expected)]
         routine = routine_of(node)
         if routine is None:
-            assert op is max_windows
+            assert op is max_pool_with_indices
             assert sizes[1] > 2
             continue
         COMPILER.wait()
@@ -193,8 +193,8 @@ def test_picked_places_that_are_no_bytes_are_left_to_numpy(dtype: Any) -> None:
     windows = Windows.of(2, 2, 0, 1, 2)
     g, number = np.ones((2, 3, 3, 3), np.float32), np.zeros((2, 3, 3, 3), dtype)
     statics = {"windows": windows, "sizes": (6, 6)}
-    assert routine_of(node_of(spread_picked, [g, number], statics)[0]) is None
-    assert routine_of(node_of(spread_picked, [g, number.astype(np.uint8)], statics)[0]) is not None
+    assert routine_of(node_of(window_scatter_add, [g, number], statics)[0]) is None
+    assert routine_of(node_of(window_scatter_add, [g, number.astype(np.uint8)], statics)[0]) is not None
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -205,13 +205,13 @@ def test_rows_are_added_as_numpy_adds_them(dtype: Any) -> None:
         x = draw.standard_normal((*places, *shape[1:])).astype(dtype)
         index = draw.integers(-shape[0], shape[0], places)
         statics = {"shape": shape, "layout": (Place(0),)}
-        node, _ = node_of(put_zeros, [x, index], statics)
+        node, _ = node_of(index_backward, [x, index], statics)
         routine = routine_of(node)
         assert routine is not None
         COMPILER.wait()
         out = np.full(shape, 7, dtype)
         routine(x, index, out)
-        assert out.tobytes() == put_zeros.kernel(np, x, index, **statics).tobytes()
+        assert out.tobytes() == index_backward.kernel(np, x, index, **statics).tobytes()
         with pytest.raises(IndexError):
             routine(x, index + 2 * shape[0], out)
 
@@ -228,11 +228,11 @@ def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch, request:
     h, gates = normal(70, 64), normal(9, 70, 256)
     calls: list[Any] = [
         (convolution, [x, weight, None], windows),
-        (convolution_input, [g, weight], {**windows, "sizes": (16, 16)}),
-        (convolution_weight, [g, x], {**windows, "kernel": (3, 3)}),
+        (convolution_transpose, [g, weight], {**windows, "sizes": (16, 16)}),
+        (convolution_backward_weight, [g, x], {**windows, "kernel": (3, 3)}),
         (lstm_layer, [gates, h, h, normal(256, 64), None], {"batch_sizes": None, "reverse": False}),
-        (max_windows, [x], {"windows": Windows.of(2, 2, 0, 1, 2)}),
-        (put_zeros, [normal(90, 70), draw.integers(0, 5, 90)], {"shape": (5, 70), "layout": (Place(0),)}),
+        (max_pool_with_indices, [x], {"windows": Windows.of(2, 2, 0, 1, 2)}),
+        (index_backward, [normal(90, 70), draw.integers(0, 5, 90)], {"shape": (5, 70), "layout": (Place(0),)}),
     ]
     library_kernel("serve_pool", np.dtype(np.float32))
     for op, arrays, statics in calls:
