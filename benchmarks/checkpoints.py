@@ -31,8 +31,8 @@ from studio.document import edits
 from studio.document.templates import template
 from studio.lowering import lower
 from studio.nodes import catalogue
-from studio.training.runs.checkpoints import Checkpoints
-from studio.training.runs.writer import Writer
+from studio.training.runs.background_writer import BackgroundWriter
+from studio.training.runs.run_checkpoints import CheckpointManager
 
 IMAGES = 60_000
 TURNS = 10
@@ -79,8 +79,8 @@ def measured(rounds: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = idx_files(Path(name))
         plain, saving = Turn(folder), Turn(folder)
-        writer = Writer()
-        checkpoints = Checkpoints(folder, writer, seconds=0, steps=None, keep=2)
+        writer = BackgroundWriter()
+        checkpoints = CheckpointManager(folder, writer, seconds=0, steps=None, keep=2)
         times: dict[Turn, list[float]] = {plain: [], saving: []}
         work: list[float] = []
         for number in range(rounds + 1):

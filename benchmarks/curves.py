@@ -18,8 +18,8 @@ import numpy as np
 from frames import frames
 
 from engine import fit
-from studio.training.runs.history import Follower, Run
-from studio.training.runs.points import Points
+from studio.training.runs.metric_points import MetricPoints
+from studio.training.runs.run_history import MetricsFollower, Run
 from studio.ui import app
 from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
 
@@ -39,10 +39,10 @@ def extend(made: Run, begin: int, count: int) -> None:
     noise = np.random.default_rng(made.number + begin).normal(size=count)
     fall = np.exp(-steps / 3e5)
     values = {"loss": fall * (1 + 0.2 * noise) + 0.1, "accuracy": 1 - fall * (0.6 + 0.02 * noise)}
-    made.add([Points("steps", steps, steps * 1e-3, values)])
+    made.add([MetricPoints("steps", steps, steps * 1e-3, values)])
     is_end = steps % BATCHES == 0
     ends = {name: value[is_end] for name, value in values.items()}
-    made.add([Points("validation", steps[is_end], steps[is_end] * 1e-3, ends)])
+    made.add([MetricPoints("validation", steps[is_end], steps[is_end] * 1e-3, ends)])
 
 
 def reading(points: int) -> None:
@@ -58,7 +58,7 @@ def reading(points: int) -> None:
                 place = {"epoch": step // BATCHES + 1, "batch": step % BATCHES, "step": step}
                 rest = {"samples_per_second": 1e5, "finite": True}
                 file.write(json.dumps({"event": "step", **place, **figures, **rest}) + "\n")
-        read, follower, begin, longest = Run(1), Follower(Path(folder)), time.perf_counter(), 0.0
+        read, follower, begin, longest = Run(1), MetricsFollower(Path(folder)), time.perf_counter(), 0.0
         while True:
             part = time.perf_counter()
             news = follower.read()

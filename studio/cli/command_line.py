@@ -52,8 +52,8 @@ from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.compilation import explain_step
-from studio.training.runs.resuming import beside, find, resumed
-from studio.training.settings import resolved
+from studio.training.run_settings import resolve_device
+from studio.training.runs.run_resuming import find_resumable, load_run, with_difference_warning
 
 app = typer.Typer(
     name="gradwire",
@@ -162,7 +162,9 @@ def run(
         if resume is not None:
             if assignments or seed is not None or out is not None or start_from is not None:
                 raise InputError("--resume goes on as the run was begun: leave out --set, --seed, --out, --start-from.")
-            going_on = beside(resumed(find(runs, resume)), file.name, document, catalogue(), epochs=epochs)
+            going_on = with_difference_warning(
+                load_run(find_resumable(runs, resume)), file.name, document, catalogue(), epochs=epochs
+            )
             document = going_on.document
         if start_from is not None:
             start_from = find_weights(file, start_from)
@@ -220,7 +222,7 @@ def explain(
         document = read_project(file, assignments)
         check_or_exit(file, document, as_json=as_json)
         program = lower(document, catalogue(), base=project_folder(file), name=file.stem)
-        task = program.build(device=resolved(document.training.device), seed=document.training.seed)
+        task = program.build(device=resolve_device(document.training.device), seed=document.training.seed)
         task.setup()
     try:
         found = explain_step(task, program)

@@ -44,11 +44,20 @@ from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, lower
 from studio.nodes.catalogue import catalogue
-from studio.training.runs.lines import line
-from studio.training.runs.points import each_loss
-from studio.training.settings import resolved
-from studio.training.trying import LEARNS
-from studio.training.using import ARRAYS, BATCH, answers, names_of, reading, samples_of, splits_of, with_weights
+from studio.training.learning_checks import LEARNS_BELOW
+from studio.training.prediction import (
+    ARRAY_SUFFIXES,
+    BATCH_SIZE,
+    predict_batches,
+    prediction_samples,
+    replace_source_path,
+    sample_names,
+    splits_of,
+    task_with_weights,
+)
+from studio.training.run_settings import resolve_device
+from studio.training.runs.event_json import event_to_json
+from studio.training.runs.metric_points import losses_by_optimizer
 
 Weights = Annotated[
     Path, typer.Option("--weights", "-w", help="a run (its number, name or folder), a checkpoint or a weights file")
@@ -71,9 +80,9 @@ def evaluate(
         [*_, found] = track_progress(fit.evaluate(task), batches, "evaluating", hidden=as_json)
         assert isinstance(found, fit.Validated)
     if as_json:
-        print_json({**(line(found) or {}), "event": "evaluated"})
+        print_json({**(event_to_json(found) or {}), "event": "evaluated"})
         return
-    for name, value in {"loss": found.val_loss, **each_loss(found.val_losses), **found.val_metrics}.items():
+    for name, value in {"loss": found.val_loss, **losses_by_optimizer(found.val_losses), **found.val_metrics}.items():
         print_text(f"{name} {value:.6g}")
     for name, table in found.tables.items():
         print_text(f"{name}: rows are targets, columns answers")
@@ -106,14 +115,20 @@ def predict(
         for path in inputs:
             if not os.path.exists(path):
                 raise FileError(str(path), "", "there is no such file or folder", "Check the path.")
-            unlabelled = None if trained_with is None or path.suffix in ARRAYS else trained_with.unlabelled(path)
-            own = document if unlabelled or path.suffix in ARRAYS else reading(document, catalogue(), path)
+            unlabelled = (
+                None if trained_with is None or path.suffix in ARRAY_SUFFIXES else trained_with.unlabelled(path)
+            )
+            own = (
+                document
+                if unlabelled or path.suffix in ARRAY_SUFFIXES
+                else replace_source_path(document, catalogue(), path)
+            )
             task = _build_task(file, own, weights, device, as_json=as_json)
-            samples = unlabelled or samples_of(task, path if path.suffix in ARRAYS else None)
+            samples = unlabelled or prediction_samples(task, path if path.suffix in ARRAY_SUFFIXES else None)
             told.extend(_input_warnings(samples, refused=unseen == "refuse"))
-            batches = -(-len(samples) // BATCH)
-            found += track_progress(answers(task, samples), batches, f"answering {path.name}", hidden=as_json)
-            names += names_of(samples, len(names))
+            batches = -(-len(samples) // BATCH_SIZE)
+            found += track_progress(predict_batches(task, samples), batches, f"answering {path.name}", hidden=as_json)
+            names += sample_names(samples, len(names))
             classes = classes or _class_names(trained_with or splits_of(task))
         answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
         wrong = np.flatnonzero(~np.isfinite(answered.reshape(len(answered), -1)).all(1))
@@ -171,7 +186,7 @@ def overfit(
     with report_errors(as_json=as_json):
         task = _build_task(file, read_project(file, assignments), None, device, as_json=as_json)
     [*_, last] = track_progress(fit.overfit_one_batch(task, steps=steps), steps, "training", hidden=as_json)
-    learns = last.share < LEARNS
+    learns = last.share < LEARNS_BELOW
     if as_json:
         print_json(
             {"event": "overfitted", "steps": last.step, "loss": last.loss, "share": last.share, "learns": learns}
@@ -187,11 +202,13 @@ def overfit(
 
 
 def _build_task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:
-    place = resolved(parse_device(device) or document.training.device)
+    place = resolve_device(parse_device(device) or document.training.device)
     check_or_exit(file, document, as_json=as_json)
     if weights is not None:
         weights = find_weights(file, weights)
-        return with_weights(document, catalogue(), weights, base=project_folder(file), name=file.stem, device=place)
+        return task_with_weights(
+            document, catalogue(), weights, base=project_folder(file), name=file.stem, device=place
+        )
     program = lower(document, catalogue(), base=project_folder(file), name=file.stem)
     task = program.build(device=place, seed=document.training.seed)
     task.setup()

@@ -15,9 +15,9 @@ from rich.text import Text
 from engine import fit
 from studio.cli.error_output import escape_control
 from studio.training import Failed, SessionEvent, Warned
-from studio.training.heard import heard
-from studio.training.progress import total
-from studio.training.runs.points import each_loss
+from studio.training.run_progress import total_steps
+from studio.training.runs.metric_points import losses_by_optimizer
+from studio.training.warning_capture import capture_warnings
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class ProgressDisplay:
 
     def _show_start(self, event: fit.Started) -> None:
         self._started = event
-        self._bar.update(self._task, total=total(event.epochs, event.batches, event.steps))
+        self._bar.update(self._task, total=total_steps(event.epochs, event.batches, event.steps))
         samples = [
             f"a stream of {part} samples" if count is None else f"{count:,} {part} samples"
             for count, part in ((event.train_samples, "training"), (event.validation_samples, "validation"))
@@ -102,13 +102,15 @@ class ProgressDisplay:
         self._bar.update(self._task, description=f"epoch {event.epoch}{self._of}{batch}")
 
     def _show_epoch(self, event: fit.Epoch) -> None:
-        train = _format_metrics({"loss": event.train_loss, **each_loss(event.train_losses), **event.train_metrics})
+        train = _format_metrics(
+            {"loss": event.train_loss, **losses_by_optimizer(event.train_losses), **event.train_metrics}
+        )
         if self._started is not None and self._started.batches is None and event.batches is not None:
             self._started = replace(self._started, batches=event.batches)
-            self._bar.update(self._task, total=total(self._started.epochs, event.batches, self._started.steps))
+            self._bar.update(self._task, total=total_steps(self._started.epochs, event.batches, self._started.steps))
         text = f"epoch {event.epoch}{self._of}  train {train}"
         if event.val_loss is not None:
-            validation = {"loss": event.val_loss, **each_loss(event.val_losses), **event.val_metrics}
+            validation = {"loss": event.val_loss, **losses_by_optimizer(event.val_losses), **event.val_metrics}
             text += f"  validation {_format_metrics(validation)}"
         self.say(f"{text}  {event.samples_per_second:,.0f} samples/s")
 
@@ -123,7 +125,7 @@ def track_progress(items: Iterable[T], count: int | None, doing: str, *, hidden:
     def warn(text: str) -> None:
         console.print(f"warning: {escape_control(text)}", markup=False, highlight=False, soft_wrap=True)
 
-    with bar, heard(warn):
+    with bar, capture_warnings(warn):
         yield from bar.track(items, total=count, description=doing)
 
 

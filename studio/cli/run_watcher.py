@@ -14,7 +14,7 @@ from studio.cli.output_streams import OutputError
 from studio.cli.progress_display import ProgressDisplay
 from studio.lowering.problems.problem import Problem
 from studio.training import Failed, Session, SessionEvent, Warned
-from studio.training.runs.lines import line, results
+from studio.training.runs.event_json import event_to_json, result_metrics
 
 _POLL_SECONDS = 0.05
 
@@ -91,11 +91,11 @@ class RunWatcher:
             return
         self._screen.show(event)
         if isinstance(event, fit.Epoch):
-            self._results = results(event)
+            self._results = result_metrics(event)
         if isinstance(event, Failed):
             self._failure = event
         if self._as_json and not isinstance(event, fit.Step):
-            content = line(event)
+            content = event_to_json(event)
             if content is not None:
                 print_json({**content, **self._summary(event)})
 

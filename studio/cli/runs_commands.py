@@ -13,9 +13,9 @@ import typer
 from studio.cli.error_output import InputError, print_error, print_json, print_text, report_errors
 from studio.cli.shared_options import File, Json, runs_folder
 from studio.nodes.catalogue import catalogue
-from studio.training.runs.comparing import MISSING, Row, facts
-from studio.training.runs.exporting import table_of, told, write_csv, write_tensorboard
-from studio.training.runs.history import Follower, Run, Shelf, run_of
+from studio.training.runs.run_comparison import MISSING, ComparisonRow, compare_runs
+from studio.training.runs.run_export import export_snapshot, write_csv, write_csv_text, write_tensorboard
+from studio.training.runs.run_history import MetricsFollower, Run, RunFolder, run_from_stored
 
 app = typer.Typer(help="List, compare and export the runs of a project.", no_args_is_help=True)
 
@@ -55,7 +55,7 @@ def show(
     with report_errors(as_json=as_json):
         runs = _load_runs(file)
         chosen = [_find_run(runs, each) for each in (name, other) if each is not None]
-    groups = facts(chosen, catalogue())
+    groups = compare_runs(chosen, catalogue())
     if as_json:
         print_json({group.title.lower(): {row.name: _row_json(row) for row in group.rows} for group in groups})
         return
@@ -87,9 +87,9 @@ def export(
             raise InputError("--tensorboard needs a folder: name it by --out.")
         for run in chosen:
             _load_metrics(run)
-        sources = [partial(told, run) for run in chosen]
+        sources = [partial(export_snapshot, run) for run in chosen]
         if out is None:
-            table_of(sources, sys.stdout)
+            write_csv_text(sources, sys.stdout)
             return
         for _ in (write_tensorboard if tensorboard else write_csv)(sources, out):
             pass
@@ -99,8 +99,8 @@ def export(
 
 def _load_runs(file: Path) -> list[Run]:
     found: list[Run] = []
-    for one in Shelf(runs_folder(file)).look():
-        found.append(run_of(one, [run.number for run in found]))
+    for one in RunFolder(runs_folder(file)).look():
+        found.append(run_from_stored(one, [run.number for run in found]))
     return found
 
 
@@ -115,7 +115,7 @@ def _find_run(runs: Sequence[Run], name: str) -> Run:
 
 def _load_metrics(run: Run) -> None:
     assert run.folder is not None
-    follower = Follower(run.folder)
+    follower = MetricsFollower(run.folder)
     while True:
         news = follower.read()
         run.catch_up(news)
@@ -138,14 +138,14 @@ def _run_row(run: Run) -> tuple[Any, ...]:
     return run.number, run.name, run.state, started, epochs, run.last.get("val_loss"), best, folder
 
 
-def _print_rows(rows: Iterable[Row], depth: int, *, only_differences: bool) -> None:
+def _print_rows(rows: Iterable[ComparisonRow], depth: int, *, only_differences: bool) -> None:
     for row in rows:
         if row.differs or not only_differences:
             print_text(f"{'  ' * depth}{row.name}: {' | '.join(map(_format_value, row.values))}")
             _print_rows(row.rows, depth + 1, only_differences=only_differences)
 
 
-def _row_json(row: Row) -> Any:
+def _row_json(row: ComparisonRow) -> Any:
     values = [None if value is MISSING else value if _is_json(value) else str(value) for value in row.values]
     own = values[0] if len(values) == 1 else values
     return {"": own, **{below.name: _row_json(below) for below in row.rows}} if row.rows else own

@@ -19,8 +19,8 @@ from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
-from studio.training.runs.resuming import named
-from studio.training.settings import Device
+from studio.training.run_settings import Device
+from studio.training.runs.run_resuming import find_run_folder
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help=f"a project, *{SUFFIX}")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
@@ -64,7 +64,7 @@ def runs_folder(file: Path) -> Path:
 
 def find_weights(file: Path, given: Path) -> Path:
     """What is meant by a path to weights, or by the number or name of a run of the project."""
-    return given if os.path.exists(given) else named(runs_folder(file), str(given)) or given
+    return given if os.path.exists(given) else find_run_folder(runs_folder(file), str(given)) or given
 
 
 def parse_device(name: str | None) -> Device | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from studio.training.autograd import Snapshot as Snapshot
-from studio.training.events import Failed as Failed
-from studio.training.events import Looked as Looked
-from studio.training.events import SessionEvent as SessionEvent
-from studio.training.events import State as State
-from studio.training.events import StateChanged as StateChanged
-from studio.training.events import Warned as Warned
 from studio.training.session import Session as Session
+from studio.training.session_events import AutogradCaptured as AutogradCaptured
+from studio.training.session_events import Failed as Failed
+from studio.training.session_events import SessionEvent as SessionEvent
+from studio.training.session_events import State as State
+from studio.training.session_events import StateChanged as StateChanged
+from studio.training.session_events import Warned as Warned
 
-__all__ = ["Failed", "Looked", "Session", "SessionEvent", "Snapshot", "State", "StateChanged", "Warned"]
+__all__ = ["Failed", "AutogradCaptured", "Session", "SessionEvent", "Snapshot", "State", "StateChanged", "Warned"]

@@ -17,7 +17,7 @@ from studio.lowering.codegen.task_source import OF_A_STEP
 from studio.lowering.program import lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.compilation import compiled_step, relabelled
-from studio.training.settings import resolved
+from studio.training.run_settings import resolve_device
 
 _PAUSE = 0.05
 """Seconds between looks at kernels that are being compiled."""
@@ -54,7 +54,7 @@ def explaining(
     """
     yield Stage("preparing")
     program = lower(document, catalogue, base=base, name=name)
-    task = program.build(device=resolved(document.training.device), seed=document.training.seed)
+    task = program.build(device=resolve_device(document.training.device), seed=document.training.seed)
     batches = task.setup()
     batch = task.to_device(next(iter(batches.train)))
     for module in task.modules.values():

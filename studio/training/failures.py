@@ -6,23 +6,23 @@ from engine.errors import DataError, DeviceError, EngineError, WeightsError
 from engine.syntax import account_of
 from studio.document.errors import FileError
 from studio.lowering.program import LoweringError, Program
-from studio.training.events import Failed
+from studio.training.session_events import Failed
 
 
-def failed(error: Exception, program: Program | None, *, refused: bool = False) -> Failed:
+def failure_event(error: Exception, program: Program | None, *, refused: bool = False) -> Failed:
     """The event: what happened, at which node, with Python's own account."""
     node = None if program is None else program.node_of(error)
     if isinstance(error, LoweringError):
         node = error.problems[0].node
     detail = account_of(error)
     by_input = isinstance(error, (LoweringError, DataError, FileError, DeviceError, WeightsError))
-    message = message_of(error, program)
+    message = error_message(error, program)
     if program is not None and node is not None and not by_input:
         message = f"{message.rstrip('.')}. Program line: {program.line_of(node)}"
     return Failed(message, node, detail, by_input, refused)
 
 
-def message_of(error: Exception, program: Program | None = None) -> str:
+def error_message(error: Exception, program: Program | None = None) -> str:
     """One line."""
     match error:
         case EngineError() if program is not None:
@@ -35,4 +35,4 @@ def message_of(error: Exception, program: Program | None = None) -> str:
             return f"{type(error).__name__}: {error}"
 
 
-__all__ = ["failed", "message_of"]
+__all__ = ["failure_event", "error_message"]

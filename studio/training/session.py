@@ -16,20 +16,20 @@ from studio.lowering.program import LoweringError, Program, lower
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
 from studio.training.compilation import explain_running
-from studio.training.diverging import Divergence
-from studio.training.events import Looked, SessionEvent, State, StateChanged, Warned
-from studio.training.failures import failed
-from studio.training.heard import heard
-from studio.training.mailbox import Mailbox
-from studio.training.runs import resuming
-from studio.training.runs.checkpoints import Checkpoints
-from studio.training.runs.locking import RunLock
-from studio.training.runs.records import Record, fresh_folder
-from studio.training.runs.resuming import Resumed
-from studio.training.runs.writer import Writer
-from studio.training.settings import Device, Settings, decided, of_length
-from studio.training.surroundings import fingerprints, machine, versions
-from studio.training.using import splits_of
+from studio.training.divergence import DivergenceDetector
+from studio.training.environment_record import fingerprints, machine_info, package_versions
+from studio.training.event_queue import EventQueue
+from studio.training.failures import failure_event
+from studio.training.prediction import splits_of
+from studio.training.run_settings import Device, RunSettings, resolve_settings, with_run_length
+from studio.training.runs import run_resuming
+from studio.training.runs.background_writer import BackgroundWriter
+from studio.training.runs.run_checkpoints import CheckpointManager
+from studio.training.runs.run_locks import RunLock
+from studio.training.runs.run_record import RunRecord, create_run_folder
+from studio.training.runs.run_resuming import ResumedRun
+from studio.training.session_events import AutogradCaptured, SessionEvent, State, StateChanged, Warned
+from studio.training.warning_capture import capture_warnings
 
 _LAST_SECONDS = 1.0
 """For a thread that has nothing left to do but to end."""
@@ -69,7 +69,7 @@ class Session:
         runs: Path | None = None,
         name: str | None = None,
         label: str | None = None,
-        resume: Resumed | None = None,
+        resume: ResumedRun | None = None,
         start_from: Path | None = None,
         epochs: int | None = None,
         steps: int | None = None,
@@ -89,11 +89,11 @@ class Session:
         self._resume = resume
         self._start_from = start_from
         known = {} if resume is None else resume.settings
-        self.settings = decided(
+        self.settings = resolve_settings(
             document.training, known, epochs=epochs, steps=steps, device=device, seed=seed, compile=compile
         )
-        self._planned = of_length(document, self.settings, known)
-        self._events: Mailbox[SessionEvent] = Mailbox(
+        self._planned = with_run_length(document, self.settings, known)
+        self._events: EventQueue[SessionEvent] = EventQueue(
             is_frequent=lambda event: isinstance(event, fit.Step),
             is_momentary=lambda event: isinstance(event, fit.ValidationStep),
         )
@@ -104,17 +104,17 @@ class Session:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._task: fit.Task | None = None
-        self._record: Record | None = None
+        self._record: RunRecord | None = None
         self._lock: RunLock | None = None
         """Of a run that goes on, until its record takes it."""
-        self._writer = Writer()
-        self._checkpoints: Checkpoints | None = None
+        self._writer = BackgroundWriter()
+        self._checkpoints: CheckpointManager | None = None
         self.steps = 0
         """Training steps that are done, those before a resumed run among them. May be asked from any thread."""
         self.unwritten: tuple[str, ...] = ()
         """What of a run that is over the disk did not take, by its names in the folder."""
         self._reached = (0, 0.0)
-        self._divergence = Divergence(document, catalogue)
+        self._divergence = DivergenceDetector(document, catalogue)
 
     # -- for whoever watches
 
@@ -199,7 +199,7 @@ class Session:
 
     def _run(self) -> None:
         try:
-            with heard(lambda text: self._warn("computing", [text])):
+            with capture_warnings(lambda text: self._warn("computing", [text])):
                 self._run_to_the_end()
         finally:
             self._ended.set()
@@ -212,7 +212,7 @@ class Session:
             ended = "stopped" if self._train(task) else "done"
         except Exception as error:  # noqa: BLE001 - whatever ends a run is shown at its node
             refused = self._resume is not None and self._record is None
-            failure = failed(error, self.program, refused=refused)
+            failure = failure_event(error, self.program, refused=refused)
             message = failure.message
             self._events.put(failure)
         self._finish(ended, message)
@@ -226,10 +226,10 @@ class Session:
         """The task with its data read and its model made, and the run's folder begun."""
         resume = self._resume
         if resume is not None:
-            self._lock = resuming.lock(resume)
+            self._lock = run_resuming.lock_run(resume)
         task = self._lowered().build(device=self.settings.device, seed=self.settings.seed)
         if self.folder is None and self._runs is not None:
-            self.folder = fresh_folder(self._runs)
+            self.folder = create_run_folder(self._runs)
         if resume is None:
             self._begin_record(None)
         batches = task.setup()
@@ -240,17 +240,17 @@ class Session:
             self._check(resume, task, files)
             self._begin_record(resume.place)
         elif self._start_from is not None:
-            self._warn("start-from", resuming.begin_with(self._start_from, task))
+            self._warn("start-from", run_resuming.load_initial_weights(self._start_from, task))
         if self._record is not None:
-            self._record.describe(versions=versions(), machine=machine(), data=files)
+            self._record.describe(versions=package_versions(), machine=machine_info(), data=files)
         return task
 
     def _begin_record(self, place: Mapping[str, Any] | None) -> None:
         if self.folder is None:
             return
-        asked = {name: getattr(self.settings, name) for name in Settings.__slots__}
+        asked = {name: getattr(self.settings, name) for name in RunSettings.__slots__}
         lock, self._lock = self._lock, None
-        self._record = Record(self.folder, self.document, asked, self._writer, place, lock)
+        self._record = RunRecord(self.folder, self.document, asked, self._writer, place, lock)
         if not self._record.is_locked:
             found = "is on a file system without locks, so a second process that writes this run would not be noticed"
             self._warn("no-lock", [f"{self.folder} {found}. Train it in one process at a time."])
@@ -259,17 +259,21 @@ class Session:
         how = self.document.training
         paces = {"seconds": how.checkpoint_seconds, "steps": how.checkpoint_steps, "keep": how.checkpoints}
         begun = 0 if place is None else place.get("step", 0)
-        self._checkpoints = Checkpoints(self.folder, self._writer, **paces, begun=begun, before=self._record.write_up)
+        self._checkpoints = CheckpointManager(
+            self.folder, self._writer, **paces, begun=begun, before=self._record.write_up
+        )
 
-    def _check(self, resume: Resumed, task: fit.Task, files: list[dict[str, Any]]) -> None:
+    def _check(self, resume: ResumedRun, task: fit.Task, files: list[dict[str, Any]]) -> None:
         """Raises FileError if a run cannot go on as it was begun."""
-        self._warn("resume", [*resume.warnings, *resuming.of_schedules(resume, self.settings.epochs, self._lowered())])
-        resuming.refuse_nothing_left(resume, self.settings.epochs, self.settings.steps)
+        self._warn(
+            "resume", [*resume.warnings, *run_resuming.schedule_warnings(resume, self.settings.epochs, self._lowered())]
+        )
+        run_resuming.check_something_left(resume, self.settings.epochs, self.settings.steps)
         if resume.document is not self.document:
-            begun = of_length(resume.document, self.settings, resume.settings)
+            begun = with_run_length(resume.document, self.settings, resume.settings)
             if lower(begun, self._catalogue, base=self._base, name=self._name).source != self._lowered().source:
-                resuming.refuse_other_graph(resume, task)
-        resuming.refuse_other_data(resume, files)
+                run_resuming.reject_other_graph(resume, task)
+        run_resuming.check_same_data(resume, files)
 
     def _lowered(self) -> Program:
         if self.program is None:
@@ -277,7 +281,7 @@ class Session:
                 self.program = lower(self._planned, self._catalogue, base=self._base, name=self._name)
             except LoweringError as error:
                 if self._resume is not None:
-                    resuming.refuse_graph(self._resume, error)
+                    run_resuming.reject_graph(self._resume, error)
                 raise
         return self.program
 
@@ -295,7 +299,9 @@ class Session:
             compile=settings.compile,
         )
         if self._resume is not None:
-            self._warn("resume", resuming.take_up(training, self._resume, self._planned, until=settings.epochs))
+            self._warn(
+                "resume", run_resuming.restore_checkpoint(training, self._resume, self._planned, until=settings.epochs)
+            )
         try:
             for event in training:
                 if isinstance(event, fit.Done):
@@ -384,7 +390,7 @@ class Session:
         if self._look_wanted and self._task is not None and self.program is not None:
             self._look_wanted = False
             try:
-                self._events.put(Looked(look(self._task, self.program)))
+                self._events.put(AutogradCaptured(look(self._task, self.program)))
             except Exception as error:  # noqa: BLE001 - a look must not end the run; the step itself would
                 self._warn("no-autograd-graph", [f"The autograd graph could not be made: {self.program.told(error)}"])
 
@@ -397,7 +403,7 @@ class Session:
                 task.setup()
                 self._task = task
         except Exception as error:  # noqa: BLE001 - told to whoever asked
-            self._events.put(failed(error, self.program))
+            self._events.put(failure_event(error, self.program))
             return
         self._look_if_wanted()
 

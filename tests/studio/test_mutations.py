@@ -36,10 +36,10 @@ from studio.lowering import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
-from studio.training.runs import resuming
-from studio.training.runs.comparing import facts
-from studio.training.runs.exporting import told
-from studio.training.runs.history import Follower
+from studio.training.runs import run_resuming
+from studio.training.runs.run_comparison import compare_runs
+from studio.training.runs.run_export import export_snapshot
+from studio.training.runs.run_history import MetricsFollower
 from tests.studio.mutations import (
     damaged_arguments,
     damaged_bytes,
@@ -161,7 +161,7 @@ def test_weights(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
 
     def case(random: Random) -> int:
         overwrite(path, damaged_safetensors(random, random.choice(sound)))
-        return code_of(lambda: resuming.begin_with(path, task))
+        return code_of(lambda: run_resuming.load_initial_weights(path, task))
 
     assert attempt(case, capsys) == {0, 2}
 
@@ -176,11 +176,11 @@ def test_checkpoints_of_resumed_runs(place: Place, capsys: pytest.CaptureFixture
         return code_of(lambda: resume(random))
 
     def resume(random: Random) -> None:
-        run = resuming.resumed(place.run)
+        run = run_resuming.load_run(place.run)
         if run.checkpoint is None:
             raise FileError(str(place.run), "", "has no checkpoint", "")
         training = fit.fit(task_of(run.document), epochs=2, compile=False)
-        resuming.take_up(training, run, longer, until=2)
+        run_resuming.restore_checkpoint(training, run, longer, until=2)
         if random.random() < 0.1:
             try:
                 for _ in zip(range(3), training, strict=False):
@@ -207,10 +207,19 @@ def test_run_json(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     def read_all() -> None:
         runs = _load_runs(place.project)
         for run in runs:
-            str((_run_row(run), _run_record(run), facts([run, run], catalogue()), run.step, run.settings, run.name))
-        resuming.named(place.project.with_suffix(".runs"), "1")
-        resuming.resumed(resuming.find(place.project.with_suffix(".runs"), str(place.run)))
-        resuming.find(place.project.with_suffix(".runs"))
+            str(
+                (
+                    _run_row(run),
+                    _run_record(run),
+                    compare_runs([run, run], catalogue()),
+                    run.step,
+                    run.settings,
+                    run.name,
+                )
+            )
+        run_resuming.find_run_folder(place.project.with_suffix(".runs"), "1")
+        run_resuming.load_run(run_resuming.find_resumable(place.project.with_suffix(".runs"), str(place.run)))
+        run_resuming.find_resumable(place.project.with_suffix(".runs"))
         _find_run(runs, "1")
 
     try:
@@ -230,12 +239,12 @@ def test_metrics(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
 
     def read_all() -> None:
         fresh = type(run)(run.number, run.folder, run.about)
-        follower, is_all = Follower(place.run), False
+        follower, is_all = MetricsFollower(place.run), False
         while not is_all:
             news = follower.read()
             fresh.catch_up(news)
             is_all = news.is_all
-        told(fresh)
+        export_snapshot(fresh)
         str((fresh.trouble, fresh.progress.fraction, fresh.progress.seconds_left, fresh.step))
 
     try:

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from engine import fit
-from studio.training.runs.history import Run
-from studio.training.runs.points import Points
+from studio.training.runs.metric_points import MetricPoints
+from studio.training.runs.run_history import Run
 from studio.ui.panels.runs import curves_item
 from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
 
@@ -30,7 +30,7 @@ def run(number: int, points: int) -> Run:
 def add(made: Run, begin: int, count: int) -> None:
     steps = np.arange(begin + 1.0, begin + count + 1)
     values = 1 / steps**0.1 * (1 + 0.2 * np.random.default_rng(made.number + begin).normal(size=count))
-    made.add([Points("steps", steps, steps * 1e-3, {"loss": values})])
+    made.add([MetricPoints("steps", steps, steps * 1e-3, {"loss": values})])
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from engine import fit
-from studio.training.progress import Progress
+from studio.training.run_progress import RunProgress
 from studio.ui import number_format
 from studio.ui.fuzzy_match import score
 
@@ -58,7 +58,7 @@ def step(number: int, loss: float = 1.0, seconds: float = 0.5) -> fit.Step:
 
 
 def test_progress_tells_share_and_time_left() -> None:
-    progress = Progress().after(started())
+    progress = RunProgress().after(started())
     assert progress.fraction == 0
     assert progress.seconds_left is None
     for number in range(1, 11):
@@ -68,13 +68,13 @@ def test_progress_tells_share_and_time_left() -> None:
 
 
 def test_progress_ends_with_the_first_limit() -> None:
-    assert Progress().after(started(epochs=2, steps=5)).steps == 5
-    assert Progress().after(started(epochs=None, steps=50)).steps == 50
-    assert Progress().after(started(epochs=None, steps=None)).fraction == 0
+    assert RunProgress().after(started(epochs=2, steps=5)).steps == 5
+    assert RunProgress().after(started(epochs=None, steps=50)).steps == 50
+    assert RunProgress().after(started(epochs=None, steps=None)).fraction == 0
 
 
 def test_progress_on_a_stream_is_known_after_its_first_epoch() -> None:
-    progress = Progress().after(fit.Started(3, None, None, None, None, 1, "cpu", 0))
+    progress = RunProgress().after(fit.Started(3, None, None, None, None, 1, "cpu", 0))
     for number in range(1, 11):
         progress = progress.after(step(number))
     assert (progress.fraction, progress.seconds_left, progress.batches) == (0, None, None)
@@ -85,7 +85,7 @@ def test_progress_on_a_stream_is_known_after_its_first_epoch() -> None:
 
 
 def test_progress_on_a_stream_counts_the_steps_that_were_asked_for() -> None:
-    progress = Progress().after(fit.Started(None, 40, None, None, None, 1, "cpu", 0))
+    progress = RunProgress().after(fit.Started(None, 40, None, None, None, 1, "cpu", 0))
     for number in range(1, 11):
         progress = progress.after(step(number))
     assert progress.fraction == 0.25

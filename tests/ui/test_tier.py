@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import fit
-from studio.training.runs.history import Run
+from studio.training.runs.run_history import Run
 from studio.ui.tier import tier_of
 
 

@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from engine import nn
 from studio.document import edits
-from studio.training import supply
-from studio.training.runs.points import Kind
+from studio.training import data_bottleneck
+from studio.training.runs.metric_points import MetricKind
 from studio.ui.panels.autograd.items import OpItem
 from studio.ui.panels.runs import runs_panel
 from studio.ui.project.project import Project
@@ -26,7 +26,7 @@ def endless(project: Project) -> Project:
     return project
 
 
-def points(project: Project, quantity: str = "loss", kind: Kind = "train") -> int:
+def points(project: Project, quantity: str = "loss", kind: MetricKind = "train") -> int:
     curve = project.runner.runs[-1].curve(quantity, kind) if project.runner.runs else None
     return len(curve) if curve is not None else 0
 
@@ -284,8 +284,8 @@ def test_curves_can_be_read_hidden_and_copied(
 def test_waiting_for_data_is_a_problem_with_a_remedy(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"MUCH": 0.0, "LEAST_SECONDS": 0.0, "STEPS": 3}.items():
-        monkeypatch.setattr(supply, name, value)
+    for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_STEPS": 3}.items():
+        monkeypatch.setattr(data_bottleneck, name, value)
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: any(problem.code == "slow-data" for problem in project.store.report.problems))
     window.commands.run("run.stop")
@@ -300,8 +300,8 @@ def test_waiting_for_data_is_a_problem_with_a_remedy(
 def test_a_loss_that_runs_away_is_a_problem_at_its_optimizer_with_a_remedy(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"MUCH": 0.0, "LEAST_SECONDS": 0.0, "STEPS": 3}.items():
-        monkeypatch.setattr(supply, name, value)
+    for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_STEPS": 3}.items():
+        monkeypatch.setattr(data_bottleneck, name, value)
     project.store.edit("Other", lambda document: edits.retype(document, "adam", "optim.SGD", {"lr": 1e6}))
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.commands.run("run.start")

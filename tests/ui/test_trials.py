@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
-from studio.training import trying
+from studio.training import learning_checks
 from studio.ui.project.project import Project
 from studio.ui.trials.trial_dialog import TrialDialog
 from studio.ui.window.main_window import MainWindow
@@ -81,7 +81,7 @@ def test_a_network_that_learns(qtbot: QtBot, window: MainWindow, project: Projec
 def test_a_network_that_does_not(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trying, "STEPS", 10)
+    monkeypatch.setattr(learning_checks, "OVERFIT_STEPS", 10)
 
     def spoil(document: Document) -> Document:
         document = edits.set_flag(document, ["hidden"], frozen=True)
@@ -124,7 +124,7 @@ def test_what_ends_a_trial_is_said(
     def broken(*arguments: object, **named: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(trying, "lower", broken)
+    monkeypatch.setattr(learning_checks, "lower", broken)
     dialog = begun(window, project, "run.overfit")
     done(qtbot, dialog)
     assert "not enough memory" in dialog.verdict.text()
@@ -133,7 +133,7 @@ def test_what_ends_a_trial_is_said(
 def test_the_axis_of_rates_is_there_from_the_beginning(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     dialog = begun(window, project, "run.find-rate")
     low, high = dialog.plot.item.getViewBox().viewRange()[0]
-    assert low <= math.log10(trying.LOWEST) < math.log10(trying.HIGHEST) <= high
+    assert low <= math.log10(learning_checks.MIN_RATE) < math.log10(learning_checks.MAX_RATE) <= high
     qtbot.waitUntil(lambda: "loss" in dialog.verdict.text())
     assert dialog.plot.item.getViewBox().viewRange()[0] == [low, high]
     done(qtbot, dialog)

@@ -29,7 +29,7 @@ from studio.cli.sweep.trial_table import TrialRow, TrialTable
 from studio.cli.sweep.worker_pool import WorkerPool
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
-from studio.training.settings import resolved
+from studio.training.run_settings import resolve_device
 
 _POLL_SECONDS = 0.1
 
@@ -222,7 +222,7 @@ def _is_higher_better(document: Document, figure: str) -> bool:
 
 def _default_jobs(plan: SweepPlan, document: Document) -> int:
     """How many trials fit the machine at a time."""
-    return 1 if resolved(plan.device or document.training.device) == "cuda" else _available_cores()
+    return 1 if resolve_device(plan.device or document.training.device) == "cuda" else _available_cores()
 
 
 def _available_cores() -> int:

@@ -21,9 +21,9 @@ from studio.document.format import dumps, loads
 from studio.document.jsontext import LARGEST
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
-from studio.training.runs.about import read_about
-from studio.training.runs.records import RUN
-from studio.training.settings import Device
+from studio.training.run_settings import Device
+from studio.training.runs.run_metadata import read_metadata
+from studio.training.runs.run_record import RUN_FILE
 
 SUFFIX = ".sweep.json"
 _VERSION = 1
@@ -154,7 +154,7 @@ def trial_folder(path: Path, number: int) -> Path:
 def read_result(folder: Path) -> TrialResult:
     """What became of a trial; one that was cut off waits to be gone on with."""
     try:
-        about = read_about(folder / RUN)
+        about = read_metadata(folder / RUN_FILE)
     except FileError:
         return TrialResult("waiting", {})
     state = about.get("state", "")

@@ -22,9 +22,9 @@ from studio.cli.sweep.sweep_file import read_plan, trial_folder
 from studio.document.errors import DocumentError
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
-from studio.training.runs.lines import line
-from studio.training.runs.records import RUN
-from studio.training.runs.resuming import resumed
+from studio.training.runs.event_json import event_to_json
+from studio.training.runs.run_record import RUN_FILE
+from studio.training.runs.run_resuming import load_run
 
 _POLL_SECONDS = 0.05
 _STEP_SECONDS = 0.5
@@ -50,7 +50,7 @@ def run_trial(path: str, number: str, base: str, name: str) -> None:
                 if time.monotonic() - told < _STEP_SECONDS:
                     continue
                 told = time.monotonic()
-            content = line(event)
+            content = event_to_json(event)
             if content is not None:
                 _send(content)
     state = session.state
@@ -63,8 +63,8 @@ def run_trial(path: str, number: str, base: str, name: str) -> None:
 
 def _make_session(path: Path, number: int, base: Path, name: str) -> Session:
     plan, folder = read_plan(path), trial_folder(path, number)
-    if (folder / RUN).exists():
-        going_on = resumed(folder)
+    if (folder / RUN_FILE).exists():
+        going_on = load_run(folder)
         return Session(
             going_on.document,
             catalogue(),

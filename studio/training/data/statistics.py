@@ -27,7 +27,7 @@ from studio.training.data.findings import find
 from studio.training.data.histogram import Histogram
 from studio.training.data.picturing import Kind
 from studio.training.data.previewing import FIRST, PARTS, Part, Preview
-from studio.training.heard import heard
+from studio.training.warning_capture import capture_warnings
 
 MOST_BYTES = 256 * 2**20
 """Of the samples of a part that are looked at; of more, some are taken from everywhere in it."""
@@ -84,7 +84,7 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
         total, done = sum(map(len, chosen.values())), 0
         yield Progress(0, total)
         collectors: list[_Part] = []
-        with heard(note):
+        with capture_warnings(note):
             for part, samples in parts.items():
                 collector = _Part(part, samples, preview)
                 collectors.append(collector)

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from studio.training.runs.growing import FACTOR, Array, Numbers, Pyramid
-from studio.training.runs.smoothing import LEVEL, Course, smoothed
+from studio.training.runs.minmax_pyramid import FACTOR, Array, GrowableArray, MinMaxPyramid
+from studio.training.runs.smoothing import LEVEL, SmoothedBlocks, smooth
 
 Axis = Literal["step", "epoch", "seconds"]
 
@@ -27,13 +27,13 @@ class Band(NamedTuple):
     high: Array
 
 
-class Column:
+class CurveColumn:
     """The values of one quantity, with the extremes of their blocks and of their smoothed course."""
 
     def __init__(self) -> None:
-        self._numbers = Numbers()
-        self._extremes = Pyramid(self._numbers, self._numbers)
-        self.course: Course | None = None
+        self._numbers = GrowableArray()
+        self._extremes = MinMaxPyramid(self._numbers, self._numbers)
+        self.course: SmoothedBlocks | None = None
         """Its smoothed course, as far as that was asked for."""
         self.cuts = 0
         """How often values were forgotten."""
@@ -64,10 +64,10 @@ class Column:
         is_known = self.course is not None and self.course.share == share
         return len(self) - (len(self.course) if is_known and self.course is not None else 0)
 
-    def smooth(self, share: float) -> Course:
+    def smooth(self, share: float) -> SmoothedBlocks:
         """Its course with that share of the past, of all values that there are."""
         if self.course is None or self.course.share != share:
-            self.course = Course(share)
+            self.course = SmoothedBlocks(share)
         self.course.follow(self.values)
         return self.course
 
@@ -99,7 +99,7 @@ class Column:
         """
         first, last = _stretch(x, left, right)
         if last - first <= (columns if few is None else few):
-            values = smoothed(self.values, share, first, last)
+            values = smooth(self.values, share, first, last)
             return Band(x[first:last], values, values)
         places, low, high = self._blocks(x, first, last, _level(last - first, columns), share)
         pixels = np.floor((places - left) * (columns / max(right - left, 1e-300)))
@@ -115,7 +115,7 @@ class Column:
         What no whole block covers at the end comes as single points.
         """
         if level == 0 or (share and level < LEVEL):
-            values = smoothed(self.values, share, first, last)
+            values = smooth(self.values, share, first, last)
             return x[first:last], values, values
         low, high = self.smooth(share).extremes.level(level - LEVEL) if share else self._extremes.level(level)
         size = FACTOR**level
@@ -123,18 +123,18 @@ class Column:
         rest = max(end * size, first)
         places, low, high = x[begin * size : end * size : size], low[begin:end], high[begin:end]
         if rest < last:
-            tail = smoothed(self.values, share, rest, last)
+            tail = smooth(self.values, share, rest, last)
             places = np.concatenate([places, x[rest:last]])
             low, high = np.concatenate([low, tail]), np.concatenate([high, tail])
         return places, low, high
 
 
-class Track:
+class CurveTable:
     """Figures that came at the same steps. Places along the axes never fall."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, Column] = {}
-        self._steps, self._seconds = Numbers(), Numbers()
+        self.columns: dict[str, CurveColumn] = {}
+        self._steps, self._seconds = GrowableArray(), GrowableArray()
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -150,7 +150,7 @@ class Track:
         self._seconds.extend(seconds)
         for name in values:
             if name not in self.columns:
-                self.columns[name] = Column()
+                self.columns[name] = CurveColumn()
                 self.columns[name].extend(np.full(before, np.nan))
         for name, column in self.columns.items():
             column.extend(values.get(name, np.full(added, np.nan)))
@@ -162,7 +162,7 @@ class Track:
             part.cut(count)
 
 
-def needs_course(x: Array, left: float, right: float, columns: int) -> bool:
+def needs_smoothed_blocks(x: Array, left: float, right: float, columns: int) -> bool:
     """Whether a smoothed band is drawn from the extremes of blocks, not from the values in view alone."""
     first, last = _stretch(x, left, right)
     return _level(last - first, columns) >= LEVEL
@@ -194,4 +194,4 @@ def logarithmic(band: Band) -> Band:
     return Band(band.x, np.log10(low), np.log10(high))
 
 
-__all__ = ["Array", "Axis", "Band", "Column", "Track", "logarithmic", "needs_course"]
+__all__ = ["Array", "Axis", "Band", "CurveColumn", "CurveTable", "logarithmic", "needs_smoothed_blocks"]

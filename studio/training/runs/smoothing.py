@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from studio.training.runs.growing import FACTOR, Array, Numbers, Pyramid
+from studio.training.runs.minmax_pyramid import FACTOR, Array, GrowableArray, MinMaxPyramid
 
 LEVEL = 1
 """Of the smallest blocks whose extremes are kept, as `growing` counts."""
@@ -49,12 +49,12 @@ def _weights(share: float) -> _Weights:
     return _Weights(*(part.astype(np.float64) for part in (within, before, between, ends)))
 
 
-def reach(share: float) -> int:
+def window_length(share: float) -> int:
     """How many values back the past still counts."""
     return math.ceil(math.log(_NEGLIGIBLE) / math.log(share)) if share > 0 else 0
 
 
-def smoothed(values: Array, share: float, first: int = 0, last: int | None = None) -> Array:
+def smooth(values: Array, share: float, first: int = 0, last: int | None = None) -> Array:
     """The exponential mean with `share` of the past (0 to below 1) from place `first` to before `last`.
 
     It has no bias towards zero at the beginning. Values that are not finite leave it as it is, until what it is made of
@@ -63,7 +63,7 @@ def smoothed(values: Array, share: float, first: int = 0, last: int | None = Non
     last = len(values) if last is None else last
     if share <= 0:
         return values[first:last]
-    begin = max(_known_before(values, first) - reach(share), 0)
+    begin = max(_known_before(values, first) - window_length(share), 0)
     wanted = values[begin:last]
     whole = np.concatenate([wanted, np.full(-len(wanted) % BLOCK, np.nan)])
     # What lies before `begin` has no weight; that nothing does is only true at the beginning of the curve.
@@ -72,9 +72,9 @@ def smoothed(values: Array, share: float, first: int = 0, last: int | None = Non
     return found[first - begin : len(wanted)]
 
 
-def smoothed_at(values: Array, share: float, place: int) -> float:
+def smooth_at(values: Array, share: float, place: int) -> float:
     """The same at one place."""
-    return float(smoothed(values, share, place, place + 1)[0])
+    return float(smooth(values, share, place, place + 1)[0])
 
 
 def _known_before(values: Array, place: int) -> int:
@@ -88,14 +88,14 @@ def _known_before(values: Array, place: int) -> int:
     return 0
 
 
-class Course:
+class SmoothedBlocks:
     """The least and the greatest of the exponential mean of each 8 values, as far as there are 64 more of them."""
 
     def __init__(self, share: float) -> None:
         self.share = share
-        self._low, self._high = Numbers(), Numbers()
+        self._low, self._high = GrowableArray(), GrowableArray()
         self._sums = [0.0, 0.0]
-        self.extremes = Pyramid(self._low, self._high)
+        self.extremes = MinMaxPyramid(self._low, self._high)
 
     def __len__(self) -> int:
         """Values that are covered."""
@@ -137,4 +137,4 @@ def _weighted(blocks: Array, share: float, before: float) -> tuple[Array, float]
     return found, float(ends[-1])
 
 
-__all__ = ["BLOCK", "LEVEL", "Course", "reach", "smoothed", "smoothed_at"]
+__all__ = ["BLOCK", "LEVEL", "SmoothedBlocks", "window_length", "smooth", "smooth_at"]

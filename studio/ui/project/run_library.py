@@ -14,9 +14,9 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from studio.document.autosave import move_runs
 from studio.document.errors import FileError
-from studio.training.runs.history import Follower, Found, News, Run, Shelf, run_of
-from studio.training.runs.points import Cut
-from studio.training.runs.records import is_own_process
+from studio.training.runs.metric_points import Rewind
+from studio.training.runs.run_history import MetricsFollower, MetricsUpdate, Run, RunFolder, StoredRun, run_from_stored
+from studio.training.runs.run_record import is_this_process
 
 T = TypeVar("T")
 
@@ -29,8 +29,8 @@ _SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    found: list[Found]
-    news: list[tuple[Run, Follower, News]]
+    found: list[StoredRun]
+    news: list[tuple[Run, MetricsFollower, MetricsUpdate]]
 
 
 class RunLibrary(QObject):
@@ -51,8 +51,8 @@ class RunLibrary(QObject):
         self.runs: list[Run] = []
         self.has_looked = False
         """The folder was looked through at least once."""
-        self._shelf = Shelf(folder)
-        self._followers: dict[Run, Follower] = {}
+        self._shelf = RunFolder(folder)
+        self._followers: dict[Run, MetricsFollower] = {}
         self._read: set[Run] = set()
         """Runs whose metrics are read to the end."""
         self._noted: set[Run] = set()
@@ -139,20 +139,20 @@ class RunLibrary(QObject):
         if not self._is_closed:
             self._pool.submit(work).add_done_callback(partial(self._tell, then, refused))
 
-    def read_whole(self, run: Run) -> list[News]:
+    def read_whole(self, run: Run) -> list[MetricsUpdate]:
         """In the thread that reads: all of a run's curves that are not read yet."""
         return [] if run.is_own else list(_rest(self._follower(run)))
 
     def move(self, target: Path) -> None:
         """Bring all runs that are written into another folder, which is that of the project from now on."""
-        before, self._shelf = self._shelf.folder, Shelf(target)
+        before, self._shelf = self._shelf.folder, RunFolder(target)
         self._followers.clear()
         if any(run.folder is not None for run in self.runs):
             self.ask(partial(move_runs, before, target), partial(self._find_again, target))
 
     def stay(self, target: Path) -> None:
         """Another folder is that of the project from now on; runs of this session stay where they are."""
-        self._shelf = Shelf(target)
+        self._shelf = RunFolder(target)
         self.remove([run for run in self.runs if not run.is_own])
         self.look()
 
@@ -178,14 +178,14 @@ class RunLibrary(QObject):
         if self.is_reading or self._looks_again:
             self.look()
 
-    def _describe(self, found: list[Found]) -> None:
+    def _describe(self, found: list[StoredRun]) -> None:
         known = {run.folder: run for run in self.runs if run.folder is not None}
         fresh: list[Run] = []
         changed = False
         for one in found:
             run = known.pop(one.folder, None) or self._own(one)
             if run is None:
-                run = run_of(one, [each.number for each in (*self.runs, *fresh)])
+                run = run_from_stored(one, [each.number for each in (*self.runs, *fresh)])
                 run.is_shown = False
                 fresh.append(run)
             elif run in self._noted:
@@ -216,31 +216,31 @@ class RunLibrary(QObject):
         newest = sorted(fresh, key=_order)[-_SHOWN_AT_FIRST:]
         return [run for run in fresh if run.is_live or run in newest]
 
-    def _own(self, found: Found) -> Run | None:
+    def _own(self, found: StoredRun) -> Run | None:
         """The run of this process that has just begun to write there."""
-        if is_own_process(found.about.get("process")):
+        if is_this_process(found.about.get("process")):
             for run in self.runs:
                 if run.is_own and run.is_live and run.folder is None:
                     run.folder = found.folder
                     return run
         return None
 
-    def _hand_over(self, run: Run, found: Found) -> None:
+    def _hand_over(self, run: Run, found: StoredRun) -> None:
         """A run that another process goes on with, or that went back to an earlier place, is read anew."""
-        is_others = found.state == "running" and not is_own_process(found.about.get("process"))
+        is_others = found.state == "running" and not is_this_process(found.about.get("process"))
         went_back = run.about.get("resumed") != found.about.get("resumed")
         if (run.is_own and not run.is_live and is_others) or (not run.is_own and went_back):
             run.is_own = False
-            run.add([Cut(-1)])
+            run.add([Rewind(-1)])
             self._forget(run)
 
     def _wanted(self) -> list[Run]:
         return [run for run in self.runs if run.is_shown and not run.is_own and run.folder is not None]
 
-    def _follower(self, run: Run) -> Follower:
+    def _follower(self, run: Run) -> MetricsFollower:
         if run not in self._followers:
             assert run.folder is not None
-            self._followers[run] = Follower(run.folder)
+            self._followers[run] = MetricsFollower(run.folder)
         return self._followers[run]
 
     def _forget(self, run: Run) -> None:
@@ -272,10 +272,10 @@ def _answer(then: Callable[[Any], object], refused: Callable[[FileError], object
         raise error
 
 
-def _look(shelf: Shelf, wanted: list[tuple[Run, Follower]]) -> _Look:
+def _look(shelf: RunFolder, wanted: list[tuple[Run, MetricsFollower]]) -> _Look:
     """In the thread that reads."""
     found = shelf.look()
-    news: list[tuple[Run, Follower, News]] = []
+    news: list[tuple[Run, MetricsFollower, MetricsUpdate]] = []
     ends = time.monotonic() + _SECONDS
     for run, follower in wanted:
         for part in _rest(follower):
@@ -285,7 +285,7 @@ def _look(shelf: Shelf, wanted: list[tuple[Run, Follower]]) -> _Look:
     return _Look(found, news)
 
 
-def _rest(follower: Follower) -> Iterable[News]:
+def _rest(follower: MetricsFollower) -> Iterable[MetricsUpdate]:
     while True:
         news = follower.read()
         yield news

@@ -14,10 +14,10 @@ from engine import cuda, fit
 from engine.compiler import Explanation
 from studio.document.errors import FileError
 from studio.lowering.problems.problem import Problem
-from studio.training.events import Failed, Looked, SessionEvent, StateChanged, Warned
-from studio.training.runs.history import News, Run
-from studio.training.runs.resuming import Resumed, beside, resumed
+from studio.training.runs.run_history import MetricsUpdate, Run
+from studio.training.runs.run_resuming import ResumedRun, load_run, with_difference_warning
 from studio.training.session import Session
+from studio.training.session_events import AutogradCaptured, Failed, SessionEvent, StateChanged, Warned
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.refresh_interval import QUICKEST_MS, RefreshInterval
 from studio.ui.project.run_library import RunLibrary
@@ -206,7 +206,7 @@ class TrainingRunner(QObject):
                     self._refusal = event.message
                 node = event.node if event.node in self._store.document.nodes else None
                 self._store.set_run_problems([Problem("error", "run-failed", event.message, node=node)])
-            case Looked():
+            case AutogradCaptured():
                 self._looks = 0
                 self.looked.emit(event.snapshot)
             case Warned():
@@ -230,7 +230,7 @@ class TrainingRunner(QObject):
         self._follow(run)
         return True
 
-    def _go_on(self, run: Run, epochs: int | None, found: tuple[Resumed, list[News]]) -> None:
+    def _go_on(self, run: Run, epochs: int | None, found: tuple[ResumedRun, list[MetricsUpdate]]) -> None:
         """With a run whose files have been read."""
         going_on, news = found
         if self.is_active:
@@ -240,7 +240,7 @@ class TrainingRunner(QObject):
             run.catch_up(part)
         self._store.set_run_problems(())
         store = self._store
-        going_on = beside(going_on, "The canvas", store.document, store.catalogue, epochs=epochs)
+        going_on = with_difference_warning(going_on, "The canvas", store.document, store.catalogue, epochs=epochs)
         self._before = (run.state, run.is_own)
         run.document, run.is_own, run.is_shown = going_on.document, True, True
         self._session = Session(
@@ -298,6 +298,6 @@ class TrainingRunner(QObject):
             self.state_changed.emit(state)
 
 
-def _taken_up(library: RunLibrary, run: Run, folder: Path) -> tuple[Resumed, list[News]]:
+def _taken_up(library: RunLibrary, run: Run, folder: Path) -> tuple[ResumedRun, list[MetricsUpdate]]:
     """A run's checkpoint, and its curves as far as they have not been read. In the thread that reads."""
-    return resumed(folder), library.read_whole(run)
+    return load_run(folder), library.read_whole(run)

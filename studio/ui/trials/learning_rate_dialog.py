@@ -8,7 +8,7 @@ from engine import fit
 from studio.document import edits
 from studio.document.model import Document
 from studio.nodes.types import Role
-from studio.training.trying import HIGHEST, LOWEST, RATES, searching
+from studio.training.learning_checks import MAX_RATE, MIN_RATE, SEARCH_STEPS, search_learning_rate
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.trials.trial_dialog import TrialDialog
 from studio.ui.trials.trial_plot import TrialPlot
@@ -21,11 +21,11 @@ _ABOUT = (
 
 class LearningRateDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
-        plot = TrialPlot("Learning rate", LOWEST, HIGHEST, log_x=True)
-        items = searching(store.document, store.catalogue, base=store.base, name=store.name)
+        plot = TrialPlot("Learning rate", MIN_RATE, MAX_RATE, log_x=True)
+        items = search_learning_rate(store.document, store.catalogue, base=store.base, name=store.name)
         self._tried: list[fit.RateTried] = []
         self._found: fit.RateFound | None = None
-        super().__init__(store, items, plot, "Find a learning rate", _ABOUT, RATES, parent)
+        super().__init__(store, items, plot, "Find a learning rate", _ABOUT, SEARCH_STEPS, parent)
 
     def take(self, item: object) -> None:
         if isinstance(item, fit.RateTried):

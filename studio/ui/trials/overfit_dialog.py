@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from PySide6.QtWidgets import QWidget
 
 from engine import fit
-from studio.training.trying import LEARNS, STEPS, overfitting
+from studio.training.learning_checks import LEARNS_BELOW, OVERFIT_STEPS, overfit_batch
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.trials.trial_dialog import TrialDialog
 from studio.ui.trials.trial_plot import TrialPlot
@@ -20,10 +20,10 @@ _ABOUT = (
 
 class OverfitDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
-        plot = TrialPlot("Steps with the one batch", 0, STEPS)
-        items = overfitting(store.document, store.catalogue, base=store.base, name=store.name)
+        plot = TrialPlot("Steps with the one batch", 0, OVERFIT_STEPS)
+        items = overfit_batch(store.document, store.catalogue, base=store.base, name=store.name)
         self._trained: list[fit.BatchTrained] = []
-        super().__init__(store, items, plot, "Overfit one batch", _ABOUT, STEPS, parent)
+        super().__init__(store, items, plot, "Overfit one batch", _ABOUT, OVERFIT_STEPS, parent)
 
     def take(self, item: object) -> None:
         if isinstance(item, fit.BatchTrained):
@@ -36,7 +36,7 @@ class OverfitDialog(TrialDialog):
         if not self._trained:
             return
         last = self._trained[-1]
-        if last.share < LEARNS:
+        if last.share < LEARNS_BELOW:
             self.say(f"It learns: after {last.step} steps the loss is {last.share:.1%} of what it was.", "ok", "ok")
             return
         share = f"{last.share:.0%}" if last.share == last.share else "not a number instead"

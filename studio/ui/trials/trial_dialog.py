@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from studio.training.events import Failed
+from studio.training.session_events import Failed
 from studio.ui.background_task import BackgroundTask
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.trials.trial_plot import TrialPlot

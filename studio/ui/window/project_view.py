@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from engine import fit
-from studio.training.events import Failed, StateChanged, Warned
-from studio.training.supply import slow_supply
+from studio.training.data_bottleneck import find_data_bottleneck
+from studio.training.session_events import Failed, StateChanged, Warned
 from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.compile_overlay import CompileOverlay
@@ -223,7 +223,7 @@ class ProjectView(QObject):
         run, store = self.project.runner.run, self.project.store
         if run is None or run is self._warned_run or run.document is not store.document:
             return
-        problem = slow_supply(store.document, store.catalogue, run.progress)
+        problem = find_data_bottleneck(store.document, store.catalogue, run.progress)
         if problem is not None:
             self._warned_run = run
             store.add_run_problem(problem)

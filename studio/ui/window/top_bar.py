@@ -10,8 +10,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.document import edits
-from studio.training import supply
-from studio.training.progress import Progress
+from studio.training import data_bottleneck
+from studio.training.run_progress import RunProgress
 from studio.ui import number_format
 from studio.ui.command_registry import CommandRegistry
 from studio.ui.panels.runs.curve_plot import title
@@ -85,7 +85,7 @@ class TopBar(QWidget):
         """Show how the run stands now."""
         run = self._project.runner.run if self._project else None
         state = self._project.runner.state if self._project else "idle"
-        progress = run.progress if run else Progress()
+        progress = run.progress if run else RunProgress()
         self._bar.setValue(round(1000 * progress.fraction))
         # Of a stream nobody knows how long the run is: a bar that stays empty would look as if it stood still.
         self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
@@ -110,7 +110,7 @@ class TopBar(QWidget):
         column.addStretch(1)
         return column
 
-    def _figures(self, progress: Progress) -> list[_Figure]:
+    def _figures(self, progress: RunProgress) -> list[_Figure]:
         """What is told of a run, the most important first: where there is no room, the last ones are left out."""
         project = self._project
         if project is None or progress.loss is None:
@@ -244,14 +244,14 @@ def _batch_loss(train: float, validation: float | None) -> _Figure:
 
 
 def _waiting(share: float) -> _Figure:
-    is_much = share >= supply.MUCH
+    is_much = share >= data_bottleneck.SHARE
     tip = "Share of the time in which training waits for the next batch"
     if is_much:
         tip += ". More workers in the loader, or fewer transforms, would make it faster"
     return _Figure("Data wait", f"{share:.0%}", tip=f"{tip}.", is_warning=is_much)
 
 
-def _words(progress: Progress, state: str) -> str:
+def _words(progress: RunProgress, state: str) -> str:
     if not progress.step:
         return {"running": "Starting", "failed": "Failed before the first batch"}.get(state, "Ready")
     epoch = f"Epoch {progress.epoch} of {progress.epochs}" if progress.epochs else f"Epoch {progress.epoch}"

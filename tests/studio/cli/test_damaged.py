@@ -13,8 +13,8 @@ import pytest
 
 import engine
 from engine.data import numpy_files
-from studio.training.runs import resuming
-from studio.training.runs.history import Shelf, run_of
+from studio.training.runs import run_resuming
+from studio.training.runs.run_history import RunFolder, run_from_stored
 from tests.studio.cli.conftest import Result
 
 
@@ -140,8 +140,8 @@ def test_a_run_whose_last_step_is_unknown_and_no_arguments_at_all(gradwire, proj
     folder = project.with_suffix(".runs") / "a"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text('{"state": "done", "last": {"step": null}}', encoding="utf-8")
-    [found] = Shelf(folder.parent).look()
-    assert run_of(found, []).step == 0
+    [found] = RunFolder(folder.parent).look()
+    assert run_from_stored(found, []).step == 0
     assert gradwire("runs", "list", project).code == 0
     assert gradwire().code == 2
 
@@ -188,7 +188,7 @@ def test_a_checkpoint_of_values_that_do_not_fit(gradwire, project: Path, trained
     refused(resumed(lambda training: training.update(mean=[{}, {}, {}, {}])), "does not fit its graph (TypeError")
     refused(resumed(lambda training: training.update(random=[1])), "does not fit its graph (ValueError")
     engine.save({**sound, "metrics": {**sound["metrics"], "metrics": 2**70}}, checkpoint)
-    assert "metrics.metrics" in resuming.resumed(trained).warnings[0]
+    assert "metrics.metrics" in run_resuming.load_run(trained).warnings[0]
     engine.save(sound, checkpoint)
     [name] = sound["training"]["task"]["optimizers"]
     refused(

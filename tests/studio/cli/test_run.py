@@ -13,7 +13,7 @@ import pytest
 
 from engine.io import load_file
 from studio.lowering.problems.problem import Problem
-from studio.training.runs import records
+from studio.training.runs import run_record
 from studio.training.session import Session
 
 ROOT = Path(__file__).parents[3]
@@ -214,7 +214,7 @@ def test_weights_that_could_not_be_written_are_no_success(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(records, "save_file", full)
+    monkeypatch.setattr(run_record, "save_file", full)
     monkeypatch.setattr("studio.training.session._PATIENCE_SECONDS", 0.0)
     result = gradwire("run", project, "--epochs", 1, "--out", project.parent / "out")
     assert result.code == 1

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from engine.io import locks
-from studio.training.runs.locking import LOCK, RunLock, held, is_held
+from studio.training.runs.run_locks import LOCK_FILE, RunLock, is_run_locked, locked_error
 
 ROOT = Path(__file__).parents[3]
 PAIRS = int(os.environ.get("PAIRS", "2"))
@@ -88,7 +88,7 @@ def test_simultaneous_starts_and_resumes_make_one_record_each(pair: Pair, projec
 HOLDING = """
 import sys, time
 from pathlib import Path
-from studio.training.runs.locking import RunLock
+from studio.training.runs.run_locks import RunLock
 lock = RunLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -110,25 +110,25 @@ def test_a_lock_ends_with_its_process_and_clocks_do_not_matter(gradwire, project
     command = [sys.executable, "-c", HOLDING, str(folder)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None and holder.stdout.readline().strip() == b"held"
-        os.utime(folder / LOCK, (0, 0))
-        assert listed() == "running" and is_held(folder)
+        os.utime(folder / LOCK_FILE, (0, 0))
+        assert listed() == "running" and is_run_locked(folder)
         refused = gradwire("run", project, "--resume", folder, "--epochs", 2)
         assert refused.code == 2 and refused.err.count("\n") == 1
         assert f"{folder}: is being trained by process {holder.pid} on " in refused.err
         holder.kill()
         holder.wait()
-    assert listed() == "interrupted" and (folder / LOCK).exists()
+    assert listed() == "interrupted" and (folder / LOCK_FILE).exists()
     assert gradwire("run", project, "--resume", folder, "--epochs", 2, "--quiet").code == 0
-    assert listed() == "done" and not (folder / LOCK).exists()
+    assert listed() == "done" and not (folder / LOCK_FILE).exists()
 
 
 def test_locks_of_one_process_exclude_each_other(tmp_path: Path) -> None:
     lock = RunLock(tmp_path)
-    assert is_held(tmp_path)
+    assert is_run_locked(tmp_path)
     with pytest.raises(Exception, match="is being trained by this process"):
         RunLock(tmp_path)
     lock.release()
-    assert not is_held(tmp_path)
+    assert not is_run_locked(tmp_path)
     RunLock(tmp_path).release()
 
 
@@ -148,10 +148,10 @@ def test_a_file_system_without_locks_is_told(gradwire, project: Path, monkeypatc
         ({"process": 2**30, "host": "elsewhere"}, True),
         ({}, False),
     ):
-        (folder / LOCK).write_text(json.dumps(holder))
-        assert is_held(folder) is alive
-    assert "If that process is gone, delete run.lock there." not in str(held(folder))
-    (folder / LOCK).write_text(json.dumps({"process": 7, "host": "elsewhere", "since": "yesterday"}))
+        (folder / LOCK_FILE).write_text(json.dumps(holder))
+        assert is_run_locked(folder) is alive
+    assert "If that process is gone, delete run.lock there." not in str(locked_error(folder))
+    (folder / LOCK_FILE).write_text(json.dumps({"process": 7, "host": "elsewhere", "since": "yesterday"}))
     refused = gradwire("run", project, "--resume", folder, "--epochs", 2)
     assert refused.code == 2 and "is being trained by process 7 on elsewhere since yesterday." in refused.err
     assert "delete run.lock there" in refused.err

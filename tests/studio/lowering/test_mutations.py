@@ -20,7 +20,7 @@ from engine.registry import Parameter
 from studio.document.model import Document, Node
 from studio.lowering import LoweringError, check, lower
 from studio.nodes import NodeType, catalogue
-from studio.training.failures import failed
+from studio.training.failures import failure_event
 from tests.studio.lowering import test_every_type
 from tests.studio.lowering.graphs import coded, document
 from tests.studio.lowering.test_every_type import placed
@@ -81,7 +81,7 @@ def outcome(node_type: NodeType, parameter: Parameter, value: Any, files: Path) 
     except LoweringError as error:
         return f"check and lower disagree: {error}"
     except Exception as error:  # noqa: BLE001 - a run tells of all of them
-        failure = failed(error, program)
+        failure = failure_event(error, program)
         named = failure.node is not None and (parameter.name in failure.message or failure.by_input)
         return "refused" if named else f"{failure.node}: {failure.message}"
 

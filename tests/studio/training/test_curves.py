@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.training.runs.curves import Band, Column, Track, logarithmic
-from studio.training.runs.smoothing import smoothed
+from studio.training.runs.curves import Band, CurveColumn, CurveTable, logarithmic
+from studio.training.runs.smoothing import smooth
 
 
-def column(values: np.ndarray, *, pieces: int = 1) -> Column:
-    made = Column()
+def column(values: np.ndarray, *, pieces: int = 1) -> CurveColumn:
+    made = CurveColumn()
     for piece in np.array_split(values.astype(np.float64), pieces):
         made.extend(piece)
         made.bounds()  # reading in between must not change the result
@@ -56,11 +56,11 @@ def test_a_smoothed_band_covers_the_whole_course_in_view_and_nothing_else(
 ) -> None:
     values, x = noise(count), np.arange(float(count))
     left, right = min(sides) * count, max(sides) * count + 1e-3
-    made = Column()
+    made = CurveColumn()
     for piece in np.array_split(values, pieces):
         made.extend(piece)
         made.band(np.arange(float(len(made))), left, right, columns, share=share)
-    course = smoothed(values, share)
+    course = smooth(values, share)
     band = made.band(x, left, right, columns, share=share)
     inside = course[(x >= left) & (x <= right)]
     for found in (band.low, band.high):
@@ -77,7 +77,7 @@ def test_another_share_and_a_cut_are_smoothed_anew() -> None:
     made.cut(3200)
     made.extend(np.ones(3200))
     band = made.band(x, 0, 6400, 20, share=0.9)
-    expected = smoothed(np.concatenate([noise(6400)[:3200], np.ones(3200)]), 0.9)
+    expected = smooth(np.concatenate([noise(6400)[:3200], np.ones(3200)]), 0.9)
     assert band.high.max() == expected.max() and abs(band.high[-1] - 1) < 1e-12
 
 
@@ -101,7 +101,7 @@ def test_bounds_leave_out_what_cannot_be_shown() -> None:
     assert made.bounds() == (-7.0, 9.0)
     made.cut(len(made) - 2)
     assert made.bounds() == (-1.0, 4.0)
-    assert Column().bounds() is None
+    assert CurveColumn().bounds() is None
     assert column(np.array([-1.0, 0.0])).bounds(positive=True) is None
 
 
@@ -112,7 +112,7 @@ def test_on_a_logarithmic_axis_only_positive_values_are_left() -> None:
 
 
 def test_a_track_keeps_its_columns_alike() -> None:
-    track = Track()
+    track = CurveTable()
     track.extend(np.array([1.0, 2.0]), np.array([0.1, 0.2]), {"loss": np.array([3.0, 2.0])})
     track.extend(np.array([3.0]), np.array([0.4]), {"accuracy": np.array([0.5])})
     assert {name: len(column) for name, column in track.columns.items()} == {"loss": 3, "accuracy": 3}

@@ -11,7 +11,7 @@ from engine import cuda_available, fit, nn
 from engine.compiler.kernels import compile_process
 from engine.data import idx
 from engine.errors import DataError
-from studio.training import Failed, Looked, Session, StateChanged
+from studio.training import AutogradCaptured, Failed, Session, StateChanged
 
 ENDLESS = 10_000_000
 """Epochs that no machine trains while it does what a test asks for."""
@@ -174,7 +174,7 @@ def test_a_look_at_the_autograd_graph(session, digits, when: str) -> None:
     run.look()
     snapshot, end = None, time.monotonic() + SECONDS
     while snapshot is None and time.monotonic() < end:
-        snapshot = next((event.snapshot for event in run.events(0.1) if isinstance(event, Looked)), None)
+        snapshot = next((event.snapshot for event in run.events(0.1) if isinstance(event, AutogradCaptured)), None)
     assert snapshot is not None
     assert {"hidden", "relu", "dropout", "logits", "loss"} <= set(snapshot.nodes.values())
     assert snapshot.loss > 0
@@ -192,7 +192,7 @@ def test_a_look_does_not_change_the_run(session) -> None:
         wait_for(run, "paused")
         if looks:
             run.look()
-            while not any(isinstance(event, Looked) for event in run.events(1)):
+            while not any(isinstance(event, AutogradCaptured) for event in run.events(1)):
                 pass
         run.resume()
         figures.append([event.loss for event in wait_for(run, "done") if isinstance(event, fit.Step)])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.training.runs.smoothing import Course, reach, smoothed, smoothed_at
+from studio.training.runs.smoothing import SmoothedBlocks, smooth, smooth_at, window_length
 
 SHARES = st.floats(0.01, 0.99)
 
@@ -39,8 +39,8 @@ def test_any_stretch_is_the_exponential_mean(
     values = noise(count, missing=missing)
     first, last = sorted((int(one * count), int(other * count) + 1))
     expected = plain_mean(values, share)
-    np.testing.assert_allclose(smoothed(values, share)[first:last], expected[first:last], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(smoothed(values, share, first, last), expected[first:last], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(smooth(values, share)[first:last], expected[first:last], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(smooth(values, share, first, last), expected[first:last], rtol=1e-9, atol=1e-12)
 
 
 @given(SHARES, st.integers(0, 5000), st.lists(st.floats(-1e100, 1e100) | st.just(math.nan), min_size=1, max_size=300))
@@ -48,7 +48,7 @@ def test_one_place_needs_no_others(share: float, before: int, last: list[float])
     values = np.concatenate([noise(before), last])
     expected = plain_mean(values, share)[-1]
     scale = np.nanmax(np.abs(values), initial=0)
-    found = smoothed_at(values, share, len(values) - 1)
+    found = smooth_at(values, share, len(values) - 1)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * scale, nan_ok=True)
 
 
@@ -57,7 +57,7 @@ def test_a_course_has_the_extremes_of_each_block_however_the_values_come(
     share: float, count: int, pieces: int, missing: float
 ) -> None:
     values = noise(count, missing=missing)
-    course = Course(share)
+    course = SmoothedBlocks(share)
     for end in np.linspace(0, count, pieces + 1).astype(int)[1:]:
         course.follow(values[:end])
     whole = count // 64 * 64
@@ -69,14 +69,14 @@ def test_a_course_has_the_extremes_of_each_block_however_the_values_come(
 
 
 def test_there_is_no_bias_at_the_beginning() -> None:
-    np.testing.assert_allclose(smoothed(np.full(50, 3.0), 0.99), 3.0)
-    assert smoothed(noise(5), 0.0).tolist() == noise(5).tolist()
-    assert smoothed(noise(5), 0.5)[0] == noise(5)[0]
+    np.testing.assert_allclose(smooth(np.full(50, 3.0), 0.99), 3.0)
+    assert smooth(noise(5), 0.0).tolist() == noise(5).tolist()
+    assert smooth(noise(5), 0.5)[0] == noise(5)[0]
 
 
 def test_what_lies_beyond_its_reach_does_not_count() -> None:
-    assert 0.9 ** reach(0.9) <= 1e-17 < 0.9 ** (reach(0.9) - 1)
+    assert 0.9 ** window_length(0.9) <= 1e-17 < 0.9 ** (window_length(0.9) - 1)
     values = noise(10_000)
     spoilt = values.copy()
     spoilt[:5000] += 1.0
-    assert smoothed(spoilt, 0.99, 9500, 10_000).tolist() == smoothed(values, 0.99, 9500, 10_000).tolist()
+    assert smooth(spoilt, 0.99, 9500, 10_000).tolist() == smooth(values, 0.99, 9500, 10_000).tolist()

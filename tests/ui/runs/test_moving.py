@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.training.runs import exporting
+from studio.training.runs import run_export
 from studio.ui import dialogs, trash
 from studio.ui.panels.runs.file_job_bar import FileJobBar
 from studio.ui.project.project import Project
@@ -82,7 +82,7 @@ def target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     path = tmp_path / "out" / "points.csv"
     path.parent.mkdir()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(exporting, "_SECONDS", -1.0)
+    monkeypatch.setattr(run_export, "_SECONDS", -1.0)
     return path
 
 
@@ -91,7 +91,7 @@ def test_points_are_saved_beside_the_window_and_can_be_cancelled(
 ) -> None:
     make_run()
     _, panel = open_project()
-    gate = Gate(monkeypatch, exporting, "_pieces")
+    gate = Gate(monkeypatch, run_export, "_chunks")
     said: list[str] = []
     panel.said.connect(said.append)
     click(panel, 0)
@@ -114,7 +114,7 @@ def test_closing_a_project_puts_an_end_to_what_is_written(
 ) -> None:
     make_run()
     project, panel = open_project()
-    gate = Gate(monkeypatch, exporting, "_pieces")
+    gate = Gate(monkeypatch, run_export, "_chunks")
     click(panel, 0)
     window.commands.run("runs.csv")
     qtbot.waitUntil(gate.reached.is_set)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.training.runs.locking import RunLock
+from studio.training.runs.run_locks import RunLock
 from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, digits, names, press, recorded, rows, values
 

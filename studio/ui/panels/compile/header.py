@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QToolButton, QVBoxLayout, 
 
 from engine.compiler import Explanation
 from studio.training.explaining import Stage
-from studio.training.runs.history import Run
+from studio.training.runs.run_history import Run
 from studio.ui import number_format
 from studio.ui.panels.compile.detail import speed
 from studio.ui.tier import Tier, tier_of

@@ -12,9 +12,9 @@ from PySide6.QtGui import QColor, QMouseEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from studio.training.runs.curves import Axis
-from studio.training.runs.history import Curve, Run
-from studio.training.runs.points import Kind
-from studio.training.runs.smoothing import smoothed_at
+from studio.training.runs.metric_points import MetricKind
+from studio.training.runs.run_history import Curve, Run
+from studio.training.runs.smoothing import smooth_at
 from studio.ui import number_format
 from studio.ui.panels.runs.crosshair_readout import CrosshairReadout, Reading
 from studio.ui.panels.runs.curves_item import CurvesItem, PlotOptions, run_color
@@ -159,11 +159,14 @@ class CurvePlot(pg.PlotWidget):
         self.hovered.emit(x)
         self._readout.show_at(self.mapFromScene(place), _place(at, self.shown.axis), readings)
 
-    def _kinds(self) -> list[Kind]:
-        asked: tuple[tuple[Kind, bool], ...] = (("train", self.shown.train), ("validation", self.shown.validation))
+    def _kinds(self) -> list[MetricKind]:
+        asked: tuple[tuple[MetricKind, bool], ...] = (
+            ("train", self.shown.train),
+            ("validation", self.shown.validation),
+        )
         return [kind for kind, is_asked in asked if is_asked]
 
-    def _value(self, curve: Curve | None, x: float, kind: Kind) -> float | None:
+    def _value(self, curve: Curve | None, x: float, kind: MetricKind) -> float | None:
         """The point nearest to `x`, smoothed as it is drawn."""
         if curve is None or not len(curve):
             return None
@@ -172,7 +175,7 @@ class CurvePlot(pg.PlotWidget):
         if index and abs(places[index - 1] - x) < abs(places[index] - x):
             index -= 1
         is_smooth = kind == "train" and len(curve) > 1
-        return smoothed_at(curve.column.values, self.shown.smoothing if is_smooth else 0.0, index)
+        return smooth_at(curve.column.values, self.shown.smoothing if is_smooth else 0.0, index)
 
 
 def title(quantity: str) -> str:

@@ -18,10 +18,10 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QTimer
 from PySide6.QtGui import QColor, QImage, QPainter, QTransform
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from studio.training.runs.curves import Array, Axis, Band, Column, logarithmic, needs_course
-from studio.training.runs.history import Curve, Run
-from studio.training.runs.points import Kind
-from studio.training.runs.smoothing import Course
+from studio.training.runs.curves import Array, Axis, Band, CurveColumn, logarithmic, needs_smoothed_blocks
+from studio.training.runs.metric_points import MetricKind
+from studio.training.runs.run_history import Curve, Run
+from studio.training.runs.smoothing import SmoothedBlocks
 from studio.ui.panels.runs.curve_rasterizer import CurveRasterizer
 from studio.ui.theme import theme
 
@@ -71,13 +71,13 @@ class _Line:
 
     run: Run
     curve: Curve
-    kind: Kind
+    kind: MetricKind
     is_faint: bool = False
     share: float = 0.0
     """Of the past in its smoothed course; 0 for its values as they are."""
 
     @property
-    def column(self) -> Column:
+    def column(self) -> CurveColumn:
         return self.curve.column
 
 
@@ -95,9 +95,9 @@ class CurvesItem(pg.GraphicsObject):
         """By what they depend on; those that were not drawn last time are forgotten."""
         self._picture: tuple[object, QImage] | None = None
         """What was painted last, and all that it depends on."""
-        self._late: list[Column] = []
+        self._late: list[CurveColumn] = []
         """Columns that are to be smoothed in a thread."""
-        self._smoothing: Future[list[tuple[Column, int, Course]]] | None = None
+        self._smoothing: Future[list[tuple[CurveColumn, int, SmoothedBlocks]]] | None = None
         self._look = QTimer(self)
         self._look.setInterval(_LOOK_MS)
         self._look.timeout.connect(self._take_smoothed)
@@ -187,7 +187,7 @@ class CurvesItem(pg.GraphicsObject):
         left, right = view.left(), view.right()
         if self.shown.log_x:
             return True
-        return needs_course(x, left * unit, right * unit, width)
+        return needs_smoothed_blocks(x, left * unit, right * unit, width)
 
     def _smooth_late(self) -> None:
         if self._late and self._smoothing is None:
@@ -306,7 +306,7 @@ def _ends(curve: Curve, axis: Axis, *, positive: bool) -> tuple[float, float] | 
     return (float(x[first]) / unit, float(x[-1]) / unit) if first < len(x) else None
 
 
-def _logarithmic_band(column: Column, x: Array, unit: float, view: QRectF, width: int, share: float) -> Band:
+def _logarithmic_band(column: CurveColumn, x: Array, unit: float, view: QRectF, width: int, share: float) -> Band:
     """Piece by piece: as many points lie in the last tenth of the axis as in all before it."""
     edges = np.linspace(view.left(), view.right(), _PIECES + 1).clip(-300, 300)
     columns = -(-2 * width // _PIECES)  # points lie twice as thin at the beginning of a piece as on the average
@@ -326,11 +326,13 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="smoothing")
 
 
-def _smoothed(wanted: Sequence[tuple[Column, int, Array]], share: float) -> list[tuple[Column, int, Course]]:
+def _smoothed(
+    wanted: Sequence[tuple[CurveColumn, int, Array]], share: float
+) -> list[tuple[CurveColumn, int, SmoothedBlocks]]:
     """In that thread: the courses of columns, from the values that they had."""
-    found: list[tuple[Column, int, Course]] = []
+    found: list[tuple[CurveColumn, int, SmoothedBlocks]] = []
     for column, cuts, values in wanted:
-        course = Course(share)
+        course = SmoothedBlocks(share)
         course.follow(values)
         course.extremes.level(_LEVELS)
         found.append((column, cuts, course))

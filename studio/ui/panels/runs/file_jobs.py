@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from PySide6.QtCore import QObject, Signal
 
 from studio.document.errors import FileError
-from studio.training.runs.exporting import Work
+from studio.training.runs.run_export import ExportProgress
 from studio.ui.background_task import BackgroundTask
 
 
@@ -36,7 +36,7 @@ class FileJobs(QObject):
         """It ends as soon as it can."""
         return self._unwanted.is_set()
 
-    def start(self, title: str, work: Work, over: Callable[[FileError | None], object]) -> None:
+    def start(self, title: str, work: ExportProgress, over: Callable[[FileError | None], object]) -> None:
         """`over` is told when it has ended, well or not; `is_given_up` is still known by then."""
         assert not self.is_busy, "one thing at a time"
         self.title, self._over, self._error = title, over, None
@@ -72,7 +72,7 @@ class FileJobs(QObject):
         self.changed.emit()
 
 
-def _watched(work: Work, unwanted: threading.Event) -> Iterator[object]:
+def _watched(work: ExportProgress, unwanted: threading.Event) -> Iterator[object]:
     """In the thread."""
     try:
         for share in work:

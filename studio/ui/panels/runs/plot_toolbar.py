@@ -11,7 +11,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
-from studio.training.runs.points import is_beside
+from studio.training.runs.metric_points import is_auxiliary
 from studio.ui.panels.runs.curve_plot import title
 from studio.ui.panels.runs.curves_item import PlotOptions
 from studio.ui.panels.runs.legend_icon import line_sample
@@ -108,7 +108,7 @@ class PlotToolbar(QWidget):
         """The plots that there can be."""
         menu = self.plots.menu()
         names = list(quantities)
-        self.hidden |= {name for name in names if is_beside(name)} - self._offered
+        self.hidden |= {name for name in names if is_auxiliary(name)} - self._offered
         self._offered |= set(names)
         if [action.data() for action in menu.actions() if action.data()] == names:
             return

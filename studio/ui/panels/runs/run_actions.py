@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.document.difference import settled
 from studio.document.errors import FileError
-from studio.training.runs.exporting import Source, Work, source, write_csv, write_tensorboard
-from studio.training.runs.history import UNFINISHED, Run
-from studio.training.runs.records import annotate
+from studio.training.runs.run_export import ExportProgress, RunReader, run_reader, write_csv, write_tensorboard
+from studio.training.runs.run_history import UNFINISHED, Run
+from studio.training.runs.run_record import annotate
 from studio.ui import trash
 from studio.ui.panels.runs.file_jobs import FileJobs
 from studio.ui.project.project_store import ProjectStore
@@ -162,7 +162,7 @@ class RunActions(QObject):
             return
         thrown: list[trash.TrashedItem] = []
 
-        def work() -> Work:
+        def work() -> ExportProgress:
             for number, folder in enumerate(gone, start=1):
                 thrown.append(trash.throw_away(folder))
                 yield number / len(gone)
@@ -184,7 +184,7 @@ class RunActions(QObject):
         thrown, self._trash = self._trash, []
         left = list(thrown)
 
-        def work() -> Work:
+        def work() -> ExportProgress:
             for number, one in enumerate(thrown, start=1):
                 trash.put_back(one)
                 left.remove(one)
@@ -216,7 +216,9 @@ class RunActions(QObject):
             about = run.about
         self._library.note(run, about)
 
-    def _export(self, runs: Sequence[Run], write: Callable[[Sequence[Source], Path], Work], target: Path) -> None:
+    def _export(
+        self, runs: Sequence[Run], write: Callable[[Sequence[RunReader], Path], ExportProgress], target: Path
+    ) -> None:
         """Runs whose curves were never shown are read meanwhile."""
 
         def over(error: FileError | None) -> None:
@@ -225,7 +227,7 @@ class RunActions(QObject):
             else:
                 self.said.emit("Cancelled: nothing was written" if self.jobs.is_given_up else f"Written to {target}")
 
-        self.jobs.start(f"Saving the points of {_count(runs)}", write([source(run) for run in runs], target), over)
+        self.jobs.start(f"Saving the points of {_count(runs)}", write([run_reader(run) for run in runs], target), over)
 
 
 def _count(runs: Sized) -> str:

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.nodes.catalogue import Catalogue
-from studio.training.runs.comparing import facts
-from studio.training.runs.history import Run
+from studio.training.runs.run_comparison import compare_runs
+from studio.training.runs.run_history import Run
 from studio.ui.panels.runs.run_actions import RunActions, epochs_in_all
 from studio.ui.panels.runs.run_properties import RunProperties
 from studio.ui.panels.runs.run_table import ColorDotIcon
@@ -78,7 +78,9 @@ class RunDetails(QWidget):
         self.only_differences.setVisible(len(runs) == 2)
         if len(runs) == 1:
             self._show_actions(runs[0], is_same=is_same)
-        self.facts.show_facts(runs, facts(runs, self._catalogue), only_differences=self.only_differences.isChecked())
+        self.facts.show_facts(
+            runs, compare_runs(runs, self._catalogue), only_differences=self.only_differences.isChecked()
+        )
 
     # -- parts
 

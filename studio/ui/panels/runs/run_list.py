@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.training.runs.history import Run
+from studio.training.runs.run_history import Run
 from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, WIDEST_STATE, RunTable
 from studio.ui.theme import icons, theme
 from studio.ui.widgets.empty_state import EmptyState

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont, QIcon, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
 
-from studio.training.runs.comparing import MISSING, Group, Row
-from studio.training.runs.history import Run
+from studio.training.runs.run_comparison import MISSING, ComparisonGroup, ComparisonRow
+from studio.training.runs.run_history import Run
 from studio.ui import number_format
 from studio.ui.panels.runs.run_table import ColorDotIcon
 from studio.ui.theme import fonts, theme
@@ -32,7 +32,7 @@ class RunProperties(QTreeWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._groups: Sequence[Group] = ()
+        self._groups: Sequence[ComparisonGroup] = ()
         self._runs: Sequence[Run] = ()
         self._names: tuple[str, ...] = ()
         self._only_differences = True
@@ -47,7 +47,7 @@ class RunProperties(QTreeWidget):
         self.itemClicked.connect(self._tell)
         theme.manager().changed.connect(self._paint_anew)
 
-    def show_facts(self, runs: Sequence[Run], groups: Sequence[Group], *, only_differences: bool) -> None:
+    def show_facts(self, runs: Sequence[Run], groups: Sequence[ComparisonGroup], *, only_differences: bool) -> None:
         """`only_differences` leaves out the rows in which two runs are alike."""
         only_differences = only_differences and len(runs) > 1
         names = tuple(run.name for run in runs)
@@ -77,7 +77,7 @@ class RunProperties(QTreeWidget):
             self._fit_columns()
         self.verticalScrollBar().setValue(place if is_same_choice else 0)
 
-    def _add_group(self, group: Group) -> None:
+    def _add_group(self, group: ComparisonGroup) -> None:
         item = QTreeWidgetItem([group.title])
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)
@@ -86,7 +86,7 @@ class RunProperties(QTreeWidget):
         item.setFirstColumnSpanned(True)
         self._add_rows(item, group.rows)
 
-    def _add_rows(self, parent: QTreeWidgetItem, rows: Iterable[Row]) -> None:
+    def _add_rows(self, parent: QTreeWidgetItem, rows: Iterable[ComparisonRow]) -> None:
         for row in rows:
             if self._only_differences and not row.differs:
                 continue

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
-from studio.training.runs.history import Run
+from studio.training.runs.run_history import Run
 from studio.ui import number_format
 from studio.ui.panels.runs.curve_plot import title
 from studio.ui.panels.runs.curves_item import run_color

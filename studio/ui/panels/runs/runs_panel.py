@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.training.runs.coloring import give_colors
-from studio.training.runs.comparing import varying
-from studio.training.runs.history import Run
+from studio.training.runs.run_colors import assign_colors
+from studio.training.runs.run_comparison import varying_settings
+from studio.training.runs.run_history import Run
 from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
 from studio.ui.panels.runs.file_job_bar import FileJobBar
 from studio.ui.panels.runs.plot_toolbar import PlotToolbar
@@ -104,7 +104,7 @@ class RunsPanel(QWidget):
         """Draw all runs as they are now."""
         began = time.perf_counter()
         runs = self._library.runs
-        give_colors(runs, len(theme.current().series))
+        assign_colors(runs, len(theme.current().series))
         quantities = dict.fromkeys(name for run in runs for name in run.quantities)
         self.bar.offer(quantities)
         is_first = any(quantity not in self.plots for quantity in quantities)
@@ -230,7 +230,7 @@ class RunsPanel(QWidget):
         if self._highlighted not in runs:
             self._highlighted = None
         self._remember_ticks()
-        give_colors(runs, len(theme.current().series))
+        assign_colors(runs, len(theme.current().series))
         self._stack.setCurrentIndex(1 if runs else 0)
         self.list.show_runs(runs)
         self._compare()
@@ -238,7 +238,7 @@ class RunsPanel(QWidget):
         self._schedule()
 
     def _refresh(self, *_: object) -> None:
-        give_colors(self._library.runs, len(theme.current().series))
+        assign_colors(self._library.runs, len(theme.current().series))
         self.list.table.refresh()
         self._show_details()
         self._schedule()
@@ -246,7 +246,7 @@ class RunsPanel(QWidget):
     def _compare(self) -> None:
         """Find out in which settings the runs differ."""
         runs = list(self._library.runs)
-        self._library.ask(partial(varying, runs, self._store.catalogue), self.list.table.show_differences)
+        self._library.ask(partial(varying_settings, runs, self._store.catalogue), self.list.table.show_differences)
 
     def _show_details(self) -> None:
         if self.details.isVisible():

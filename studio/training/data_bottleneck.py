@@ -1,0 +1,50 @@
+"""Whether a training waits for its data, and what would make it wait less."""
+
+from __future__ import annotations
+
+import os
+
+from studio.document.model import Document
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Problem
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.types import Role
+from studio.training.run_progress import RunProgress
+
+SHARE = 0.25
+"""Share of a step that is worth a word."""
+MIN_SECONDS = 0.002
+"""Shorter waits are no loss, however small the network."""
+MIN_STEPS = 50
+"""Before that a run has not found its pace."""
+
+
+def find_data_bottleneck(document: Document, catalogue: Catalogue, progress: RunProgress) -> Problem | None:
+    """A warning at the loader, with its evidence, if a run waits long for its batches."""
+    share, pace = progress.waiting, progress.pace
+    if share is None or pace is None or progress.step < MIN_STEPS or share < SHARE or share * pace < MIN_SECONDS:
+        return None
+    loader = _loader(document, catalogue)
+    if loader is None:
+        return None
+    evidence = f"Waiting for data takes {share:.0%} of each step ({_ms(share * pace)} of {_ms(pace)})."
+    set_by_hand = document.nodes[loader].params.get("workers", 0)
+    workers = set_by_hand if isinstance(set_by_hand, int) else 0
+    more = min(max(2 * workers, 2), os.cpu_count() or 1)
+    if more <= workers:
+        message = f"{evidence} The {workers} workers of {loader} cannot keep up. Take out transforms that cost much."
+        return Problem("warning", "slow-data", message, node=loader)
+    message = f"{evidence} Raise workers of {loader} to {more}, from the next run on."
+    return Problem("warning", "slow-data", message, node=loader, fix=quick_fixes.assign(loader, "workers", more))
+
+
+def _loader(document: Document, catalogue: Catalogue) -> str | None:
+    kinds = ((name, catalogue.get(node.type)) for name, node in document.nodes.items() if not node.muted)
+    return next((name for name, kind in kinds if kind is not None and kind.role is Role.LOADER), None)
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.2g} ms" if seconds < 0.1 else f"{1000 * seconds:.0f} ms"
+
+
+__all__ = ["find_data_bottleneck"]

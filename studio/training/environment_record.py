@@ -1,0 +1,82 @@
+"""What a run's results depend on beside its graph: versions, machine and data, for the run's record."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from engine.files import open_regular
+
+_PACKAGES = ("gradwire", "numpy", "pyarrow", "safetensors", "cupy-cuda12x")
+FULL_HASH_BYTES = 4 * 2**30
+"""Bytes of data that are read whole for their fingerprints; of more, pieces are."""
+_SAMPLED_BYTES = 256 * 2**20
+_SAMPLE_BYTES = 16 * 2**10
+
+_VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "OMP_WAIT_POLICY")
+
+
+def package_versions() -> dict[str, str]:
+    """Of Python and of the installed packages that compute."""
+    return dict(_installed())
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Looked up once: it reads the metadata of each package from disk, and a process keeps what it imported."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine_info() -> dict[str, Any]:
+    return {
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cpus": os.cpu_count(),
+        "variables": {name: os.environ[name] for name in _VARIABLES if name in os.environ},
+    }
+
+
+def fingerprints(files: Iterable[Path]) -> list[dict[str, Any]]:
+    """Path, size and SHA-256 of each file; of a folder those of the names and sizes of what it holds.
+
+    Of files that are together larger than a few GiB, pieces are read from everywhere in them, or a training would wait
+    for minutes or hours. It is said of how many.
+    """
+    paths = tuple(files)
+    sizes = {path: path.stat().st_size for path in paths if not path.is_dir()}
+    pieces = None if sum(sizes.values()) <= FULL_HASH_BYTES else max(_SAMPLED_BYTES // (len(sizes) * _SAMPLE_BYTES), 2)
+    return [
+        _folder_fingerprint(path) if path not in sizes else _file_fingerprint(path, sizes[path], pieces)
+        for path in paths
+    ]
+
+
+def _file_fingerprint(path: Path, size: int, pieces: int | None) -> dict[str, Any]:
+    known = {"path": str(path), "bytes": size}
+    with open_regular(path) as file:
+        if pieces is None or size <= pieces * _SAMPLE_BYTES:
+            return {**known, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        digest = hashlib.sha256(f"{size} ".encode())
+        for number in range(pieces):  # the first and the last bytes are among them
+            file.seek((size - _SAMPLE_BYTES) * number // (pieces - 1))
+            digest.update(file.read(_SAMPLE_BYTES))
+    return {**known, "pieces": pieces, "sha256": digest.hexdigest()}
+
+
+def _folder_fingerprint(folder: Path) -> dict[str, Any]:
+    """Of thousands of images: reading them all would take as long as an epoch."""
+    held = sorted((entry.name, entry.stat().st_size) for entry in os.scandir(folder) if entry.is_file())
+    lines = "".join(f"{name} {size}\n" for name, size in held).encode(errors="surrogateescape")
+    return {"path": str(folder), "bytes": sum(size for _, size in held), "sha256": hashlib.sha256(lines).hexdigest()}

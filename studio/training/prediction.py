@@ -1,0 +1,164 @@
+"""What is done with weights that a training has left: judging them, and answers for new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from engine import Tensor, fit, no_grad
+from engine.data.batches import Batches
+from engine.data.numpy_files import Stored, stored
+from engine.data.picture_samples import PictureSamples
+from engine.data.samples import ArraySamples, MappedSamples, Samples
+from engine.data.splits import Splits
+from engine.data.stream import beginning
+from engine.errors import ShapeError
+from engine.shape import format_shape
+from studio.document.errors import FileError
+from studio.document.model import Document
+from studio.lowering.program import lower
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.types import Role
+from studio.training.runs.run_resuming import load_weights
+
+ARRAY_SUFFIXES = (".npy", ".npz")
+BATCH_SIZE = 256
+"""Samples that are answered at once."""
+
+
+def task_with_weights(
+    document: Document, catalogue: Catalogue, weights: Path, *, base: Path, name: str, device: str
+) -> fit.Task:
+    """A document's task, set up, with the weights of a run, a checkpoint or a file.
+
+    Raises LoweringError for a document with errors, and FileError for weights of another graph.
+    """
+    task = lower(document, catalogue, base=base, name=name).build(device=device, seed=document.training.seed)
+    task.setup()
+    found = fit.take(task.model, load_weights(weights))
+    if found.missing or found.reshaped:
+        raise FileError(str(weights), "", f"holds weights of another graph. Of them {found}", "Choose others.")
+    return task
+
+
+def replace_source_path(document: Document, catalogue: Catalogue, path: Path) -> Document:
+    """The document with its samples taken from another file or folder of the same kind. Raises FileError."""
+    sources = [name for name, node in document.nodes.items() if _role(catalogue, node.type) is Role.SOURCE]
+    found: list[tuple[str, str]] = []
+    for name in sources:
+        declared = catalogue[document.nodes[name].type].params
+        found += [(name, param.name) for param in declared if param.kind == "path"][:1]
+    if len(found) != 1:
+        problem = "the project has no single source of samples whose path could be replaced by it"
+        raise FileError(str(path), "", problem, f"Give samples as an array: {' or '.join(ARRAY_SUFFIXES)}.")
+    [(name, param)] = found
+    node = document.nodes[name]
+    params: dict[str, Any] = {**node.params, param: str(path.expanduser().absolute())}
+    if catalogue[node.type].param("validation") is not None:
+        params["validation"] = 0.0  # all of them are new
+    if catalogue[node.type].param("stream") is not None:
+        params["stream"] = False  # answers have the names of their samples
+    changed = replace(node, params=params)
+    return replace(document, nodes={**document.nodes, name: changed})
+
+
+def splits_of(task: fit.Task) -> Splits:
+    """What a document's task is trained with, before it is cut into batches."""
+    batches = task.setup()
+    assert isinstance(batches, Batches)
+    return batches.splits
+
+
+def prediction_samples(task: fit.Task, arrays: Path | None = None) -> Samples:
+    """All samples of a task's source in the order of the file, or those of an array, prepared as for validation.
+
+    Raises FileError for an array that holds something else than the source does.
+    """
+    transforms: list[MappedSamples] = []
+    samples = splits_of(task).train
+    while samples.sources:
+        if isinstance(samples, MappedSamples) and samples.on == "inputs":
+            transforms.append(samples)
+        samples = samples.sources[0]
+    if arrays is not None:
+        inputs = _read_matching(arrays, stored_array(arrays), samples)
+        samples = ArraySamples(inputs, np.zeros(len(inputs), np.int64))
+    for each in reversed(transforms):
+        samples = MappedSamples(samples, each.transform)
+    return samples.with_augmentations(False)
+
+
+def sample_names(samples: Samples, first: int) -> list[str]:
+    """What samples are called: images by their files, others by numbers from `first`."""
+    source = samples
+    while isinstance(source, MappedSamples):
+        [source] = source.sources
+    if isinstance(source, PictureSamples):
+        return [source.source(row)[1] for row in range(len(source))]
+    return [str(first + row) for row in range(len(samples))]
+
+
+def predict_batches(task: fit.Task, samples: Samples) -> Iterator[NDArray[Any]]:
+    """What the network answers, batch by batch. Raises ShapeError where it takes more than the samples' inputs."""
+    task.model.eval()
+    for start in range(0, len(samples), BATCH_SIZE):
+        batch = samples.batch(np.arange(start, min(start + BATCH_SIZE, len(samples))))
+        with no_grad():
+            try:
+                found = task.model(task.to_device(batch)[0])
+            except TypeError as error:
+                raise ShapeError(f"the network takes more than one input, so it cannot answer alone: {error}") from None
+        first = found[0] if isinstance(found, tuple) else found
+        yield first.numpy(force=True)
+
+
+def stored_array(path: Path) -> Stored:
+    """The array in a .npy file; in a .npz file the only one, or the one called input or x. Reads headers only.
+
+    Raises DataError for a damaged file, and FileError for one that has no such array.
+    """
+    arrays = stored(path)
+    known = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
+    if not known:
+        problem = f"holds {', '.join(arrays) or 'nothing'}"
+        raise FileError(str(path), "", problem, "Call the array of the samples input.")
+    return arrays[known[0]]
+
+
+def _read_matching(path: Path, inputs: Stored, like: Samples) -> NDArray[Any]:
+    """An array as the source's own first sample is. Raises FileError if it cannot be, before its numbers are read."""
+    if not inputs.shape or not inputs.shape[0]:
+        problem = "has no rows" if inputs.shape else "holds one number"
+        raise FileError(str(path), "", problem, "Give an array of samples, N×….")
+    first: Tensor = beginning(like, 1).batch(np.array([0]))[0]
+    if inputs.shape[1:] != tuple(first.shape[1:]):
+        mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
+        raise FileError(str(path), "", f"holds samples of {mine}, but the network learnt {theirs}", "Reshape them.")
+    wanted = first.numpy().dtype
+    if not np.can_cast(inputs.dtype, wanted, "same_kind"):
+        problem = f"holds {inputs.dtype}, but the source gives {wanted}"
+        raise FileError(str(path), "", problem, "Save the array as that.")
+    return inputs.read().astype(wanted, copy=False)
+
+
+def _role(catalogue: Catalogue, key: str) -> Role:
+    known = catalogue.get(key)
+    return Role.UNKNOWN if known is None else known.role
+
+
+__all__ = [
+    "ARRAY_SUFFIXES",
+    "BATCH_SIZE",
+    "predict_batches",
+    "sample_names",
+    "replace_source_path",
+    "prediction_samples",
+    "splits_of",
+    "stored_array",
+    "task_with_weights",
+]

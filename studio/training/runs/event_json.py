@@ -1,0 +1,183 @@
+"""Events as flat JSON objects: what `--json` prints and metrics.jsonl holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from engine import fit
+from studio.training.session_events import Failed, SessionEvent, Warned
+
+
+def event_to_json(event: SessionEvent) -> dict[str, Any] | None:
+    """The object of an event, with its kind as "event"; None for those that are not written.
+
+    Metrics have the names of their nodes, with "train_" or "val_" before them. Numbers that are not finite are null,
+    as JSON has none; "finite" is then false. With several optimizers, "losses", "validation_losses" and
+    "learning_rates" have those of each.
+    """
+    match event:
+        case fit.Started():
+            fields = _fields(event, "epochs", "steps", "batches", "train_samples", "validation_samples", "parameters")
+            return {
+                "event": "started",
+                **fields,
+                "device": event.device,
+                "seed": event.seed,
+                "compiled": event.compiled,
+                **({"epoch": event.epoch, "step": event.step} if event.step else {}),
+            }
+        case fit.Step():
+            return {
+                "event": "step",
+                **_fields(event, "epoch", "batch", "step", "loss"),
+                **_prefixed("train", event.metrics),
+                **_fields(event, "learning_rate", "samples_per_second", "finite"),
+                **_by_optimizer(losses=event.losses, learning_rates=event.learning_rates),
+            }
+        case fit.Epoch():
+            return {
+                "event": "epoch",
+                **_fields(event, "epoch", "step"),
+                **result_metrics(event),
+                **_fields(event, "learning_rate", "samples_per_second", "seconds", "finite", "best"),
+                **({} if event.batches is None else {"batches": event.batches}),
+                **_by_optimizer(losses=event.train_losses, validation_losses=event.val_losses),
+                **_tables(event),
+            }
+        case fit.Validated():
+            place = {"event": "validation", **_fields(event, "epoch", "step")}
+            each = _by_optimizer(validation_losses=event.val_losses)
+            return {**place, **result_metrics(event), "best": event.best, **each, **_tables(event)}
+        case fit.Done():
+            return {"event": "done", **_fields(event, "epochs", "steps", "seconds"), "reason": event.reason}
+        case Failed():
+            return {"event": "failed", **event.problem.as_dict()}
+        case Warned():
+            return {"event": "warning", **event.problem.as_dict()}
+        case _:
+            return None
+
+
+def event_from_json(line: Any) -> fit.Event | None:
+    """The event that a line was made of, as far as it tells; None if it is another kind of line.
+
+    Raises ValueError if the line is damaged.
+    """
+    try:
+        match line["event"]:
+            case "started":
+                known = ("epochs", "steps", "batches", "train_samples", "validation_samples")
+                return fit.Started(
+                    **{name: None if line[name] is None else _count(line[name]) for name in known},
+                    parameters=_count(line["parameters"]),
+                    seed=int(line["seed"]),
+                    **{name: _count(line.get(name, 0)) for name in ("epoch", "step")},
+                    device=str(line["device"]),
+                    compiled=bool(line["compiled"]),
+                )
+            case "step":
+                return fit.Step(
+                    _count(line["epoch"]),
+                    _count(line["batch"]),
+                    _count(line["step"]),
+                    _number(line["loss"]),
+                    losses=_numbers(line.get("losses", {})),
+                    metrics=_without(line, "train"),
+                    seconds=0.0,
+                    samples_per_second=_number(line["samples_per_second"]),
+                    learning_rate=_number(line["learning_rate"]),
+                    finite=bool(line["finite"]),
+                    learning_rates=_numbers(line.get("learning_rates", {})),
+                )
+            case "epoch":
+                train, val = _without(line, "train"), _without(line, "val")
+                val_loss = val.pop("loss")
+                is_validated = bool(val) or line["val_loss"] is not None
+                return fit.Epoch(
+                    _count(line["epoch"]),
+                    _count(line["step"]),
+                    train_loss=train.pop("loss"),
+                    val_loss=val_loss if is_validated else None,
+                    train_metrics=train,
+                    val_metrics=val,
+                    seconds=_number(line["seconds"]),
+                    samples_per_second=_number(line["samples_per_second"]),
+                    learning_rate=_number(line["learning_rate"]),
+                    finite=bool(line["finite"]),
+                    best=bool(line["best"]),
+                    batches=None if line.get("batches") is None else _count(line["batches"]),
+                    train_losses=_numbers(line.get("losses", {})),
+                    val_losses=_numbers(line.get("validation_losses", {})),
+                )
+            case "validation":
+                val = _without(line, "val")
+                return fit.Validated(
+                    _count(line["epoch"]),
+                    _count(line["step"]),
+                    val.pop("loss"),
+                    val,
+                    bool(line["best"]),
+                    val_losses=_numbers(line.get("validation_losses", {})),
+                )
+            case "done":
+                counts = (_count(line["epochs"]), _count(line["steps"]))
+                return fit.Done(*counts, _number(line["seconds"]), str(line["reason"]))  # pyright: ignore[reportArgumentType]
+            case _:
+                return None
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"the line is damaged: {error}") from None
+
+
+def result_metrics(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
+    """Losses and metrics of an epoch or a validation: train_loss, val_loss, train_accuracy, …"""
+    val = {**_fields(event, "val_loss"), **_prefixed("val", event.val_metrics)}
+    if isinstance(event, fit.Validated):
+        return val
+    train = {**_fields(event, "train_loss"), **_prefixed("train", event.train_metrics)}
+    return {"train_loss": train.pop("train_loss"), "val_loss": val.pop("val_loss"), **train, **val}
+
+
+def _by_optimizer(**told: Mapping[str, float]) -> dict[str, Any]:
+    """What is told of each optimizer, where there are several."""
+    several = {name: values for name, values in told.items() if len(values) > 1}
+    return {name: {one: _json(value) for one, value in values.items()} for name, values in several.items()}
+
+
+def _numbers(values: Any) -> dict[str, float]:
+    return {str(name): _number(value) for name, value in dict(values).items()}
+
+
+def _tables(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
+    return {"tables": event.tables} if event.tables else {}
+
+
+def _fields(event: object, *names: str) -> dict[str, Any]:
+    return {name: _json(getattr(event, name)) for name in names}
+
+
+def _prefixed(prefix: str, metrics: Mapping[str, float]) -> dict[str, Any]:
+    return {f"{prefix}_{name}": _json(value) for name, value in metrics.items()}
+
+
+def _json(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _count(value: Any) -> int:
+    """Raises ValueError for what is no count that a training can reach."""
+    found = int(value)
+    if not 0 <= found < 2**53:  # all that curves can show
+        raise ValueError(f"{str(found)[:40]} is out of range")
+    return found
+
+
+def _number(value: Any) -> float:
+    """What `_json` made null is not finite."""
+    return math.nan if value is None else float(value)
+
+
+def _without(line: Mapping[str, Any], prefix: str) -> dict[str, float]:
+    """The figures of a line that have this prefix, by their names without it."""
+    return {name[len(prefix) + 1 :]: _number(line[name]) for name in line if name.startswith(f"{prefix}_")}

@@ -1,0 +1,81 @@
+"""Numbers that only become more, and the extremes of their blocks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+
+FACTOR = 8
+"""Blocks that are one block of the next level."""
+
+
+class GrowableArray:
+    """An array that grows at its end."""
+
+    def __init__(self) -> None:
+        self._held = np.empty(64)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def array(self) -> Array:
+        """A view. What it holds stays until the next cut, also if more is added."""
+        return self._held[: self._count]
+
+    def extend(self, values: Array) -> None:
+        wanted = self._count + len(values)
+        if wanted > len(self._held):
+            grown = np.empty(max(wanted, 2 * len(self._held)))
+            grown[: self._count] = self.array
+            self._held = grown
+        self._held[self._count : wanted] = values
+        self._count = wanted
+
+    def cut(self, count: int) -> None:
+        """Forget all after the first `count`."""
+        self._count = min(self._count, count)
+
+
+class MinMaxPyramid:
+    """The least and the greatest of 8, 64, 512, … blocks, made when somebody looks, from those of the level below."""
+
+    def __init__(self, low: GrowableArray, high: GrowableArray) -> None:
+        """Those of the blocks themselves, which are level 0."""
+        self._levels = [(low, high)]
+
+    def level(self, level: int) -> tuple[Array, Array]:
+        """Of all whole blocks of FACTOR**level blocks."""
+        while len(self._levels) <= level:
+            self._levels.append((GrowableArray(), GrowableArray()))
+        for below, own in pairwise(self._levels[: level + 1]):
+            whole = len(below[0]) // FACTOR * FACTOR
+            for source, numbers, extreme in zip(below, own, (np.fmin, np.fmax), strict=True):
+                fresh = source.array[len(numbers) * FACTOR : whole]
+                if len(fresh):
+                    numbers.extend(_of_each_block(fresh, extreme))
+        low, high = self._levels[level]
+        return low.array, high.array
+
+    def cut(self, count: int) -> None:
+        """Forget what covers more than the first `count` blocks."""
+        for level, pair in enumerate(self._levels):
+            for numbers in pair:
+                numbers.cut(count // FACTOR**level)
+
+
+def _of_each_block(values: Array, extreme: np.ufunc) -> Array:
+    """The least or the greatest of each FACTOR values; ten times as quick as NumPy reduces such short rows."""
+    found = extreme(values[0::FACTOR], values[1::FACTOR])
+    for place in range(2, FACTOR):
+        extreme(found, values[place::FACTOR], out=found)
+    return found
+
+
+__all__ = ["FACTOR", "Array", "GrowableArray", "MinMaxPyramid"]

@@ -1,0 +1,38 @@
+"""Which colour the curves of a run have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from studio.training.runs.run_history import Run
+
+
+def assign_colors(runs: Iterable[Run], count: int) -> None:
+    """A colour for each run that is shown, of `count` and as many variants of these: that of its number, if it is free.
+
+    A run has the colour that a person chose for it, and others keep out of its way. Of these no two are alike as long
+    as there are so many. A run keeps its colour while it is shown.
+    """
+    shown: list[Run] = []
+    for run in runs:
+        if run.is_shown:
+            shown.append(run)
+        else:
+            run.color = None
+    chosen = {run: run.chosen_color % count for run in shown if run.chosen_color is not None}
+    taken = Counter(chosen.values())
+    free = [run for run in shown if run not in chosen]
+    for run, color in chosen.items():
+        run.color = color
+    for run in free:
+        run.color = None if run.color in taken else run.color
+    taken.update(run.color for run in free if run.color is not None)
+    for run in free:
+        if run.color is None:
+            own = (run.number - 1) % count
+            run.color = min((own, *range(count), own + count, *range(count, 2 * count)), key=lambda one: taken[one])
+            taken[run.color] += 1
+
+
+__all__ = ["assign_colors"]

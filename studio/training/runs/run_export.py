@@ -1,0 +1,224 @@
+"""Runs for other programs: all points as CSV, or as TensorBoard's event files.
+
+Long work yields the share of it that is done, so that it can be watched and given up; then nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from engine.io import atomic
+from studio.document.errors import FileError
+from studio.training.runs.curves import Array
+from studio.training.runs.metric_points import MetricKind
+from studio.training.runs.run_history import MetricsFollower, Run
+from studio.training.runs.run_locks import FileLock, is_locked
+
+COLUMNS = ("run", "quantity", "kind", "step", "epoch", "seconds", "value")
+_KINDS: tuple[MetricKind, ...] = ("train", "validation")
+_SECONDS = 0.05
+"""From one share that is told to the next."""
+_PIECE = 1000
+"""Rows that are written at once."""
+_LOCK = ".lock"
+"""Behind the name of a temporary folder: the file that is locked while the folder is written."""
+INSTALL = 'pip install "gradwire[tensorboard]"'
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRun:
+    """What is exported of a run, as it was at one moment."""
+
+    name: str
+    began: float
+    """Seconds since 1970."""
+    curves: tuple[tuple[str, MetricKind, Array, Array, Array, Array], ...]
+    """Quantity, kind, steps, epochs, seconds, values."""
+
+
+RunReader: TypeAlias = Callable[[], ExportedRun]
+ExportProgress: TypeAlias = Generator[float, None, None]
+"""Does something by and by, and tells the share that is done."""
+
+
+def export_snapshot(run: Run) -> ExportedRun:
+    """What is known of a run now. Points that come later are not in it."""
+    curves: list[tuple[str, MetricKind, Array, Array, Array, Array]] = []
+    for quantity in run.quantities:
+        for kind in _KINDS:
+            curve = run.curve(quantity, kind)
+            if curve is not None and len(curve):
+                steps, epochs, seconds = curve.x("step"), curve.x("epoch"), curve.x("seconds")
+                curves.append((quantity, kind, steps, epochs, seconds, curve.column.values))
+    return ExportedRun(run.name, 0.0 if run.started is None else run.started.timestamp(), tuple(curves))
+
+
+def run_reader(run: Run) -> RunReader:
+    """What is exported of a run: if this process trains it, what is known now; else what its file says by then."""
+    if run.is_own or run.folder is None:
+        now = export_snapshot(run)
+        return lambda: now
+    fresh, follower = Run(run.number, run.folder, run.about), MetricsFollower(run.folder)
+
+    def read() -> ExportedRun:
+        is_all = False
+        while not is_all:
+            news = follower.read()
+            fresh.catch_up(news)
+            is_all = news.is_all
+        return export_snapshot(fresh)
+
+    return read
+
+
+def write_csv(sources: Sequence[RunReader], path: Path) -> ExportProgress:
+    """One row for each point: run, quantity, kind, step, epoch, seconds, value. Raises FileError."""
+    try:
+        with atomic.replacing(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            yield from _throttled(_write_rows(sources, text))
+            text.detach()
+    except OSError as error:
+        raise FileError.from_os_error(path, "cannot be written", error) from None
+
+
+def write_csv_text(sources: Sequence[RunReader], file: IO[str]) -> None:
+    """The same into an open file."""
+    for _ in _write_rows(sources, file):
+        pass
+
+
+def write_tensorboard(sources: Sequence[RunReader], folder: Path) -> ExportProgress:
+    """Event files: a folder for each run, in it one for training and one for validation. Raises FileError.
+
+    TensorBoard keeps numbers in single precision.
+    """
+    tensorboard = _TensorBoard()
+    hidden = folder / f".gradwire-export-{secrets.token_hex(8)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(folder)
+        lock = FileLock(hidden.with_suffix(_LOCK), 0)
+        try:
+            hidden.mkdir()
+            yield from _throttled(tensorboard.write(sources, hidden))
+            for file in [path for path in hidden.rglob("*") if path.is_file()]:
+                target = folder / file.relative_to(hidden)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(file, target)
+        finally:
+            shutil.rmtree(hidden, ignore_errors=True)
+            lock.release()
+    except OSError as error:
+        raise FileError.from_os_error(folder, "cannot be written", error) from None
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what exports of killed processes have left in a folder."""
+    for path in folder.glob(f".gradwire-export-*{_LOCK}"):
+        if is_locked(path):
+            continue
+        with suppress(OSError):  # another process may be doing the same
+            lock = FileLock(path, 0)
+            shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+            lock.release()
+
+
+def _write_rows(sources: Sequence[RunReader], file: IO[str]) -> Iterator[float]:
+    """Numbers have all their digits."""
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for place, read in enumerate(sources):
+        run = read()
+        for share, (quantity, kind, *columns) in _chunks(run):
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            table.writerows(
+                (run.name, quantity, kind, int(step), f"{epoch:.6g}", f"{seconds:.6g}", repr(value))
+                for step, epoch, seconds, value in rows
+            )
+            yield (place + share) / len(sources)
+
+
+def _chunks(run: ExportedRun) -> Iterator[tuple[float, tuple[str, MetricKind, Array, Array, Array, Array]]]:
+    """The curves of a run in short stretches, and the share of them that is done with each."""
+    whole, done = sum(len(curve[-1]) for curve in run.curves), 0
+    for quantity, kind, *columns in run.curves:
+        for begin in range(0, len(columns[-1]), _PIECE):
+            steps, epochs, seconds, values = (column[begin : begin + _PIECE] for column in columns)
+            done += len(values)
+            yield done / whole, (quantity, kind, steps, epochs, seconds, values)
+
+
+def _throttled(shares: Iterable[float]) -> ExportProgress:
+    """Not more of them than somebody can watch."""
+    last = time.monotonic()
+    for share in shares:
+        if time.monotonic() - last > _SECONDS:
+            last = time.monotonic()
+            yield share
+
+
+class _TensorBoard:
+    """What of the package is needed; it works without TensorFlow."""
+
+    def __init__(self) -> None:
+        try:
+            self._event: Any = importlib.import_module("tensorboard.compat.proto.event_pb2").Event
+            self._summary: Any = importlib.import_module("tensorboard.compat.proto.summary_pb2").Summary
+            self._writer: Any = importlib.import_module("tensorboard.summary.writer.event_file_writer").EventFileWriter
+        except ImportError:
+            raise FileError("TensorBoard", "", "is not installed", f"Install it: {INSTALL}") from None
+
+    def write(self, sources: Sequence[RunReader], folder: Path) -> Iterator[float]:
+        taken: set[str] = set()
+        for place, read in enumerate(sources):
+            run = read()
+            name = _fresh(run.name, taken)
+            writers: dict[MetricKind, Any] = {}
+            try:
+                for share, (quantity, kind, steps, _, seconds, values) in _chunks(run):
+                    if kind not in writers:
+                        writers[kind] = self._writer(str(folder / name / kind))
+                    for step, after, value in zip(steps.tolist(), seconds.tolist(), values.tolist(), strict=True):
+                        summary = self._summary(value=[self._summary.Value(tag=quantity, simple_value=value)])
+                        event = self._event(wall_time=run.began + after, step=int(step), summary=summary)
+                        writers[kind].add_event(event)
+                    yield (place + share) / len(sources)
+            finally:
+                for writer in writers.values():
+                    writer.close()
+
+
+def _fresh(wanted: str, taken: set[str]) -> str:
+    """A folder's name that no other run has."""
+    plain = "".join(letter if letter.isalnum() or letter in " -_" else "_" for letter in wanted).strip() or "run"
+    name, number = plain, 2
+    while name.casefold() in taken:
+        name, number = f"{plain} {number}", number + 1
+    taken.add(name.casefold())
+    return name
+
+
+__all__ = [
+    "COLUMNS",
+    "INSTALL",
+    "RunReader",
+    "ExportedRun",
+    "ExportProgress",
+    "run_reader",
+    "write_csv_text",
+    "export_snapshot",
+    "write_csv",
+    "write_tensorboard",
+]

@@ -1,0 +1,381 @@
+"""The runs of a project: those of this session, those that earlier ones left behind, those that other processes train.
+
+One `Run` stands for all of them. Its curves come from events while this process trains it, and from its metrics.jsonl
+otherwise, which a `Follower` reads, also while it grows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine import fit
+from engine.files import open_regular
+from studio.document.errors import FileError
+from studio.document.files import load
+from studio.document.model import Document
+from studio.training.run_progress import RunProgress
+from studio.training.runs.curves import Array, Axis, CurveColumn, CurveTable
+from studio.training.runs.event_json import result_metrics
+from studio.training.runs.metric_points import MetricKind, MetricPoints, MetricSource, PointReader, Rewind, is_auxiliary
+from studio.training.runs.run_locks import is_run_locked
+from studio.training.runs.run_metadata import read_metadata
+from studio.training.runs.run_record import GRAPH_FILE, METRICS_FILE, RUN_FILE
+
+_CHUNK = 1 << 18
+"""Bytes that are read and decoded at once: a few milliseconds, after which others may compute."""
+
+UNFINISHED = ("stopped", "failed", "interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One quantity of a run: where its points lie along the axes, and their values."""
+
+    track: CurveTable
+    column: CurveColumn
+    batches: int
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def x(self, axis: Axis) -> Array:
+        """Places of the points along an axis. An array of their own for epochs; see `places`."""
+        unit = self.unit(axis)
+        return self.places(axis) if unit == 1 else self.places(axis) / unit
+
+    def places(self, axis: Axis) -> Array:
+        """The same in a finer unit, without computing anything, however many they are."""
+        return self.track.places(axis)
+
+    def unit(self, axis: Axis) -> float:
+        """That many of `places` are one on the axis."""
+        return float(max(self.batches, 1)) if axis == "epoch" else 1.0
+
+
+@dataclass(eq=False, slots=True)
+class Run:
+    """One run, wherever it was or is trained."""
+
+    number: int
+    folder: Path | None = None
+    """None if nothing of it is written."""
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What run.json says."""
+    document: Document | None = None
+    """What is trained, once it is known; `read_document` finds out."""
+    state: str = "running"
+    """"idle", "running", "paused", "done", "stopped", "failed", or "interrupted" if its process is gone."""
+    is_own: bool = False
+    """This process trains it, or did."""
+    is_shown: bool = True
+    color: int | None = None
+    """The place of its colour among those that there are, from 0; None while it is not shown, or has not been yet."""
+    last: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The figures of the last epoch or validation, as train_loss, val_accuracy, …; with its epoch and step."""
+    best: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    compiled: bool | None = None
+    """Whether its steps are compiled; None until it has begun, and for runs of others."""
+    compile_state: fit.CompileState | None = None
+    """How its steps run now."""
+    trouble: str = ""
+    """What of it could not be read."""
+    version: int = 0
+    """Rises whenever curves change."""
+    _tracks: dict[MetricSource, CurveTable] = field(default_factory=dict[MetricSource, CurveTable])
+    _reader: PointReader = field(default_factory=PointReader)
+
+    # -- what is known
+
+    @property
+    def name(self) -> str:
+        return str(self.about.get("name") or f"Run {self.number}")
+
+    @property
+    def note(self) -> str:
+        return str(self.about.get("note") or "")
+
+    @property
+    def chosen_color(self) -> int | None:
+        """The place of the colour that a person gave it, from 0; None if its colour is found by itself."""
+        found = self.about.get("color")
+        return found if type(found) is int and found >= 0 else None
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in ("running", "paused")
+
+    @property
+    def started(self) -> datetime | None:
+        return _time(self.about.get("started"))
+
+    @property
+    def ended(self) -> datetime | None:
+        return _time(self.about.get("ended"))
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Epochs, steps, device, seed, compile."""
+        return _mapping(self.about.get("settings"))
+
+    @property
+    def device(self) -> str:
+        return str(self.settings.get("device", ""))
+
+    @property
+    def progress(self) -> RunProgress:
+        return self._reader.progress
+
+    @property
+    def step(self) -> int:
+        """Batches that are done, as far as known."""
+        return max(self.progress.step, int(self.last.get("step") or 0))
+
+    def read_document(self) -> Document:
+        """What was trained. Raises FileError if its file is damaged."""
+        if self.document is None:
+            if self.folder is None:
+                raise FileError(self.name, "", "has left no graph", "Choose another run.")
+            self.document = load(self.folder / GRAPH_FILE)
+        return self.document
+
+    # -- curves
+
+    @property
+    def quantities(self) -> Sequence[str]:
+        """The loss first and those of each of several optimizers, then metrics, rates and throughput."""
+        found = dict.fromkeys(name for track in self._tracks.values() for name in track.columns)
+        return tuple(sorted(found, key=lambda name: (name != "loss", not name.startswith("loss/"), is_auxiliary(name))))
+
+    @property
+    def points(self) -> int:
+        return sum(len(column) for track in self._tracks.values() for column in track.columns.values())
+
+    def curve(self, quantity: str, kind: MetricKind) -> Curve | None:
+        """Of training the values of batches; those of epochs if a quantity has no others."""
+        for source in ("steps", "epochs") if kind == "train" else ("validation",):
+            track = self._tracks.get(source)
+            if track is not None and quantity in track.columns:
+                # As long as nobody knows how long an epoch of a stream is, it is at least as long as it is by now.
+                batches = self.progress.batches or self.progress.batch
+                return Curve(track, track.columns[quantity], batches)
+        return None
+
+    def take(self, events: Iterable[fit.Event]) -> None:
+        """Put down what happened in this process."""
+        events = list(events)
+        for event in events:
+            if isinstance(event, fit.Step):
+                continue
+            match event:
+                case fit.Started():
+                    self.compiled = event.compiled
+                case fit.CompileState():
+                    self.compile_state = event
+                case fit.Epoch() | fit.Validated():
+                    self.last = {"epoch": event.epoch, "step": event.step, **result_metrics(event)}
+                    self.best = self.last if event.best else self.best
+                case _:
+                    pass
+        self.add(self._reader.take(events))
+
+    def add(self, parts: Iterable[MetricPoints | Rewind]) -> None:
+        """More points."""
+        for part in parts:
+            self.version += 1
+            if isinstance(part, Rewind):
+                self._cut(part.step)
+            else:
+                self._tracks.setdefault(part.source, CurveTable()).extend(part.steps, part.seconds, part.values)
+
+    def catch_up(self, news: MetricsUpdate) -> None:
+        """Take what a Follower found."""
+        if self.is_own:
+            return
+        self.add(news.parts)
+        self._reader.progress = news.progress
+        self.trouble = news.trouble
+
+    def describe(self, about: Mapping[str, Any], state: str) -> None:
+        """Take what run.json says now. Of a run of this process, how it stands is known better."""
+        self.about = about
+        if not self.is_own:
+            self.state = state
+        if not (self.is_own and self.last):
+            self.last, self.best = _mapping(about.get("last")), _mapping(about.get("best"))
+
+    def _cut(self, step: int) -> None:
+        time = 0.0
+        for track in self._tracks.values():
+            track.cut(step)
+            if len(track):
+                time = max(time, float(track.places("seconds")[-1]))
+        self._reader.go_on(step, time)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsUpdate:
+    """What is new in metrics.jsonl."""
+
+    parts: tuple[MetricPoints | Rewind, ...]
+    progress: RunProgress
+    trouble: str
+    is_all: bool
+    """There was no more to read."""
+
+
+class MetricsFollower:
+    """Reads a run's metrics.jsonl, and what is added to it later. To be used by one thread at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / METRICS_FILE
+        self._decoder = msgspec.json.Decoder()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._reader = PointReader()
+        self._offset = 0
+        self._broken = 0
+        """Lines that are no JSON."""
+
+    def read(self) -> MetricsUpdate:
+        """The next part, as much as takes a few milliseconds."""
+        parts: list[MetricPoints | Rewind] = []
+        try:
+            with open_regular(self._path) as file:
+                size = os.fstat(file.fileno()).st_size
+                if size < self._offset:  # the run was resumed: it goes on from an earlier place
+                    self._begin()
+                    parts.append(Rewind(-1))
+                file.seek(self._offset)
+                data = file.read(_CHUNK)
+        except OSError as error:
+            trouble = str(FileError.from_os_error(self._path, "cannot be read", error))
+            return MetricsUpdate((), self._reader.progress, trouble, is_all=True)
+        is_all = self._offset + len(data) >= size
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) == _CHUNK:  # no line is as long as that
+            end, self._broken = len(data), self._broken + 1
+            data = b""
+        self._offset += end
+        parts += self._reader.take_lines(self._decoded(data[:end]))
+        return MetricsUpdate(tuple(parts), self._reader.progress, self._trouble(), is_all)
+
+    def _decoded(self, data: bytes) -> list[Any]:
+        try:
+            return self._decoder.decode_lines(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return list(self._one_by_one(data))
+
+    def _one_by_one(self, data: bytes) -> Iterator[Any]:
+        for line in data.splitlines():
+            try:
+                if line.strip():
+                    yield self._decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                self._broken += 1
+
+    def _trouble(self) -> str:
+        damaged = self._reader.damaged + self._broken
+        if not damaged:
+            return ""
+        lines = "1 line" if damaged == 1 else f"{damaged:,} lines"
+        return f"{lines} of {METRICS_FILE} cannot be read; all others are shown."
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run's folder as it is now."""
+
+    folder: Path
+    about: Mapping[str, Any]
+    state: str
+    trouble: str = ""
+
+
+class RunFolder:
+    """Looks through the folder of a project's runs. To be used by one thread at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._known: dict[Path, tuple[int, int, StoredRun]] = {}
+
+    def look(self) -> list[StoredRun]:
+        """The runs that are there, those that began first at the front. Only files that changed are read."""
+        try:
+            folders = [Path(entry.path) for entry in os.scandir(self.folder) if entry.is_dir()]
+        except OSError:
+            folders = []
+        found = {folder: one for folder in folders if (one := self._look_at(folder)) is not None}
+        self._known = found
+        return sorted((_with_live_state(one) for _, _, one in found.values()), key=_start_order)
+
+    def _look_at(self, folder: Path) -> tuple[int, int, StoredRun] | None:
+        path = folder / RUN_FILE
+        try:
+            stamp = path.stat()
+            known = self._known.get(folder)
+            if known is not None and known[:2] == (stamp.st_mtime_ns, stamp.st_size):
+                return known
+            about = read_metadata(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return 0, 0, StoredRun(folder, {}, "failed", f"{RUN_FILE} cannot be read: {error.strerror or error}.")
+        except FileError as error:
+            return 0, 0, StoredRun(folder, {}, "failed", f"{RUN_FILE} {error.problem}.")
+        return stamp.st_mtime_ns, stamp.st_size, StoredRun(folder, about, str(about.get("state", "")))
+
+
+def _with_live_state(found: StoredRun) -> StoredRun:
+    """A run is only under way while a process holds its lock."""
+    if found.state == "running" and not is_run_locked(found.folder):
+        return StoredRun(found.folder, found.about, "interrupted", found.trouble)
+    return found
+
+
+def _start_order(found: StoredRun) -> tuple[str, str]:
+    return str(found.about.get("started", "")), found.folder.name
+
+
+def run_from_stored(found: StoredRun, taken: Collection[int]) -> Run:
+    """A run without its curves. It has the number that it knows of itself, unless others have taken that.
+
+    They have in folders that were put together from several.
+    """
+    number = found.about.get("number")
+    if not isinstance(number, int) or number in taken:
+        number = max(taken, default=0) + 1
+    run = Run(number, found.folder)
+    run.describe(found.about, found.state)
+    run.trouble = found.trouble
+    return run
+
+
+def _time(text: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text)).astimezone()
+    except (ValueError, OverflowError, OSError):  # the last two of the first and the last years
+        return None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+__all__ = [
+    "UNFINISHED",
+    "Curve",
+    "MetricsFollower",
+    "StoredRun",
+    "MetricsUpdate",
+    "Run",
+    "RunFolder",
+    "run_from_stored",
+]

@@ -1,0 +1,372 @@
+"""The folder that a run leaves behind.
+
+graph.gradwire        the document as it was trained
+run.json              settings, versions, machine, data; at the end also what came out
+metrics.jsonl         one object a line, as `studio.training.runs.event_json` makes them
+weights.safetensors   at the end, however it came
+best.safetensors      of the validation whose figure was the best
+checkpoints/          the last ones, from which the run can be resumed
+run.lock              locked while a process writes the run
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from engine import Tensor, fit
+from engine.io import atomic, save_file
+from studio.document.errors import FileError
+from studio.document.format import dumps
+from studio.document.model import Document
+from studio.training.runs.background_writer import BackgroundWriter
+from studio.training.runs.event_json import event_to_json, result_metrics
+from studio.training.runs.jsonl_file import JsonlFile
+from studio.training.runs.run_locks import RunLock, numbering_lock
+from studio.training.runs.run_metadata import read_metadata
+
+RUN_FILE, METRICS_FILE, GRAPH_FILE = "run.json", "metrics.jsonl", "graph.gradwire"
+WEIGHTS_FILE, BEST_FILE = "weights.safetensors", "best.safetensors"
+
+_TOKEN = secrets.token_hex(8)
+"""Of this process: others had, or will have, its number."""
+
+_ANNOTATIONS = ("number", "name", "note", "color")
+
+_LINES_PER_EPOCH = 1000
+"""Steps are thinned out to this many."""
+_SECONDS = 2.0
+"""How long results wait in memory before they are written."""
+
+
+def create_run_folder(runs: Path) -> Path:
+    """Make a new folder for a run, named after the time, in the folder of a project's runs. Raises FileError."""
+    stamp = datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
+    number = 1
+    while True:
+        folder = runs / f"{stamp}-{number}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if not runs.is_dir():
+                raise FileError(str(runs), "", "is a file, not a folder", "Choose another output folder.") from None
+            number += 1
+        except OSError as error:
+            raise FileError.from_os_error(folder, "cannot be made", error) from None
+        else:
+            return folder
+
+
+class RunRecord:
+    """Writes a run's folder.
+
+    Making one writes the graph and the settings, and raises FileError if the disk does not take them. What cannot be
+    written later is kept and tried again; the writer's `news` tell of it.
+
+    Args:
+        folder: made if it is not there; must not hold another run
+        document: what is trained
+        settings: as they will be used
+        writer: what weights are written by
+        place: where a run that is resumed stood, as `place` said; the folder is then that run's
+        lock: of the folder, if it is locked already; it is the record's from then on
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        document: Document,
+        settings: Mapping[str, Any],
+        writer: BackgroundWriter,
+        place: Mapping[str, Any] | None = None,
+        lock: RunLock | None = None,
+    ) -> None:
+        self.folder = folder
+        self._lock = lock
+        self.graph = dumps(document)
+        """The text of the document."""
+        self._writer = writer
+        self._lines: JsonlFile | None = None
+        self._written = time.monotonic()
+        self._best: tuple[dict[str, Tensor], dict[str, str]] | None = None
+        """Weights that wait to be written, and what goes with them: short epochs do not write each time."""
+        self._batches: int | None = None
+        """In an epoch, if known."""
+        self._is_stream = False
+        self._about: dict[str, Any] = {
+            "started": _now(),
+            "state": "running",
+            "settings": dict(settings),
+            "process": process_record(),
+        }
+        try:
+            self._open(place)
+        except BaseException:
+            self.release()
+            raise
+
+    def _open(self, place: Mapping[str, Any] | None) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = self._lock or RunLock(self.folder)
+            if place is None:
+                self._begin()
+            else:
+                self._go_on(place)
+        except FileExistsError:
+            raise FileError(str(self.folder), "", "is a file, not a folder", "Choose another output folder.") from None
+        except OSError as error:
+            raise FileError.from_os_error(self.folder, "cannot be written", error) from None
+
+    def _begin(self) -> None:
+        if (self.folder / RUN_FILE).exists():
+            remedy = "Choose another output folder, or delete that run."
+            raise FileError(str(self.folder), "", "already holds a run", remedy)
+        (self.folder / GRAPH_FILE).write_text(self.graph, encoding="utf-8")
+        self._lines = JsonlFile(self.folder / METRICS_FILE)
+        with numbering_lock(self.folder.parent):
+            self._about["number"] = next_number(self.folder.parent)
+            self._write_about()
+
+    def _go_on(self, place: Mapping[str, Any]) -> None:
+        """What was written after the place is forgotten: it comes again."""
+        about = read_metadata(self.folder / RUN_FILE)
+        resumed = [*about.get("resumed", []), {"at": _now(), "step": place.get("step", 0)}]
+        kept = {name: value for name, value in about.items() if name not in ("last", "best", "ended", "message")}
+        self._about = {**kept, **place.get("about", {}), **self._about, "started": about.get("started", _now())}
+        self._about["resumed"] = resumed
+        self._lines = JsonlFile(self.folder / METRICS_FILE, place.get("metrics", 0))
+        self._write_about()
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether no other process can write the run; some file systems have no locks."""
+        return self._lock is not None and self._lock.is_enforced
+
+    @property
+    def data(self) -> list[dict[str, Any]]:
+        """The fingerprints of the samples' files."""
+        return self._about.get("data", [])
+
+    def describe(self, **about: Any) -> None:
+        """Add to run.json."""
+        self._about.update(about)
+        self._writer.attempt(RUN_FILE, self._write_about)
+
+    def take(self, event: fit.Event, weights: Callable[[], Mapping[str, Tensor]]) -> None:
+        """Put down an event. `weights` gives those after it, where they are needed."""
+        match event:
+            case fit.Started():
+                self._batches = event.batches
+                self._is_stream = event.train_samples is None
+                if self._lines is not None and not self._lines.length:
+                    self._append(event)
+            case fit.Step():
+                if self._is_kept(event):
+                    # Of others, the time of a step follows from its throughput.
+                    self._append(event, {"seconds": event.seconds} if self._is_stream else {})
+            case fit.Epoch() | fit.Validated():
+                if isinstance(event, fit.Epoch):
+                    self._batches = event.batches
+                self._append(event)
+                self._take_results(event, weights)
+            case fit.Done():
+                self._append(event)
+            case fit.ValidationStep():
+                pass
+            case fit.CompileState():
+                self._about["compile"] = {name: getattr(event, name) for name in fit.CompileState.__slots__}
+
+    def _is_kept(self, step: fit.Step) -> bool:
+        """Of an epoch without known end, those of each further stretch as long as all before it are half as dense."""
+        if self._batches is None:
+            return step.batch % (1 << (step.batch // _LINES_PER_EPOCH).bit_length()) == 0
+        return step.batch % -(-self._batches // _LINES_PER_EPOCH) == 0
+
+    def place(self, step: int) -> dict[str, Any]:
+        """How far the record is. For a checkpoint of this step, which must not be written before `write_up`."""
+        self._hand_over_best()
+        length = 0 if self._lines is None else self._lines.length
+        about = {name: self._about[name] for name in ("last", "best") if name in self._about}
+        return {"step": step, "metrics": length, "about": about}
+
+    def write_up(self) -> None:
+        """Write the figures and the best weights that wait: a checkpoint must not be ahead of them.
+
+        May be called by the writer's thread. Raises OSError and FileError.
+        """
+        if self._lines is not None:
+            self._lines.write()
+        self._writer.again(BEST_FILE)
+
+    def finish(
+        self, state: str, weights: Mapping[str, Tensor], message: str | None = None, *, seconds: float
+    ) -> tuple[str, ...]:
+        """Write the weights and how the run ended, and let others write the run.
+
+        Args:
+            seconds: for which what failed is tried again
+
+        Returns:
+            What could not be written, by its names in the folder.
+        """
+        place = _weights_metadata(self._about.get("last", {}))
+        self._hand_over_best()
+        self._write_lines()
+        if weights:
+            self._writer.attempt(WEIGHTS_FILE, lambda: self._save(WEIGHTS_FILE, weights, place))
+        self._writer.wait()
+        self._about.update(state=state, ended=_now(), **({"message": message} if message else {}))
+        self._writer.attempt(RUN_FILE, self._write_about)
+        lost = self._writer.finish(seconds)
+        self.release()
+        dropped = 0 if self._lines is None else self._lines.dropped
+        return (*lost, f"{dropped:,} lines of {METRICS_FILE}") if dropped else tuple(lost)
+
+    def close(self) -> None:
+        """Close the file of figures."""
+        self._write_lines()
+        if self._lines is not None:
+            self._lines.close()
+
+    def release(self) -> None:
+        """Close the file of figures and let others write the run: the writer must have done its jobs."""
+        self.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    def _append(self, event: fit.Event, more: Mapping[str, float] = MappingProxyType({})) -> None:
+        if self._lines is not None:
+            text = json.dumps({**(event_to_json(event) or {}), **more}, ensure_ascii=False) + "\n"
+            self._lines.append(text.encode(), droppable=isinstance(event, fit.Step))
+            if time.monotonic() - self._written > _SECONDS:
+                self._write_waiting()
+
+    def _take_results(self, event: fit.Epoch | fit.Validated, weights: Callable[[], Mapping[str, Tensor]]) -> None:
+        last = {"epoch": event.epoch, "step": event.step, **result_metrics(event)}
+        self._about["last"] = last
+        if event.best:
+            self._about["best"] = last
+            self._best = {name: tensor.clone() for name, tensor in weights().items()}, _weights_metadata(last)
+        self._write_lines()
+
+    def _write_waiting(self) -> None:
+        """Write what waits in memory."""
+        self._written = time.monotonic()
+        self._write_lines()
+        self._hand_over_best()
+        self._writer.attempt(RUN_FILE, self._write_about)
+
+    def _hand_over_best(self) -> None:
+        """Those that could not be written are tried again, unless there are better ones, or some on their way."""
+        best, self._best = self._best, None
+        if best is None:
+            self._writer.retry(BEST_FILE)
+        else:
+            self._writer.put(BEST_FILE, lambda: self._write_best(best))
+
+    def _write_best(self, best: tuple[dict[str, Tensor], dict[str, str]]) -> str:
+        try:
+            self._save(BEST_FILE, *best)
+        except FileError as error:
+            kept = "Training goes on; the weights of the best validation are kept in memory, and tried again."
+            raise FileError(error.path, "", error.problem, f"{kept} {error.remedy}") from None
+        return f"The weights of the best validation are written again, to {self.folder / BEST_FILE}."
+
+    def _write_lines(self) -> None:
+        lines = self._lines
+        if lines is not None:
+            self._writer.attempt(METRICS_FILE, lambda: self._write_waiting_lines(lines))
+
+    def _write_waiting_lines(self, lines: JsonlFile) -> str:
+        try:
+            lines.write()
+        except OSError as error:
+            found = FileError.from_os_error(lines.path, "cannot be written", error)
+            kept = "Training goes on; its figures are kept in memory until they can be written."
+            raise FileError(found.path, "", found.problem, f"{kept} {found.remedy}") from None
+        missing = f"{lines.dropped:,} lines of steps are missing" if lines.dropped else "none is missing"
+        return f"Figures are written again, to {lines.path}; {missing}."
+
+    def _write_about(self) -> str:
+        path = self.folder / RUN_FILE
+        self._about.update(_read_annotations(path))  # somebody may have given the run another name meanwhile
+        try:
+            atomic.write(path, _json(self._about))
+        except OSError as error:
+            raise FileError.from_os_error(path, "cannot be written", error) from None
+        return f"{path} is written again."
+
+    def _save(self, name: str, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
+        path = self.folder / name
+        try:
+            save_file(weights, path, {"producer": "gradwire", **metadata})
+        except OSError as error:
+            raise FileError.from_os_error(path, "cannot be written", error) from None
+        return f"{path} is written."
+
+
+def next_number(runs: Path) -> int:
+    """The number of the next run in a folder of runs."""
+    numbers = (_read_annotations(path).get("number") for path in runs.glob(f"*/{RUN_FILE}"))
+    return 1 + max((number for number in numbers if isinstance(number, int)), default=0)
+
+
+def annotate(folder: Path, **remarks: str | int | None) -> dict[str, Any]:
+    """Give a run another name, note or color, in run.json; None takes it away. Returns all that it says.
+
+    Raises FileError.
+    """
+    path = folder / RUN_FILE
+    try:
+        known = {**read_metadata(path), **remarks}
+        about = {name: value for name, value in known.items() if value is not None or name not in remarks}
+        atomic.write(path, _json(about))
+    except OSError as error:
+        raise FileError.from_os_error(path, "cannot be written", error) from None
+    return about
+
+
+def process_record() -> dict[str, Any]:
+    """What tells this process from others."""
+    return {"number": os.getpid(), "host": platform.node(), "token": _TOKEN}
+
+
+def is_this_process(known: Any) -> bool:
+    """Whether this is the process that `process` told of."""
+    return isinstance(known, dict) and known.get("token") == _TOKEN
+
+
+def without_annotations(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run.json says of the training, without what people gave the run."""
+    return {name: value for name, value in about.items() if name not in _ANNOTATIONS}
+
+
+def _read_annotations(path: Path) -> dict[str, Any]:
+    """Of what a run.json says, what people gave it and the number: a run keeps these whatever comes."""
+    try:
+        about = read_metadata(path)
+    except FileError:
+        return {}
+    return {name: about[name] for name in _ANNOTATIONS if name in about}
+
+
+def _json(about: Mapping[str, Any]) -> bytes:
+    return (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _weights_metadata(last: Mapping[str, Any]) -> dict[str, str]:
+    """Where in the training weights are from, as texts."""
+    return {name: str(last[name]) for name in ("epoch", "step") if name in last}
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")

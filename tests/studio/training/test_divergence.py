@@ -1,0 +1,90 @@
+"""A diverging loss is reported once, at its optimizer, with remedies."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import fit
+from studio.document import edits
+from studio.document.model import Document
+from studio.lowering.problems.problem import Problem
+from studio.nodes.catalogue import catalogue
+from studio.training import Warned
+from studio.training.divergence import DivergenceDetector
+from studio.training.runs.event_json import event_to_json
+
+
+def step(number: int, **losses: float) -> fit.Step:
+    total = sum(losses.values())
+    return fit.Step(1, number, number, total, losses, {}, 0.1, 10.0, 0.1, finite=math.isfinite(total))
+
+
+def found(document: Document, *values: float) -> list[Problem]:
+    watch = DivergenceDetector(document, catalogue())
+    told = (watch.look(step(number, adam=value)) for number, value in enumerate(values, start=1))
+    return [problem for problem in told if problem is not None]
+
+
+def with_lbfgs(document: Document, **params: Any) -> Document:
+    return edits.retype(document, "adam", "optim.LBFGS", params)
+
+
+def test_a_loss_that_varies_does_not_diverge(digits) -> None:
+    assert found(digits(), 2.3, 0.1, 900.0, 1e-9, 2300.0) == []
+    assert found(digits(), 1e-6, 0.5, 900.0) == [], "a loss that was nothing at first"
+    assert found(digits(), 1e7, 9e9) == []
+    assert found(digits(), 0.5, -1e6) == [], "losses may go far below 0"
+
+
+@pytest.mark.parametrize(
+    ("loss", "told"), [(math.nan, "is not a number in batch 3"), (math.inf, "is infinite in"), (1e6, "is 1e+06 in")]
+)
+def test_it_is_told_once_where_and_what_to_try(digits, loss: float, told: str) -> None:
+    [problem] = found(digits(), 2.3, 2.0, loss, loss, 1.0, loss)
+    assert (problem.node, problem.severity, problem.code) == ("adam", "warning", "diverged")
+    assert "the loss of adam was 2.3 at first" in problem.message and told in problem.message
+    assert "Lower lr of adam from 0.01 to 0.001" in problem.message and "clip_norm" in problem.message
+    assert problem.fix is not None
+    assert problem.fix.edit(digits()).nodes["adam"].params["lr"] == pytest.approx(0.001)
+
+
+def test_l_bfgs_is_to_search_its_lines(digits) -> None:
+    plain = with_lbfgs(digits())
+    [problem] = found(plain, 2.3, 2e6)
+    assert "Set line_search_fn to strong_wolfe, or lower lr of adam from 1 to 0.1" in problem.message
+    assert problem.fix is not None
+    searching = problem.fix.edit(plain)
+    assert searching.nodes["adam"].params["line_search_fn"] == "strong_wolfe"
+    [problem] = found(searching, 2.3, math.nan)
+    assert "strong_wolfe" not in problem.message and "make the batches larger" in problem.message
+    assert problem.fix is not None
+    assert problem.fix.edit(searching).nodes["adam"].params["lr"] == pytest.approx(0.1)
+
+
+def test_a_loss_that_never_was_a_number_is_not_the_learning_rates_fault(digits) -> None:
+    [problem] = found(digits(), math.nan, math.nan)
+    assert "before anything was learned" in problem.message and "lr" not in problem.message
+    assert problem.fix is None
+
+
+def test_each_of_several_optimizers_is_told_once(digits) -> None:
+    watch = DivergenceDetector(digits(), catalogue())
+    assert watch.look(step(1, adam=1.0, other=1.0)) is None
+    problems = [watch.look(step(number, adam=math.nan, other=1e4)) for number in (2, 3, 4)]
+    assert [problem and problem.node for problem in problems] == ["adam", "other", None]
+    assert problems[1] is not None and "Lower the learning rate of other" in problems[1].message
+
+
+def test_a_run_tells_it_at_the_optimizer(session, digits, tmp_path: Path) -> None:
+    run = session(edits.retype(digits(epochs=1), "adam", "optim.SGD", {"lr": 1e6}), out=tmp_path)
+    run.start()
+    assert run.join(600)
+    [warned] = [event for event in run.events() if isinstance(event, Warned)]
+    assert warned.problem.node == "adam"
+    assert "Lower lr of adam from 1e+06 to 100000" in warned.message == warned.problem.message
+    assert event_to_json(warned) == {"event": "warning", **warned.problem.as_dict()}
+    assert warned.problem.as_dict()["set"] == ["adam.lr=100000.0"]
