@@ -122,7 +122,7 @@ def compiled(step: functools.partial[Any], *, by: str) -> functools.partial[Any]
     if by == "function":
         return functools.partial(load("engine").compile(step.func, fullgraph=True), *step.args)
     kinds = {type(module) for module in step.args[0].modules()}
-    kind = importlib.import_module("engine.compiler").Compiled
+    kind = importlib.import_module("engine.compiler").CompiledFunction
     return functools.partial(kind(step.func, exact=True, replays=tuple(kinds)), *step.args)
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 from engine.autograd import checks
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.compiler.instruction import fill_template, resolve_operand
 from engine.compiler.kernels import FusedGroup
 from engine.compiler.kernels import cpu_kernel as kernel_module
@@ -90,7 +90,7 @@ class Uncompiled:
 
     def stand_in(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
         arrays = dict(zip(self.fused.inputs, inputs, strict=True))
-        numbers: Any = dict(zip([one.place for one in self.fused.scalars], scalars, strict=True))
+        numbers: Any = dict(zip([one.number for one in self.fused.scalars], scalars, strict=True))
         for node in self.fused.nodes:
             given = [resolve_operand(one, arrays, numbers) for one in node.inputs]
             found = compute_call(node.op, given, fill_template(node.statics, numbers), node.out.device, node.mixed)
@@ -139,7 +139,7 @@ class CompiledTests:
     def __init__(self, config: pytest.Config) -> None:
         self.passes: int = config.option.passes
         self.share: int = config.option.share
-        self.known: dict[str, Compiled] = {}
+        self.known: dict[str, CompiledFunction] = {}
         """Tests between two passes."""
         self.segments = self.planned = self.left_out = 0
         checks._Tolerance = _Tolerance  # pyright: ignore[reportPrivateUsage]
@@ -182,7 +182,7 @@ class CompiledTests:
                 pyfuncitem.obj(**arguments)
             return
         key, number = _case(pyfuncitem), pyfuncitem.callspec.params[PASS]
-        compiled = self.known[key] = self.known.get(key) or Compiled(pyfuncitem.obj)
+        compiled = self.known[key] = self.known.get(key) or CompiledFunction(pyfuncitem.obj)
         compiled.function = pyfuncitem.obj
         try:
             self._call(compiled, arguments)
@@ -190,7 +190,7 @@ class CompiledTests:
             if number == self.passes - 1:
                 del self.known[key]
 
-    def _call(self, compiled: Compiled, arguments: dict[str, Any]) -> None:
+    def _call(self, compiled: CompiledFunction, arguments: dict[str, Any]) -> None:
         try:
             trace = compiled.traced(**arguments)
         finally:
@@ -200,7 +200,7 @@ class CompiledTests:
 
     def _twice(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def twice(*args: Any, **kwargs: Any) -> None:
-            compiled = Compiled(function)
+            compiled = CompiledFunction(function)
             for _ in range(2):
                 manual_seed(0)
                 compiled(*args, **kwargs)

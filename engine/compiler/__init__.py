@@ -11,12 +11,12 @@ from engine.compiler.compile_api import is_exporting as is_exporting
 from engine.compiler.compile_api import list_backends as list_backends
 from engine.compiler.compile_api import reset as reset
 from engine.compiler.compile_api import wait as wait
-from engine.compiler.compiled_function import Compiled as Compiled
+from engine.compiler.compiled_function import CompiledFunction as CompiledFunction
 from engine.compiler.explain import explain as explain
 from engine.compiler.explanation import Explanation as Explanation
 
 __all__ = [
-    "Compiled",
+    "CompiledFunction",
     "Explanation",
     "allow_in_graph",
     "compile",

@@ -44,7 +44,7 @@ from engine.tensors.dispatch.recording import record
 from engine.tensors.dispatch.run import number, view_of
 
 if TYPE_CHECKING:
-    from engine.compiler.compiled_function import Compiled
+    from engine.compiler.compiled_function import CompiledFunction
 
 MAX_BRANCHES = 64
 """Continuations of one place in the known recordings; what comes after them runs eagerly."""
@@ -55,7 +55,7 @@ MAX_RECORDED_OPS = 50_000
 class Capture:
     """One call of a compiled function, in its thread. `engine.tensors.dispatch` hands it every op."""
 
-    def __init__(self, owner: Compiled, *, traced: bool = False) -> None:
+    def __init__(self, owner: CompiledFunction, *, traced: bool = False) -> None:
         self.owner = owner
         self.traced = traced
         """Somebody wants to know of each op where this call, not the one that was recorded, calls it."""
@@ -133,12 +133,12 @@ class Capture:
                 if value._view is not None:
                     value._refresh()
                 wants |= value._requires_grad
-                place = value._storage.device
+                other = value._storage.device
                 if device is None:
-                    device = place
+                    device = other
                     if op.view and value._storage.is_exposed:
                         return self._aside(op, inputs, statics)
-                elif place is not device:
+                elif other is not device:
                     return self._aside(op, inputs, statics, DEVICE)
         if device is META or device is None:
             return self._aside(op, inputs, statics)
@@ -269,8 +269,8 @@ class Capture:
         if node is None:
             found = tuple(segment.met[met:])
             slots = segment.inputs(inputs, parts, scalar, found)
-            place = [scalar + sum(isinstance(one, str) for one in parts)]
-            fixed = statics if statics is op.defaults else make_template(statics, place)
+            counter = [scalar + sum(isinstance(one, str) for one in parts)]
+            fixed = statics if statics is op.defaults else make_template(statics, counter)
             call = build_instruction(op, slots, fixed, device, arrays, values, segment.count)
             if not in_place and not has_inferable_shape(op, arrays, statics, call.forms):
                 segment.node.children[key] = DATA_DEPENDENT
@@ -298,12 +298,12 @@ class Capture:
             segment.count += 1
             return [out]
         outs: list[Tensor] = []
-        for place, (slot, form) in enumerate(node.outs):
+        for index, (slot, form) in enumerate(node.outs):
             if instruction.views:
                 out = view_of(op, inputs[0], statics, None)
             else:
                 out = Tensor(None, Storage(instruction.device))
-            segment.hand_out(out, slot, form, None if values is None else values[place])
+            segment.hand_out(out, slot, form, None if values is None else values[index])
             outs.append(out)
         segment.count += len(outs)
         return outs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.compiler.break_reasons import DISABLED, EXPLICIT
-from engine.compiler.compiled_function import COMPILED_FUNCTIONS, DEFAULT_BACKEND, Compiled
+from engine.compiler.compiled_function import COMPILED_FUNCTIONS, DEFAULT_BACKEND, CompiledFunction
 from engine.compiler.kernels.cuda.nvrtc import COMPILER as NVRTC
 from engine.compiler.kernels.kernel_cache import COMPILER
 from engine.errors import CompileError
@@ -64,7 +64,7 @@ def compile(
     if disable:
         return model
     _check_callable(model)
-    return compiled_replacement(model, Compiled(model, fullgraph=fullgraph, backend=chosen, name=name))
+    return compiled_replacement(model, CompiledFunction(model, fullgraph=fullgraph, backend=chosen, name=name))
 
 
 @functools.singledispatch
@@ -74,9 +74,9 @@ def compiled_replacement(model: Any, function: Callable[..., Any]) -> Any:
 
 
 @functools.singledispatch
-def compiled_of(function: Any) -> Compiled | None:
+def compiled_of(function: Any) -> CompiledFunction | None:
     """The compiled function behind something that `compile` returned; None for anything else."""
-    return function if isinstance(function, Compiled) else None
+    return function if isinstance(function, CompiledFunction) else None
 
 
 def allow_in_graph(fn: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engine.compiler.compiled_function import Compiled
+from engine.compiler.compiled_function import CompiledFunction
 from engine.compiler.plan import ExecutionPlan
 from engine.events import CompileState, Tier
 
 
-def compile_state(compiled: Compiled, step: int) -> CompileState:
+def compile_state(compiled: CompiledFunction, step: int) -> CompileState:
     """How a function runs after the call that is step `step` of a training."""
     plans = [plan for plan in compiled.plans if isinstance(plan, ExecutionPlan)]
     kernels = [kernel for plan in plans for kernel in plan.kernels.values()]
@@ -22,7 +22,7 @@ def compile_state(compiled: Compiled, step: int) -> CompileState:
     )
 
 
-def tier(compiled: Compiled) -> Tier:
+def tier(compiled: CompiledFunction) -> Tier:
     """How the last call ran, by the slowest of its segments."""
     if compiled.replayed is not None:
         return "replayed" if compiled.replayed.plan.is_fused else "interpreted"

@@ -145,11 +145,11 @@ def _nearest(path: list[TraceNode], others: list[list[TraceNode]]) -> tuple[Trac
     return (best[most] if most < len(best) else None), most
 
 
-def _is_nearer(path: list[TraceNode], other: list[TraceNode], best: list[TraceNode], place: int) -> bool:
+def _is_nearer(path: list[TraceNode], other: list[TraceNode], best: list[TraceNode], index: int) -> bool:
     """Whether the first different call of `other` is more like that of `path`; the latest one, if both are alike."""
-    if place >= len(path) or place >= len(other):
-        return place < len(other) and place >= len(best)
-    return place >= len(best) or _alike(path[place], other[place]) >= _alike(path[place], best[place])
+    if index >= len(path) or index >= len(other):
+        return index < len(other) and index >= len(best)
+    return index >= len(best) or _alike(path[index], other[index]) >= _alike(path[index], best[index])
 
 
 def _alike(one: TraceNode, other: TraceNode) -> int:
@@ -169,11 +169,11 @@ def key_of(node: TraceNode) -> Any:
 def _op_name(node: TraceNode, asked: int | str | None) -> str | None:
     if not isinstance(asked, int):
         return asked
-    place: TraceNode = node
-    while place.instruction is not None and place.parent is not None:
-        if asked in place.instruction.outputs:
-            return place.instruction.op.name
-        place = place.parent
+    found: TraceNode = node
+    while found.instruction is not None and found.parent is not None:
+        if asked in found.instruction.outputs:
+            return found.instruction.op.name
+        found = found.parent
     return None
 
 

@@ -53,7 +53,7 @@ class Executor(Protocol):
         ...
 
 
-class Compiled:
+class CompiledFunction:
     """A compiled function. Python runs on every call; the ops that it calls are run together where that is possible."""
 
     def __init__(
@@ -218,7 +218,7 @@ class Compiled:
             found = getattr(found, part, None)
         return path if found is self else (_rebuilt, (self.function, *self._settings()))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
         return _rebuilt(copy.deepcopy(self.function, memo), *self._settings())
 
     def _settings(self) -> tuple[bool, bool, Collection[type] | None, str, str]:
@@ -235,11 +235,11 @@ def _rebuilt(
     replays: Collection[type] | None,
     backend: str,
     name: str,
-) -> Compiled:
-    return Compiled(function, fullgraph=fullgraph, exact=exact, replays=replays, backend=backend, name=name)
+) -> CompiledFunction:
+    return CompiledFunction(function, fullgraph=fullgraph, exact=exact, replays=replays, backend=backend, name=name)
 
 
-COMPILED_FUNCTIONS: weakref.WeakSet[Compiled] = weakref.WeakSet()
+COMPILED_FUNCTIONS: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 """All that `engine.compiler.reset` is about."""
 
-__all__ = ["COMPILED_FUNCTIONS", "Compiled", "Executor"]
+__all__ = ["COMPILED_FUNCTIONS", "CompiledFunction", "Executor"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.compiler.compile_api import compiled_of
 from engine.compiler.compile_report import Recompile, SegmentRun
-from engine.compiler.compiled_function import Compiled
+from engine.compiler.compiled_function import CompiledFunction
 from engine.compiler.explanation import (
     Explanation,
     GraphBreak,
@@ -54,7 +54,7 @@ def explain(function: Callable[..., Any], *, repeat: int = 5, wait: bool = True)
         repeat: calls to be timed in either way
         wait: until all kernels are compiled; otherwise the times may be those of what stands in for them
     """
-    compiled = compiled_of(function) or Compiled(function)
+    compiled = compiled_of(function) or CompiledFunction(function)
 
     @functools.wraps(compiled.function, updated=())
     def explained(*args: Any, **kwargs: Any) -> Explanation:
@@ -65,7 +65,7 @@ def explain(function: Callable[..., Any], *, repeat: int = 5, wait: bool = True)
     return explained
 
 
-def _explained(compiled: Compiled, repeat: int, wait: bool, args: Any, kwargs: Any) -> Explanation:
+def _explained(compiled: CompiledFunction, repeat: int, wait: bool, args: Any, kwargs: Any) -> Explanation:
     is_new = not compiled.report.calls
     first = 0.0
     for number in range(MAX_RECORDING_CALLS):
@@ -85,7 +85,7 @@ def _explained(compiled: Compiled, repeat: int, wait: bool, args: Any, kwargs: A
     return _assembled(compiled, traces, median(eager), median(times), first)
 
 
-def explanation_of(compiled: Compiled) -> Explanation:
+def explanation_of(compiled: CompiledFunction) -> Explanation:
     """What became of a compiled function in its last call that ran Python. Nothing is called for that.
 
     `eager_seconds` is 0, as nobody has measured it.
@@ -94,7 +94,7 @@ def explanation_of(compiled: Compiled) -> Explanation:
 
 
 def _assembled(
-    compiled: Compiled, traces: Sequence[list[SegmentRun]], eager: float, taken: float, first: float
+    compiled: CompiledFunction, traces: Sequence[list[SegmentRun]], eager: float, taken: float, first: float
 ) -> Explanation:
     replays = compiled.replays
     return Explanation(
@@ -123,9 +123,9 @@ def _segments(traces: Sequence[list[SegmentRun]]) -> list[SegmentInfo]:
     last = traces[-1]
     alike = [trace for trace in traces if [ran.node for ran in trace] == [ran.node for ran in last]]
     found: list[SegmentInfo] = []
-    for place, ran in enumerate(last):
+    for index, ran in enumerate(last):
         if ran.node.depth:
-            seconds = median(trace[place].seconds for trace in alike)
+            seconds = median(trace[index].seconds for trace in alike)
             found.append(_segment(len(found) + 1, ran, seconds))
     return found
 
@@ -137,7 +137,7 @@ def _segment(number: int, ran: SegmentRun, seconds: float) -> SegmentInfo:
         number=number,
         operations=tuple(_operations(ran)),
         guards=tuple(_guards(path)),
-        numbers=len({one.place for place in path for one in _scalars((place.call.inputs, place.call.statics))}),
+        numbers=len({one.number for node in path for one in _scalars((node.call.inputs, node.call.statics))}),
         how="recorded" if described is None else described.kind,
         note="" if described is None else described.note,
         kernels=() if described is None else tuple(map(_kernel, described.steps)),
@@ -153,9 +153,9 @@ def _operations(ran: SegmentRun) -> list[OperationInfo]:
     """The recorded calls, with the lines that called them this time: another path may have recorded them."""
     forms, found = known_forms(ran.node), []
     path = ran.node.path()
-    origins = ran.origins or [(place.call.where, place.call.backward) for place in path]
-    for place, (where, backward) in zip(path, origins, strict=True):
-        call = place.call
+    origins = ran.origins or [(node.call.where, node.call.backward) for node in path]
+    for node, (where, backward) in zip(path, origins, strict=True):
+        call = node.call
         inputs = tuple(f"%{one.number}" if isinstance(one, Slot) else operand_text(one, forms) for one in call.inputs)
         outputs = tuple(form_text(forms[slot]) for slot in call.outputs)
         found.append(OperationInfo(call.op.name, inputs, call.outputs, outputs, line(where), backward, call.in_place))
@@ -163,12 +163,12 @@ def _operations(ran: SegmentRun) -> list[OperationInfo]:
 
 
 def _guards(path: Sequence[TraceNode]) -> list[GuardInfo]:
-    written = {place.call.outputs[0] for place in path if place.call.in_place}
-    return [_guard(external, place, external.slot in written) for place in path for external in place.externals]
+    written = {node.call.outputs[0] for node in path if node.call.in_place}
+    return [_guard(external, node, external.slot in written) for node in path for external in node.externals]
 
 
-def _guard(external: ExternalInput, place: TraceNode, written: bool) -> GuardInfo:
-    form, call = external.form, place.call
+def _guard(external: ExternalInput, node: TraceNode, written: bool) -> GuardInfo:
+    form, call = external.form, node.call
     device = str(external.device)
     strides = tuple(stride // form.dtype.itemsize for stride in form.strides)
     return GuardInfo(external.slot, form_text(form), strides, device, call.op.name, line(call.where), written)
@@ -182,31 +182,31 @@ def _scalars(value: Any) -> list[Scalar]:
 
 
 def _kernel(step: StepDescription) -> KernelInfo:
-    lines = tuple(one for place in step.lines if (one := line(place)) is not None)
+    lines = tuple(one for location in step.lines if (one := line(location)) is not None)
     return KernelInfo(step.ops, step.kind, step.reads, step.makes, lines, step.source, step.note)
 
 
 def _breaks(trace: list[SegmentRun]) -> list[GraphBreak]:
     """One for each cause: a reason at a line."""
     rows: dict[tuple[str, Place], list[int]] = {}
-    for place, ran in enumerate(trace):
+    for index, ran in enumerate(trace):
         if ran.reason is not None:
-            rows.setdefault((ran.reason.id, ran.where), []).append(place)
-    return [_break(trace, places) for places in rows.values()]
+            rows.setdefault((ran.reason.id, ran.where), []).append(index)
+    return [_break(trace, indices) for indices in rows.values()]
 
 
-def _break(trace: list[SegmentRun], places: list[int]) -> GraphBreak:
-    first = trace[places[0]]
+def _break(trace: list[SegmentRun], indices: list[int]) -> GraphBreak:
+    first = trace[indices[0]]
     assert first.reason is not None
     return GraphBreak(
         reason=first.reason.id,
         what=first.reason.what,
         line=line(first.where),
         op=first.op,
-        count=len(places),
+        count=len(indices),
         before=first.node.depth,
-        after=trace[places[-1] + 1].node.depth if places[-1] + 1 < len(trace) else 0,
-        seconds=sum(trace[place].cost for place in places),
+        after=trace[indices[-1] + 1].node.depth if indices[-1] + 1 < len(trace) else 0,
+        seconds=sum(trace[index].cost for index in indices),
         rewrite=suggest_rewrite(first.reason, first.where),
     )
 

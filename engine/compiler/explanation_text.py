@@ -103,8 +103,8 @@ def _rows(operations: Sequence[OperationInfo]) -> list[tuple[str, str, str]]:
     rows: list[tuple[str, str, str]] = []
     for (line, backward), members in groupby(operations, lambda one: (one.line, one.backward)):
         ops = list(members)
-        place = ("backward of " if backward else "") + location_text(line)
-        rows.append((place, "" if line is None or backward else line.code, f"{_names(ops)} → {ops[-1].outputs[0]}"))
+        location = ("backward of " if backward else "") + location_text(line)
+        rows.append((location, "" if line is None or backward else line.code, f"{_names(ops)} → {ops[-1].outputs[0]}"))
     if len(rows) > MAX_ROWS:
         half = MAX_ROWS // 2
         rows[half:-half] = [("…", "", f"{len(rows) - MAX_ROWS} more lines")]
@@ -118,18 +118,18 @@ def _names(ops: Sequence[OperationInfo]) -> str:
 
 
 def _columns(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    first = max((len(place) for place, _, _ in rows), default=0)
+    first = max((len(location) for location, _, _ in rows), default=0)
     second = min(max((len(text) for _, text, _ in rows), default=0), 42)
-    for place, text, ops in rows:
+    for location, text, ops in rows:
         fitting = text if len(text) <= second else text[: second - 1] + "…"
-        yield f"  {place:{first}}  {fitting:{second}}  {ops}".rstrip()
+        yield f"  {location:{first}}  {fitting:{second}}  {ops}".rstrip()
 
 
 def _kernel(number: int, kernel: KernelInfo, *, source: bool) -> Iterator[str]:
     ops = shorten(" + ".join(kernel.ops), 70, placeholder=" …")
     note = f" ({kernel.note})" if kernel.note else ""
-    places = list(dict.fromkeys(map(location_text, kernel.lines)))
-    where = f" ({', '.join(places if len(places) <= 3 else [*places[:2], '…'])})" if places else ""
+    locations = list(dict.fromkeys(map(location_text, kernel.lines)))
+    where = f" ({', '.join(locations if len(locations) <= 3 else [*locations[:2], '…'])})" if locations else ""
     yield f"  kernel {number}{where}: {ops} → {', '.join(_tallied(kernel.makes))}{note}"
     if source and kernel.source:
         yield from ("    | " + text for text in kernel.source.rstrip().splitlines())

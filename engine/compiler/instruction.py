@@ -24,7 +24,7 @@ class Slot(NamedTuple):
 class Scalar(NamedTuple):
     """A number that may be another one each time: a float, or where a generator is."""
 
-    place: int
+    number: int
     """Where it stands among the scalars of a recording."""
 
 
@@ -67,7 +67,7 @@ class Instruction:
 def _text(one: Slot | Scalar | Constant) -> str:
     if isinstance(one, Slot):
         return f"%{one.number}"
-    return f"${one.place}" if isinstance(one, Scalar) else repr(one.value)
+    return f"${one.number}" if isinstance(one, Scalar) else repr(one.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +130,16 @@ def exact_key(value: Any) -> Any:
     return kind, value
 
 
-def make_template(value: Any, place: list[int]) -> Any:
-    """`value` with `Scalar` where `frozen` took a number out; `place[0]` counts them in the same order."""
+def make_template(value: Any, counter: list[int]) -> Any:
+    """`value` with `Scalar` where `frozen` took a number out; `counter[0]` counts them in the same order."""
     kind = type(value)
     if kind is float or kind is State:
-        place[0] += 1
-        return Scalar(place[0] - 1)
+        counter[0] += 1
+        return Scalar(counter[0] - 1)
     if kind is tuple or kind is list:
-        return kind(make_template(item, place) for item in value)
+        return kind(make_template(item, counter) for item in value)
     if kind is dict:
-        return {name: make_template(item, place) for name, item in value.items()}
+        return {name: make_template(item, counter) for name, item in value.items()}
     return value
 
 
@@ -147,7 +147,7 @@ def resolve_operand(one: Any, arrays: Mapping[Any, Any], scalars: Any) -> Any:
     """What an input of a call stands for in this run. `arrays` are by the numbers of slots, or by values of a graph."""
     kind = type(one)
     if kind is Scalar:
-        return scalars[one.place]
+        return scalars[one.number]
     if kind is Constant:
         return one.value
     return arrays[one.number if kind is Slot else one]
@@ -157,7 +157,7 @@ def fill_template(value: Any, scalars: Any) -> Any:
     """What `template` was made of, with these scalars."""
     kind = type(value)
     if kind is Scalar:
-        return scalars[value.place]
+        return scalars[value.number]
     if kind is tuple or kind is list:
         return kind(fill_template(item, scalars) for item in value)
     if kind is dict:

@@ -59,8 +59,9 @@ class OptimizerStepReplay:
         ):
             raise ReplayUnsupported(f"an option of {type(event.optimizer).__name__} is a tensor")
         self._due = [(param, _stand_in(param), options) for param, options in event.params]
-        places = [self._places(param) for param, _, _ in self._due]
-        self._calls = _recorded(event, arrays, {id: (of, key) for of, found in enumerate(places) for id, key in found})
+        keys = [self._array_keys(param) for param, _, _ in self._due]
+        known = {id: (of, key) for of, found in enumerate(keys) for id, key in found}
+        self._calls = _recorded(event, arrays, known)
         self._marks: list[int] = []
         """Where among the calls those of each parameter begin, once they are known."""
         self._is_uniform = getattr(type(event.optimizer).update, "is_same_for_all_parameters", False)
@@ -79,7 +80,7 @@ class OptimizerStepReplay:
         numbers, marks = _Numbers(), [0]
         MODES.capture = numbers
         for of, (param, gradient, options) in enumerate(self._due):
-            numbers.places = {id: (of, key) for id, key in self._places(param)}
+            numbers.array_keys = {id: (of, key) for id, key in self._array_keys(param)}
             self.optimizer.update_one(param, gradient, options)
             marks.append(len(numbers.calls))
         self._compare(numbers.calls, self._calls)
@@ -95,7 +96,7 @@ class OptimizerStepReplay:
             key = (id(options), *[(name, None if isinstance(one, Tensor) else one) for name, one in state.items()])
             if key not in known:
                 numbers = MODES.capture = _Numbers()
-                numbers.places = {id: (of, key) for id, key in self._places(param)}
+                numbers.array_keys = {id: (of, key) for id, key in self._array_keys(param)}
                 self.optimizer.update_one(param, gradient, options)
                 self._compare(numbers.calls, self._calls[self._marks[of] : self._marks[of + 1]])
                 counts = {name: one for name, one in state.items() if not isinstance(one, Tensor)}
@@ -115,7 +116,7 @@ class OptimizerStepReplay:
         versions = [(setattr, one, "version", one.version) for one in (param._storage for param in params)]
         return [*versions, *optimizer_undo_changes(self.optimizer, params)]
 
-    def _places(self, param: Tensor) -> list[tuple[int, str]]:
+    def _array_keys(self, param: Tensor) -> list[tuple[int, str]]:
         """The ids of a parameter's array and of those that are remembered of it, with their names."""
         state = self.optimizer.state[param]
         remembered = [(id(value._array), name) for name, value in state.items() if isinstance(value, Tensor)]
@@ -127,7 +128,7 @@ def _stand_in(param: Tensor) -> Tensor:
     return Tensor(np.broadcast_to(np.zeros((), param._array.dtype), param._array.shape), Storage(CPU))
 
 
-def _recorded(event: OptimizerStepEvent, arrays: Mapping[int, Any], places: Mapping[int, Any]) -> list[Called]:
+def _recorded(event: OptimizerStepEvent, arrays: Mapping[int, Any], array_keys: Mapping[int, Any]) -> list[Called]:
     assert event.first is not None
     assert event.last is not None
     found: list[Called] = []
@@ -135,7 +136,7 @@ def _recorded(event: OptimizerStepEvent, arrays: Mapping[int, Any], places: Mapp
         assert node.parent is not None
         key = next(key for key, child in node.parent.children.items() if child is node)
         inputs = tuple(
-            places.get(id(arrays.get(one.number))) if isinstance(one, Slot) else part
+            array_keys.get(id(arrays.get(one.number))) if isinstance(one, Slot) else part
             for one, part in zip(node.call.inputs, key[3:], strict=False)
         )
         found.append((key[0], key[1], key[2], inputs))
@@ -170,7 +171,7 @@ class _Numbers:
     """Takes down op calls and their numbers, and computes nothing."""
 
     def __init__(self) -> None:
-        self.places: Mapping[int, Any] = {}
+        self.array_keys: Mapping[int, Any] = {}
         """What stands for an array in a call, by the array's id."""
         self.found: list[Any] = []
         self.calls: list[Called] = []
@@ -191,7 +192,7 @@ class _Numbers:
 
     def _note(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], *, in_place: bool) -> None:
         parts = tuple(
-            self.places.get(id(value._array))
+            self.array_keys.get(id(value._array))
             if isinstance(value, Tensor)
             else freeze(value if type(value) in NUMBERS and op.takes_numbers else number(op, value), self.found)
             for value in inputs

@@ -44,24 +44,24 @@ class OutputBufferPool:
         """Notes what is handed out, by places."""
         return [
             (setattr, self, "_replaced", self._handed),
-            (setattr, self, "_handed", {place: arrays[place] for place in self._forms}),
+            (setattr, self, "_handed", {index: arrays[index] for index in self._forms}),
         ]
 
     def take_back(self) -> None:
         """Keeps a replaced array if it has no other reference; forgets it otherwise."""
         replaced, self._replaced = self._replaced, {}
-        places = list(replaced)
-        arrays = [replaced.pop(place, None) for place in places]  # another thread may be here as well
+        indices = list(replaced)
+        arrays = [replaced.pop(index, None) for index in indices]  # another thread may be here as well
         counts = _references(arrays)
         self._free = {
-            place: array
-            for place, array, count in zip(places, arrays, counts, strict=True)
-            if count == _ALONE and not weakref.getweakrefcount(array) and self._is_as_it_was(place, array)
+            index: array
+            for index, array, count in zip(indices, arrays, counts, strict=True)
+            if count == _ALONE and not weakref.getweakrefcount(array) and self._is_as_it_was(index, array)
         }
 
-    def _is_as_it_was(self, place: int, array: Any) -> bool:
+    def _is_as_it_was(self, index: int, array: Any) -> bool:
         """Whether nobody has changed the array object itself, whose shape and flags may be set."""
-        form = self._forms[place]
+        form = self._forms[index]
         same = array.shape == form.shape and array.strides == form.strides and array.dtype == form.dtype
         return same and array.flags.writeable
 

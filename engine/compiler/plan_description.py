@@ -66,7 +66,7 @@ def _text(value: IRValue) -> str:
 
 def source_lines(nodes: Iterable[IRNode]) -> tuple[Place, ...]:
     """Where they come from, each line once."""
-    return tuple(dict.fromkeys(place for node in nodes for place in node.where if place is not None))
+    return tuple(dict.fromkeys(location for node in nodes for location in node.where if location is not None))
 
 
 __all__ = ["PlanDescription", "StepDescription", "describe_kernel", "describe_node", "source_lines"]

@@ -33,9 +33,9 @@ def describe_differences(found: Recompile) -> tuple[str, ...]:
     words = list(_of_statics(old[2], new[2]))
     if len(old) != len(new):
         words.append(f"{len(new) - 3} inputs instead of {len(old) - 3}")
-    for place, (before, now) in enumerate(zip(old[3:], new[3:], strict=False), start=1):
+    for entry, (before, now) in enumerate(zip(old[3:], new[3:], strict=False), start=1):
         if before != now:
-            words.append(f"input {place} {_of_input(before, now, found)}")
+            words.append(f"input {entry} {_of_input(before, now, found)}")
     return tuple(words)
 
 
@@ -59,9 +59,9 @@ def form_text(form: Form) -> str:
 def known_forms(node: TraceNode) -> dict[int, Form]:
     """Slot → what its array is like, for all that a recording has met by `node`."""
     forms: dict[int, Form] = {}
-    for place in node.path():
-        forms.update({external.slot: external.form for external in place.externals})
-        forms.update(dict(place.outs))
+    for entry in node.path():
+        forms.update({external.slot: external.form for external in entry.externals})
+        forms.update(dict(entry.outs))
     return forms
 
 
@@ -120,11 +120,11 @@ def _strides(part: Sequence[Any]) -> tuple[int, ...]:
 
 def _source(part: Any, node: TraceNode | None) -> str:
     if isinstance(part, int) and node is not None:
-        for place in node.path():
-            if part in place.call.outputs and not place.call.in_place:
-                where = place.call.where
+        for entry in node.path():
+            if part in entry.call.outputs and not entry.call.in_place:
+                where = entry.call.where
                 line = "" if where is None else f" of line {where[1]}"
-                return f"the result of {place.call.op.name}{line}"
+                return f"the result of {entry.call.op.name}{line}"
         return "an array that the call had used before"
     if isinstance(part, tuple) and len(part) == 5:
         return "one that it had not used before"

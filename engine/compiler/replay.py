@@ -161,7 +161,7 @@ def _key(value: Any) -> Any:
 class _Result(NamedTuple):
     """In a result's structure: a tensor that the plan computes."""
 
-    place: int
+    output: int
     node: Any
     """What its history was left as, if it had one."""
 
@@ -169,7 +169,7 @@ class _Result(NamedTuple):
 class _Kept(NamedTuple):
     """In a result's structure: a tensor from outside."""
 
-    place: TensorSource
+    source: TensorSource
 
 
 class Replay:
@@ -186,27 +186,27 @@ class Replay:
         self._inputs: list[tuple[int, TensorSource, Form, bool]] = []
         for external in call.segment.met:
             tensor = found[external.slot]
-            place = known.of(tensor)
-            if place is None:
+            source = known.of(tensor)
+            if source is None:
                 size = "×".join(map(str, external.form.shape)) or "single"
                 raise ReplayUnsupported(
                     f"a {size} tensor from outside is made anew, or kept where it is not looked for"
                 )
             if _is_watched(tensor):
-                raise ReplayUnsupported(f"hooks on {place.what}")
-            self._inputs.append((external.slot, place, external.form, tensor._requires_grad))
+                raise ReplayUnsupported(f"hooks on {source.what}")
+            self._inputs.append((external.slot, source, external.form, tensor._requires_grad))
         changes = [
-            (place, found[slot]._storage.version - call.segment.versions[slot]) for slot, place, _, _ in self._inputs
+            (source, found[slot]._storage.version - call.segment.versions[slot]) for slot, source, _, _ in self._inputs
         ]
-        self._versions = [(place, change) for place, change in changes if change]
+        self._versions = [(source, change) for source, change in changes if change]
         self._unchanged = known.unchanged
         self._objects = [(path, _reference(value)) for path, value in object_arguments(call.args, call.kwargs)]
         self._scalars = _fixed_numbers(call, before)
         self._gradients, self._result = _destinations(call, known)
         self._had = [leaf is not None and id(leaf) in call.had for leaf in self._gradients]
         takes = self.plan.takes if isinstance(self.plan, ExecutionPlan) else frozenset()
-        kept = [place for place, leaf in enumerate(self._gradients) if leaf is not None and place in takes]
-        self._handed = OutputBufferPool({place: self.plan.graph.outputs[place].form for place in kept})
+        kept = [index for index, leaf in enumerate(self._gradients) if leaf is not None and index in takes]
+        self._handed = OutputBufferPool({index: self.plan.graph.outputs[index].form for index in kept})
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result. Raises Missed, before anything has happened, where something is not as it was."""
@@ -215,17 +215,17 @@ class Replay:
             if leaf is not None and (leaf._grad is not None) is not had:
                 raise GuardFailed("whether there is a gradient to add to")
         externals: dict[int, Any] = {}
-        for slot, place, form, wants in self._inputs:
-            tensor = place.tensor(args, kwargs)
+        for slot, source, form, wants in self._inputs:
+            tensor = source.tensor(args, kwargs)
             if tensor._requires_grad is not wants or _is_watched(tensor):
-                raise GuardFailed(f"{place.what}: whether it requires gradients, or hooks on them")
+                raise GuardFailed(f"{source.what}: whether it requires gradients, or hooks on them")
             array = tensor._array
             if type(array) is Deferred:
                 array = settled(tensor)
             if array.shape != form.shape or array.dtype != form.dtype or array.strides != form.strides:
-                raise GuardFailed(f"{place.what}: its shape, dtype or layout")
+                raise GuardFailed(f"{source.what}: its shape, dtype or layout")
             externals[slot] = array
-        storages = [(place.tensor(args, kwargs)._storage, change) for place, change in self._versions]
+        storages = [(source.tensor(args, kwargs)._storage, change) for source, change in self._versions]
         versions = [(setattr, storage, "version", storage.version + change) for storage, change in storages]
         undo = UndoLog()
 
@@ -304,58 +304,58 @@ def _fixed_numbers(call: RecordedCall, before: Sequence[Any]) -> list[Any]:
     for event in call.events:
         if isinstance(event, OptimizerStepEvent):
             scalars[event.begin : event.end] = [_STEP] * (event.end - event.begin)
-    for place, value in enumerate(scalars):
+    for index, value in enumerate(scalars):
         if isinstance(value, State):
             if not drawn or drawn.pop(0) is not value:
                 raise ReplayUnsupported("a random state that no generator gave")
-            scalars[place] = _STATE
-        elif value is not _STEP and value != before[place]:
-            raise ReplayUnsupported(f"a number that changes from call to call: {before[place]}, then {value}")
+            scalars[index] = _STATE
+        elif value is not _STEP and value != before[index]:
+            raise ReplayUnsupported(f"a number that changes from call to call: {before[index]}, then {value}")
     return scalars
 
 
 def _destinations(call: RecordedCall, known: GuardedObjects) -> tuple[list[Tensor | None], Any]:
     """For each wanted array the leaf whose gradient it is, if it is one; and the structure of the result."""
     gradients = {id(leaf._grad): leaf for leaf in known.leaves if leaf._grad is not None}
-    places_of: dict[int, int] = {}
+    index_of: dict[int, int] = {}
     outputs: list[Tensor | None] = []
-    for place, owners in enumerate(call.segment.owners):
+    for index, owners in enumerate(call.segment.owners):
         outputs.append(next((gradients[id(one)] for one in owners if id(one) in gradients), None))
-        places_of.update((id(one), place) for one in owners if id(one) not in gradients)
+        index_of.update((id(one), index) for one in owners if id(one) not in gradients)
     used: set[int] = set()
-    result = _template(call.result, places_of, known, used)
-    if places_of.keys() - used:
+    result = _template(call.result, index_of, known, used)
+    if index_of.keys() - used:
         raise ReplayUnsupported("a tensor that is kept elsewhere than in the result or as a gradient")
     return outputs, result
 
 
-def _template(value: Any, places_of: dict[int, int], known: GuardedObjects, used: set[int]) -> Any:
+def _template(value: Any, index_of: dict[int, int], known: GuardedObjects, used: set[int]) -> Any:
     if isinstance(value, Tensor):
-        if id(value) in places_of:
+        if id(value) in index_of:
             used.add(id(value))
             if value._node is not None and any(node.kept() for node in reachable([(value._node, 0)])):
                 raise ReplayUnsupported("a result with history that backward() has not gone through yet")
-            return _Result(places_of[id(value)], value._node)
-        place = known.of(value)
-        if place is None:
+            return _Result(index_of[id(value)], value._node)
+        source = known.of(value)
+        if source is None:
             raise ReplayUnsupported("a result that is made anew in each call, outside of any op")
-        return _Kept(place)
+        return _Kept(source)
     if isinstance(value, dict):
-        return {key: _template(item, places_of, known, used) for key, item in value.items()}
+        return {key: _template(item, index_of, known, used) for key, item in value.items()}
     if type(value) in (tuple, list):
-        return type(value)(_template(item, places_of, known, used) for item in value)
+        return type(value)(_template(item, index_of, known, used) for item in value)
     return value
 
 
 def _filled(value: Any, arrays: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     kind = type(value)
     if kind is _Result:
-        tensor = Tensor(arrays[value.place], Storage(CPU))
+        tensor = Tensor(arrays[value.output], Storage(CPU))
         if value.node is not None:
             tensor._node, tensor._requires_grad = value.node, True
         return tensor
     if kind is _Kept:
-        return value.place.tensor(args, kwargs)
+        return value.source.tensor(args, kwargs)
     if kind is dict:
         return {key: _filled(item, arrays, args, kwargs) for key, item in value.items()}
     if kind is tuple or kind is list:

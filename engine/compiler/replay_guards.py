@@ -174,7 +174,7 @@ class GuardedObjects:
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], vouched: Collection[type]) -> None:
         self._vouched = vouched
-        self.places: dict[int, TensorSource] = {}
+        self.sources: dict[int, TensorSource] = {}
         """By the id of the tensor."""
         self.leaves: list[Tensor] = []
         """Parameters, whose gradients are a place as well."""
@@ -184,7 +184,7 @@ class GuardedObjects:
         self._seen: dict[int, Any] = {}
         for path, value in _leaves((args, kwargs), ()):
             if isinstance(value, Tensor):
-                self.places[id(value)] = TensorSource(f"argument {path_text(path)}", path, None)
+                self.sources[id(value)] = TensorSource(f"argument {path_text(path)}", path, None)
                 self.leaves.append(value)
             else:
                 self._visit(path_text(path), value)
@@ -192,9 +192,9 @@ class GuardedObjects:
         self.unchanged = ObjectGuards(self._entries, self._classes)
 
     def of(self, tensor: Any) -> TensorSource | None:
-        found = self.places.get(id(tensor))
+        found = self.sources.get(id(tensor))
         if found is None:  # an alias, such as parameter.data
-            same = (p for p in self.places.values() if p.kept is not None and _array(p.kept) is _array(tensor))
+            same = (p for p in self.sources.values() if p.kept is not None and _array(p.kept) is _array(tensor))
             found = next(same, None)
         return found
 
@@ -206,7 +206,7 @@ class GuardedObjects:
             return
         self._seen[id(value)] = value
         if isinstance(value, Tensor):
-            self.places[id(value)] = TensorSource(what, None, value)
+            self.sources[id(value)] = TensorSource(what, None, value)
             self.leaves.append(value)
         elif kind is tuple:
             for number, item in enumerate(value):

@@ -48,14 +48,14 @@ class SequentialExecutor:
         self._wanted, self._note = wanted, note
         calls = [one.call for one in node.path()]
         last: dict[int, int] = {}
-        for place, call in enumerate(calls):
+        for index, call in enumerate(calls):
             for slot in (*[one.number for one in call.inputs if isinstance(one, Slot)], *call.outputs):
-                last[slot] = place
+                last[slot] = index
         kept = set(wanted)
         self._written = written_slots(calls)
         self._steps = [
-            (call, has_scalars(call.statics), [slot for slot, end in last.items() if end == place and slot not in kept])
-            for place, call in enumerate(calls)
+            (call, has_scalars(call.statics), [slot for slot, end in last.items() if end == index and slot not in kept])
+            for index, call in enumerate(calls)
         ]
 
     def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:

@@ -21,8 +21,8 @@ def suggest_rewrite(reason: BreakReason, where: Place) -> str:
 
 def fullgraph_error(reason: BreakReason, where: Place) -> str:
     """What an error says where breaks are not allowed."""
-    place = "" if where is None else f" at {where[0]}:{where[1]}"
-    return f"compile(fullgraph=True): a graph break{place}, because {reason.what}. {suggest_rewrite(reason, where)}"
+    location = "" if where is None else f" at {where[0]}:{where[1]}"
+    return f"compile(fullgraph=True): a graph break{location}, because {reason.what}. {suggest_rewrite(reason, where)}"
 
 
 def line_text(where: Place) -> str:

@@ -37,7 +37,7 @@ class UndoLog:
 
     def save_written(self, segment: RecordedSegment) -> None:
         """Before what is recorded so far is run."""
-        for slot in written_slots([place.call for place in segment.node.path()]):
+        for slot in written_slots([entry.call for entry in segment.node.path()]):
             array = segment.externals.get(slot)
             if array is not None:
                 self.save(array)

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine import random
 from engine.amp import autocast
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.compiler.compile_progress import compile_state
 from engine.dtypes import BY_NAME
 from engine.events import CompileState
@@ -31,7 +31,7 @@ class Steps:
         self.compiled = compile
         if compile and task.step is None:
             task.step, task.validation_step = (
-                Compiled(function, exact=True, replays=task.replays) for function in (step, losses)
+                CompiledFunction(function, exact=True, replays=task.replays) for function in (step, losses)
             )
         self.train: Callable[..., Mapping[Optimizer, Tensor]] = step
         self.validate: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = losses
@@ -41,7 +41,7 @@ class Steps:
 
     def news(self, number: int) -> CompileState | None:
         """After training step `number`: how steps run, if that has changed."""
-        if not isinstance(self.train, Compiled):
+        if not isinstance(self.train, CompiledFunction):
             return None
         state = compile_state(self.train, number)
         if self._told is not None and replace(state, step=self._told.step) == self._told:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from engine import random
 from engine.amp import GradScaler
 from engine.backend import Device, resolve
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.data.batches import Loaders
 from engine.fit.sums import GradientSums
 from engine.metrics import Metric
@@ -49,9 +49,9 @@ class Task(ABC):
     per_step: tuple[str, ...] = ()
     """Schedules that go on after each step of the optimizers, as OneCycleLR and CyclicLR always do; others do after
     each epoch."""
-    step: Compiled | None = None
+    step: CompiledFunction | None = None
     """What trains with a batch, once `fit` has compiled it; it knows what became of it."""
-    validation_step: Compiled | None = None
+    validation_step: CompiledFunction | None = None
     scaler: GradScaler | None = None
     """Of losses; there once `setup` has seen that `mixed_precision` needs it."""
     sums: GradientSums | None = None

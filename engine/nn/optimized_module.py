@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.compiler.compile_api import compiled_of, compiled_replacement
-from engine.compiler.compiled_function import Compiled
+from engine.compiler.compiled_function import CompiledFunction
 from engine.nn.module import Module
 
 
@@ -73,7 +73,7 @@ def _(model: Module, function: Callable[..., Any]) -> OptimizedModule:
 
 
 @compiled_of.register
-def _(function: Module) -> Compiled | None:
+def _(function: Module) -> CompiledFunction | None:
     return compiled_of(function._function if isinstance(function, OptimizedModule) else function.forward)
 
 

@@ -74,4 +74,4 @@ def _exit_now(code: int) -> None:
         os._exit(code)
 
 
-__all__ = ["Interrupts", "record_interrupts", "raise_on_interrupt"]
+__all__ = ["Interrupts", "raise_on_interrupt", "record_interrupts"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import engine
 import studio
 from engine import fit
-from engine.compiler import Compiled, Explanation, explain
+from engine.compiler import CompiledFunction, Explanation, explain
 from engine.compiler.explain import explanation_of
 from engine.compiler.explanation import SourceLine
 from engine.fit.steps import Steps
@@ -30,10 +30,10 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: boo
     return relabelled(explain(compiled_step(task), repeat=repeat, wait=wait)(task, batch), task, program)
 
 
-def compiled_step(task: fit.Task) -> Compiled:
+def compiled_step(task: fit.Task) -> CompiledFunction:
     """What a training of the task would run its steps by."""
     step = Steps(task, compile=True).train
-    assert isinstance(step, Compiled)
+    assert isinstance(step, CompiledFunction)
     return step
 
 

@@ -29,10 +29,10 @@ def build_graph(node: TraceNode, wanted: Sequence[int]) -> IRGraph:
     """
     path = node.path()
     builder = _Builder()
-    for place in path:
-        for external in place.externals:
+    for entry in path:
+        for external in entry.externals:
             builder.meet(external)
-        builder.add(place.call)
+        builder.add(entry.call)
     return builder.finish(wanted)
 
 

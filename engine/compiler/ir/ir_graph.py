@@ -27,7 +27,7 @@ class IRValue:
     device: Device
     producer: IRNode | None = None
     """None for what comes from outside."""
-    place: int = 0
+    index: int = 0
     """Which result of its producer it is, or the slot outside."""
 
     @property
@@ -157,4 +157,4 @@ class IRGraph:
 def _text(one: IROperand, names: dict[IRValue, str]) -> str:
     if isinstance(one, IRValue):
         return names.get(one, "?")
-    return f"${one.place}" if isinstance(one, Scalar) else repr(one.value)
+    return f"${one.number}" if isinstance(one, Scalar) else repr(one.value)

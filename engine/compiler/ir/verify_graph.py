@@ -10,14 +10,14 @@ def verify_graph(graph: IRGraph) -> None:
     known: set[IRValue] = set(graph.inputs.values())
     for slot, value in graph.inputs.items():
         assert value.producer is None, f"input {slot} has a producer"
-        assert value.place == slot, f"input {slot} says it is {value.place}"
+        assert value.index == slot, f"input {slot} says it is {value.index}"
     for node in graph.nodes:
         for value in node.values:
             assert value in known, f"{node.op.name} uses a value before it is computed"
         assert node.outputs, f"{node.op.name} makes nothing"
-        for place, value in enumerate(node.outputs):
+        for index, value in enumerate(node.outputs):
             assert value.producer is node, f"a result of {node.op.name} names another producer"
-            assert value.place == place, f"result {place} of {node.op.name} says it is {value.place}"
+            assert value.index == index, f"result {index} of {node.op.name} says it is {value.index}"
             assert value not in known, f"{node.op.name} stands in the graph twice"
         known.update(node.outputs)
     for slot, value in graph.writes.items():

@@ -10,17 +10,17 @@ from typing import Any
 from llvmlite import ir
 from numba import extending, njit, types
 
-from engine.compiler.kernels.raw_memory import HEADER, memory
-from engine.compiler.kernels.register_tiles import LANES, ROWS, VECTORS, WIDE, Tile
+from engine.compiler.kernels.raw_memory import HEADER, memory_at
+from engine.compiler.kernels.register_tiles import HAS_AVX512, LANES, ROWS, VECTORS, Tile
 
 intrinsic: Any = extending.intrinsic
 """Untyped: what is declared with it is called without its first argument."""
 
-HEIGHTS, PANEL = ((14, 8, 4, 2, 1), 2) if WIDE else ((6, 4, 3, 2, 1), 1)
+TILE_HEIGHTS, PANEL_VECTORS = ((14, 8, 4, 2, 1), 2) if HAS_AVX512 else ((6, 4, 3, 2, 1), 1)
 """Rows of tiles, and vectors in a row of a panel: the sums of the largest fill the registers."""
 
 
-def tile(rows: int, vectors: int) -> Any:
+def matmul_tile(rows: int, vectors: int) -> Any:
     """out[row·pitch + i] (+)= Σₖ factors[row·down + k·along] · x[k·step + i]."""
 
     @intrinsic(prefer_literal=False)
@@ -31,7 +31,7 @@ def tile(rows: int, vectors: int) -> Any:
             factors_, down_, along_, x_, step_, count_, out_, pitch_, adds_ = given
             tile = Tile(context, builder, x.dtype)
             lines = [builder.mul(down_, _index(row)) for row in range(rows)]
-            places = [
+            indices = [
                 builder.add(builder.mul(pitch_, _index(row)), _index(vector * tile.lanes))
                 for row in range(rows)
                 for vector in range(vectors)
@@ -43,21 +43,21 @@ def tile(rows: int, vectors: int) -> Any:
                 new: list[Any] = []
                 for row, line in enumerate(lines):
                     factor = tile.spread(tile.number(factors, factors_, builder.add(line, own)))
-                    new += [tile.fma(factor, one, sums[row * vectors + place]) for place, one in enumerate(found)]
+                    new += [tile.fma(factor, one, sums[row * vectors + position]) for position, one in enumerate(found)]
                 return new
 
-            for place in places:
-                tile.expect(out, out_, place)
+            for position in indices:
+                tile.expect(out, out_, position)
 
             def write(start: list[Any]) -> None:
-                for place, value in zip(places, tile.loop(count_, start, next_sums), strict=True):
-                    tile.store(out, out_, place, value)
+                for position, value in zip(indices, tile.loop(count_, start, next_sums), strict=True):
+                    tile.store(out, out_, position, value)
 
             with builder.if_else(builder.icmp_signed("==", adds_, _index(0))) as (fresh, more):
                 with fresh:
                     write(tile.zeros(rows * vectors))
                 with more:
-                    write([tile.load(out, out_, place) for place in places])
+                    write([tile.load(out, out_, position) for position in indices])
             return context.get_dummy_value()
 
         index = types.int64
@@ -71,30 +71,30 @@ def _index(number: int) -> Any:
 
 
 @njit(nogil=True, error_model="numpy")
-def address(array):
+def array_address(array):
     """Where the elements of the array with this id begin."""
-    return memory(array + HEADER, types.int64, 1)[0]
+    return memory_at(array + HEADER, types.int64, 1)[0]
 
 
-def products(number: Any) -> Any:
+def tiled_matmul(number: Any) -> Any:
     """out[row·pitch + i] (+)= Σₖ factors[row·down + k·along] · x[k·step + i] for all rows and so many vectors of i.
 
     Memory is told by its address. With `adds`, what is in `out` already is where the sums begin.
     """
     lanes, width = LANES[number], number.bitwidth // 8
-    most, two, one = (tile(ROWS, size) for size in (VECTORS, 2, 1))
-    line, single = tile(1, VECTORS), tile(1, 1)
+    most, two, one = (matmul_tile(ROWS, size) for size in (VECTORS, 2, 1))
+    line, single = matmul_tile(1, VECTORS), matmul_tile(1, 1)
 
     @njit(nogil=True, error_model="numpy")
     def multiply(factors, down, along, x, step, count, out, pitch, rows, vectors, adds):
         row = 0
         while row < rows:
             full = row + ROWS <= rows
-            own = memory(factors + row * down * width, number, 1)
+            own = memory_at(factors + row * down * width, number, 1)
             vector = 0
             while vector < vectors:
-                seen = memory(x + vector * lanes * width, number, 2)
-                to = memory(out + (row * pitch + vector * lanes) * width, number, 3)
+                seen = memory_at(x + vector * lanes * width, number, 2)
+                to = memory_at(out + (row * pitch + vector * lanes) * width, number, 3)
                 if full:
                     if vector + VECTORS <= vectors:
                         most(own, down, along, seen, step, count, to, pitch, adds)
@@ -116,12 +116,12 @@ def products(number: Any) -> Any:
     return multiply
 
 
-def copies(number: Any) -> tuple[Any, Any, Any]:
+def padded_copies(number: Any) -> tuple[Any, Any, Any]:
     """Rows into padded rows, rows into padded columns, and padded rows times a factor back into rows, by addresses."""
 
     @njit(nogil=True, error_model="numpy")
     def padded(x, step, rows, columns, out, pitch):
-        source, to = memory(x, number, 1), memory(out, number, 2)
+        source, to = memory_at(x, number, 1), memory_at(out, number, 2)
         for row in range(rows):
             for column in range(columns):
                 to[row * pitch + column] = source[row * step + column]
@@ -130,7 +130,7 @@ def copies(number: Any) -> tuple[Any, Any, Any]:
 
     @njit(nogil=True, error_model="numpy")
     def turned(x, step, rows, columns, out, pitch):
-        source, to = memory(x, number, 1), memory(out, number, 2)
+        source, to = memory_at(x, number, 1), memory_at(out, number, 2)
         for column in range(columns):
             for row in range(rows):
                 to[column * pitch + row] = source[row * step + column]
@@ -139,7 +139,7 @@ def copies(number: Any) -> tuple[Any, Any, Any]:
 
     @njit(nogil=True, error_model="numpy")
     def back(x, pitch, rows, columns, out, step, factor):
-        source, to = memory(x, number, 1), memory(out, number, 2)
+        source, to = memory_at(x, number, 1), memory_at(out, number, 2)
         for row in range(rows):
             for column in range(columns):
                 to[row * step + column] = source[row * pitch + column] * factor
@@ -147,4 +147,4 @@ def copies(number: Any) -> tuple[Any, Any, Any]:
     return padded, turned, back
 
 
-__all__ = ["HEIGHTS", "PANEL", "address", "copies", "products", "tile"]
+__all__ = ["PANEL_VECTORS", "TILE_HEIGHTS", "array_address", "matmul_tile", "padded_copies", "tiled_matmul"]

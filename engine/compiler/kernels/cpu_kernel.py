@@ -44,8 +44,8 @@ class CpuKernel:
             self.schedule.check_written_over(output, source)
         values = [*fused.inputs, *fused.outputs]
         chosen = [contiguous_strides(value.shape) for value in values]
-        for place, given in enumerate(strides or ()):
-            chosen[place] = chosen[place] if given is None else given
+        for index, given in enumerate(strides or ()):
+            chosen[index] = chosen[index] if given is None else given
         self.inputs = self.schedule.inputs
         layout, told = self._arranged(chosen)
         self.source, shares = self._source(layout)
@@ -55,13 +55,13 @@ class CpuKernel:
         self._address = self._call.ctypes.data
         self._layout = layout
         replaced = {output for output, _ in fused.in_place}
-        self._returned = [place for place in range(len(fused.outputs)) if place not in replaced]
+        self._returned = [index for index in range(len(fused.outputs)) if index not in replaced]
 
     def _arranged(self, strides: Sequence[Strides]) -> tuple[LoopLayout, list[int]]:
         accesses = [_along(strides[one.value[0]], one.value[1]) for one in self.inputs]
         first = len(self.program.inputs)
         accesses += [
-            _along(strides[first + place], placed.axes) for place, (placed, _) in enumerate(self.program.outputs)
+            _along(strides[first + index], placed.axes) for index, (placed, _) in enumerate(self.program.outputs)
         ]
         return arrange_loops(self.program.space, self.schedule.inner, self.schedule.outer, accesses, self._indexed())
 
@@ -69,22 +69,22 @@ class CpuKernel:
         """Into how many parts it is divided, told as a call's numbers."""
         sizes, rest = self._told[: len(layout.loops)].tolist(), self._told.ctypes.data
         if shares.things == "all":
-            return call_words(1, 0, rest=rest)
+            return call_words(1, 0, extra=rest)
         work = shares.work * math.prod(self.program.space)
         if shares.things == "rows":
-            return call_words(sizes[0], work, rest=rest)
+            return call_words(sizes[0], work, extra=rest)
         if shares.things == "elements":  # a part begins where a vector does
-            return call_words(sizes[0], work, rest=rest, together=LANES if len(sizes) == 1 else 1)
+            return call_words(sizes[0], work, extra=rest, multiple_of=LANES if len(sizes) == 1 else 1)
         rows = math.prod(size for size, loop in zip(sizes, layout.loops, strict=True) if not loop.inner)
-        return call_words(-(-rows // self.schedule.order.chunk), work if shares.things == "chunks" else 0, rest=rest)
+        return call_words(-(-rows // self.schedule.order.chunk), work if shares.things == "chunks" else 0, extra=rest)
 
     def _source(self, layout: LoopLayout) -> tuple[str, Partition]:
         """The same for all kernels of one structure, which are many in a network: it is written once."""
         key = self.name, self.schedule, layout, self.fused.in_place, self.program.dtypes, len(self.program.scalars)
         found = _SOURCES.get(key)
         if found is None:
-            accesses: dict[int, int] = {id(one): place for place, one in enumerate(self.inputs)}
-            accesses.update({-1 - place: len(self.inputs) + place for place in range(len(self.program.outputs))})
+            accesses: dict[int, int] = {id(one): index for index, one in enumerate(self.inputs)}
+            accesses.update({-1 - index: len(self.inputs) + index for index in range(len(self.program.outputs))})
             writer = CpuSourceWriter(self.program, self.schedule, layout, accesses, dict(self.fused.in_place))
             if len(_SOURCES) >= MAX_SOURCES:
                 _SOURCES.clear()
@@ -128,7 +128,7 @@ class CpuKernel:
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
         """Computes into `outputs`. The arrays must have the shapes and strides that this kernel was made for."""
         if len(self._returned) != len(outputs):
-            outputs = [outputs[place] for place in self._returned]
+            outputs = [outputs[index] for index in self._returned]
         module = self._module
         function = module.function if module.function is not None else module.waited()
         function(self._address, *map(id, inputs), *scalars, *map(id, outputs))

@@ -18,7 +18,7 @@ from engine.compiler.kernels.thread_pool import CallWords
 
 MAX_ARRAYS = 48
 """Arrays of one kernel; `memory.py` can tell as many apart."""
-ALWAYS = ("elements", "memory", "wide_vectors")
+ALWAYS = ("array_elements", "memory_at", "wide_vectors")
 """What each kernel imports from there."""
 
 
@@ -53,7 +53,7 @@ class CpuSourceWriter:
         self.inner = frozenset(schedule.inner)
         self.outer = frozenset(schedule.outer)
         self.loops = list(enumerate(layout.loops))
-        self.places = 1
+        self.array_count = 1
         self.spans: dict[int, str] = {}
         """Of loops that parts share."""
         self.shares = Partition()
@@ -78,12 +78,12 @@ class CpuSourceWriter:
         imports += [f"from numba import {', '.join(sorted(self.names.types))}", ""]
         if self.names.functions:
             imports += [f"from engine.compiler.kernels.functions import {', '.join(sorted(self.names.functions))}"]
-        used = {"address", "allocated", "freed", "scratch"} & {
+        used = {"address_of", "allocate", "free", "stack_array"} & {
             one for line in lines for one in re.findall(r"\w+", line)
         }
         imports += ["from engine.compiler.kernels.machine_code import machine_code"]
-        imports += [f"from engine.compiler.kernels.raw_memory import {', '.join(sorted({*used, *ALWAYS}))}"]
-        imports += ["from engine.compiler.kernels.parallel_calls import shared", "", ""]
+        imports += ["from engine.compiler.kernels.parallel_calls import run_parts"]
+        imports += [f"from engine.compiler.kernels.raw_memory import {', '.join(sorted({*used, *ALWAYS}))}", "", ""]
         return "\n".join([
             f'"""{title}"""', "", *imports, f'@machine_code("void({kinds})")',
             f"def kernel({', '.join(arguments)}):", *("    " + line for line in lines), "",
@@ -92,41 +92,41 @@ class CpuSourceWriter:
     def _arguments(self) -> tuple[list[str], list[str]]:
         header = [
             "wide_vectors()",
-            "call = memory(share, int64, 0)",
-            f"told = memory(call[{CallWords.REST}], int64, 0)",
+            "call = memory_at(call_address, int64, 0)",
+            f"layout = memory_at(call[{CallWords.EXTRA}], int64, 0)",
         ]
-        sizes = ", ".join(self.size(place) for place, _ in self.loops)
-        header.append(f"{sizes} = {', '.join(f'told[{place}]' for place in range(len(self.loops)))}")
-        told = len(self.loops)
+        sizes = ", ".join(self.size(position) for position, _ in self.loops)
+        header.append(f"{sizes} = {', '.join(f'layout[{position}]' for position in range(len(self.loops)))}")
+        word = len(self.loops)
         for access in range(len(self.layout.steps)):
-            for place, step in enumerate(self.layout.steps[access]):
+            for position, step in enumerate(self.layout.steps[access]):
                 if step is None:
-                    header.append(f"{self.step(access, place)} = told[{told}]")
-                    told += 1
-        arguments = ["share"]
+                    header.append(f"{self.step(access, position)} = layout[{word}]")
+                    word += 1
+        arguments = ["call_address"]
         if len(self.program.inputs) + len(self.program.outputs) >= MAX_ARRAYS:
             raise LoweringUnsupported(f"it uses more than {MAX_ARRAYS} arrays")
         for index, value in enumerate(self.program.inputs):
             arguments.append(f"array{index}")
-            header.append(f"x{index} = elements(array{index}, {self.names.type(value.dtype)}, {index + 1})")
+            header.append(f"x{index} = array_elements(array{index}, {self.names.type(value.dtype)}, {index + 1})")
         arguments += [f"number{index}" for index in range(len(self.program.scalars))]
         for index, (_, value) in enumerate(self.program.outputs):
             if index in self.in_place:
                 continue
-            place = len(self.program.inputs) + 1 + index
+            position = len(self.program.inputs) + 1 + index
             arguments.append(f"result{index}")
-            header.append(f"out{index} = elements(result{index}, {self.names.type(value.dtype)}, {place})")
+            header.append(f"out{index} = array_elements(result{index}, {self.names.type(value.dtype)}, {position})")
         return arguments, header
 
-    def size(self, place: int) -> str:
-        return f"n{place}"
+    def size(self, index: int) -> str:
+        return f"n{index}"
 
-    def span(self, place: int) -> str:
+    def span(self, index: int) -> str:
         """From where to where a loop goes."""
-        return self.spans.get(place, self.size(place))
+        return self.spans.get(index, self.size(index))
 
-    def step(self, access: int, place: int) -> str:
-        return f"step{access}_{place}"
+    def step(self, access: int, index: int) -> str:
+        return f"step{access}_{index}"
 
     def new(self) -> str:
         self.count += 1
@@ -180,16 +180,16 @@ class CpuSourceWriter:
         """Loops over rows, or just one row, and in each row the loops over its elements; by who called the kernel."""
         if not stores and not sums:
             return
-        loops = [(place, loop) for place, loop in self.loops if not loop.inner] if outer else []
+        loops = [(index, loop) for index, loop in self.loops if not loop.inner] if outer else []
         chunk, after = self._begin_sums(sums, top)
         roots = [*[one.expression for one in stores], *[one.args[0] for one in sums]]
         needed = list(self.schedule.below(roots))
         row = SourceScope(1 + len(loops), top) if loops else SourceScope(1, top)
-        bases = self.bases(needed, stores, [place for place, _ in loops])
+        bases = self.bases(needed, stores, [index for index, _ in loops])
         opening: list[str] = []
-        for depth, (place, _) in enumerate(loops):
-            opening.append("    " * depth + f"for i{place} in range({self.size(place)}):")
-            opening += ["    " * (depth + 1) + line for line in bases.get(place, [])]
+        for depth, (index, _) in enumerate(loops):
+            opening.append("    " * depth + f"for i{index} in range({self.size(index)}):")
+            opening += ["    " * (depth + 1) + line for line in bases.get(index, [])]
         RowWriter(self, row, stores, sums, needed).write()
         if chunk:
             opening.insert(0, "rows = 0")
@@ -203,18 +203,18 @@ class CpuSourceWriter:
         self.pointers: dict[int, str] = {}
         found: dict[int, list[str]] = {}
         arrays = [(self.accesses[id(one)], f"x{one.value[0]}") for one in needed if one.name == "input"]
-        arrays += [(self.accesses[-1 - store.place], self.target(store.place)) for store in stores]
+        arrays += [(self.accesses[-1 - store.index], self.target(store.index)) for store in stores]
         for access, base in dict(arrays).items():
-            for place in loops:
-                if self.layout.steps[access][place] != 0:
-                    name = f"{base}_{access}_{place}"
-                    found.setdefault(place, []).append(f"{name} = {base} + i{place} * {self.step(access, place)}")
+            for index in loops:
+                if self.layout.steps[access][index] != 0:
+                    name = f"{base}_{access}_{index}"
+                    found.setdefault(index, []).append(f"{name} = {base} + i{index} * {self.step(access, index)}")
                     base = name
             self.pointers[access] = base
         return found
 
-    def target(self, place: int) -> str:
-        return f"x{self.in_place[place]}" if place in self.in_place else f"out{place}"
+    def target(self, index: int) -> str:
+        return f"x{self.in_place[index]}" if index in self.in_place else f"out{index}"
 
     # -- sums over rows
 
@@ -257,28 +257,28 @@ class CpuSourceWriter:
             chunk += [f"for k in range({self.row_size()}):", f"    {total}[k] += {part}[k]", f"    {part}[k] = {start}"]
 
     def row_size(self) -> str:
-        return " * ".join(self.size(place) for place, loop in self.loops if loop.inner)
+        return " * ".join(self.size(index) for index, loop in self.loops if loop.inner)
 
     def memory_of_row(self, dtype: Any) -> str:
         """New memory for a number for each element of a row."""
-        name = f"row{self.places}"
-        self.memory.append(f"{name} = allocated({self.row_size()}, {self.names.type(dtype)}, {self.place()})")
-        self.freeing.append(f"freed({name})")
+        name = f"row{self.array_count}"
+        self.memory.append(f"{name} = allocate({self.row_size()}, {self.names.type(dtype)}, {self.next_array()})")
+        self.freeing.append(f"free({name})")
         return name
 
     def scratch(self, dtype: Any) -> str:
         """Memory for a block."""
-        name = f"part{self.places}"
+        name = f"part{self.array_count}"
         block = self.schedule.order.block
-        self.memory.append(f"{name} = scratch({block}, {self.names.type(dtype)}, {self.place()})")
+        self.memory.append(f"{name} = stack_array({block}, {self.names.type(dtype)}, {self.next_array()})")
         return name
 
-    def place(self) -> int:
-        place = len(self.program.inputs) + len(self.program.outputs) + self.places
-        self.places += 1
-        if place >= MAX_ARRAYS:
+    def next_array(self) -> int:
+        index = len(self.program.inputs) + len(self.program.outputs) + self.array_count
+        self.array_count += 1
+        if index >= MAX_ARRAYS:
             raise LoweringUnsupported(f"it uses more than {MAX_ARRAYS} arrays")
-        return place
+        return index
 
 
 __all__ = ["MAX_ARRAYS", "CpuSourceWriter"]

@@ -6,13 +6,13 @@ from typing import Any
 
 from numba import njit
 
-from engine.compiler.kernels.register_tiles import lay_run
+from engine.compiler.kernels.register_tiles import copy_padded
 
 compiled: Any = njit(nogil=True, error_model="numpy")
 
 
 @compiled
-def lay_planes(settings, x, image, planes, start, end):
+def copy_planes(settings, x, image, planes, start, end):
     """Copies the lines that outputs from `start` to `end` see, of all channels, with zeros between and around them.
 
     Channels come one after the other; where windows are `down` and `across` apart, each as so many planes of every
@@ -37,7 +37,7 @@ def lay_planes(settings, x, image, planes, start, end):
                     filled = size
                     source = (line * down + above) * width + before
                     if across == 1:
-                        lay_run(here, at, whole, source, size)
+                        copy_padded(here, at, whole, source, size)
                     elif across == 2:  # a step that is known makes vectors of it
                         for i in range(size):
                             here[at + i] = whole[source + 2 * i]

@@ -121,23 +121,23 @@ class ProgramBuilder:
     def axes_of_result(self, shape: tuple[int, ...], known: list[Axes]) -> Axes:
         """Of an elementwise result: those of the inputs that are known, else the last axes of the space."""
         found: list[int | None] = []
-        for place in range(-len(shape), 0):
-            axes = {one[place] for one in known if len(one) >= -place} - {None}
+        for index in range(-len(shape), 0):
+            axes = {one[index] for one in known if len(one) >= -index} - {None}
             if len(axes) > 1:
                 raise LoweringUnsupported("values are combined along different axes")
-            if shape[place] == 1:
+            if shape[index] == 1:
                 found.append(None)
             elif axes:
                 found.append(axes.pop())
             else:
-                found.append(self._last_axis(place, shape[place]))
+                found.append(self._last_axis(index, shape[index]))
         used = [axis for axis in found if axis is not None]
         if len(set(used)) < len(used):
             raise LoweringUnsupported("two dimensions lie along one axis of the iteration space")
         return tuple(found)
 
-    def _last_axis(self, place: int, size: int) -> int:
-        axis = len(self.space) + place
+    def _last_axis(self, index: int, size: int) -> int:
+        axis = len(self.space) + index
         if axis < 0 or self.space[axis] != size:
             raise LoweringUnsupported(f"a dimension of {size} fits none of the iteration space {self.space}")
         return axis
@@ -266,7 +266,7 @@ class ProgramBuilder:
             source.expression, tuple(None if size == 1 else next(rest) for size in node.out.shape)
         )
 
-    def place(self, node: IRNode) -> None:
+    def axis_index(self, node: IRNode) -> None:
         """`index_along`: the index of an axis."""
         axes = self.axes_of_result(node.out.shape, [self.placed[v].axes for v in node.values if v in self.placed])
         axis = axes[node.statics["dim"]]
@@ -350,7 +350,7 @@ _RULES: dict[str, Callable[[ProgramBuilder, IRNode], None]] = {
     "sum_backward": ProgramBuilder.sum_backward,
     "permute": ProgramBuilder.reordered,
     "reshape": ProgramBuilder.reshaped,
-    "index_along": ProgramBuilder.place,
+    "index_along": ProgramBuilder.axis_index,
     "unsqueeze": ProgramBuilder.reshaped,
     "squeeze": ProgramBuilder.reshaped,
     "expand": ProgramBuilder.expanded,

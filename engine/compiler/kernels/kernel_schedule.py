@@ -20,7 +20,7 @@ Axes = frozenset[int]
 class Store:
     """An output to write."""
 
-    place: int
+    index: int
     expression: Expression
     axes: Axes
 
@@ -104,9 +104,9 @@ class KernelSchedule:
                 if one.name != "reduce" or self.is_of_row(one):
                     stack.extend(one.args)
 
-    def check_written_over(self, place: int, source: int) -> None:
+    def check_written_over(self, index: int, source: int) -> None:
         """Raises Unlowered unless an output may be written over an input: read in step, not afterwards."""
-        store = self.stores[place]
+        store = self.stores[index]
         axes = {one.value[1] for one in self.inputs if one.value[0] == source}
         if len(axes) > 1 or {axis for one in axes for axis in one if axis is not None} - store.axes:
             raise LoweringUnsupported("an output is written over an input that is read in another order")
@@ -167,8 +167,8 @@ def _scheduled(whole: tuple[int, ...], placed: tuple[PlacedExpression, ...]) -> 
     outputs = [_without_ones(one, space) for one in placed]
     inner, outer = loops(whole, [frozenset(one.value[1]) for one in walk(outputs) if one.name == "reduce"])
     stores = tuple(
-        Store(place, _nested(one, inner, outer), frozenset(a for a in result.axes if a is not None))
-        for place, (one, result) in enumerate(zip(outputs, placed, strict=True))
+        Store(index, _nested(one, inner, outer), frozenset(a for a in result.axes if a is not None))
+        for index, (one, result) in enumerate(zip(outputs, placed, strict=True))
     )
     return KernelSchedule(inner, outer, stores)
 

@@ -56,9 +56,9 @@ def arrange_loops(
     told: list[int] = []
     for along in accesses:
         row: list[int | None] = []
-        for place, loop in enumerate(loops):
+        for index, loop in enumerate(loops):
             step = along.get(loop.axes[-1], 0) if loop.axes else 0
-            fixed = step == 0 or (step == 1 and place == last)
+            fixed = step == 0 or (step == 1 and index == last)
             row.append(step if fixed else None)
             if not fixed:
                 told.append(step)

@@ -74,9 +74,9 @@ def _entry(target: Any, module: Any, described: Any) -> Any:
     arguments = described.argtypes
     go_on_if(builder.icmp_signed("==", count, _WORD(len(arguments))))
     values = []
-    for place, one in enumerate(arguments):
+    for index, one in enumerate(arguments):
         name, unboxed = _UNBOXED[one]
-        values.append(python(name, unboxed, builder.load(builder.gep(given, [_WORD(place)]))))
+        values.append(python(name, unboxed, builder.load(builder.gep(given, [_WORD(index)]))))
     go_on_if(builder.icmp_unsigned("==", python("PyErr_Occurred", _OBJECT), _OBJECT(None)))
     thread = python("PyEval_SaveThread", _OBJECT)
     status, _ = target.call_conv.call_function(

@@ -6,21 +6,21 @@ from typing import Any
 
 from numba import njit
 
-from engine.compiler.kernels.register_tiles import ROWS, VECTORS, lanes_of, products
+from engine.compiler.kernels.register_tiles import ROWS, VECTORS, lanes_of, product_tile
 
 untyped: Any = njit
 compiled = untyped(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-three, two, one = (products(ROWS, vectors) for vectors in (VECTORS, min(VECTORS, 2), 1))
-row_of_three, row_of_one = products(1, VECTORS), products(1, 1)
+three, two, one = (product_tile(ROWS, vectors) for vectors in (VECTORS, min(VECTORS, 2), 1))
+row_of_three, row_of_one = product_tile(1, VECTORS), product_tile(1, 1)
 three_sums, two_sums, one_sums = (
-    products(ROWS, vectors, turned=True, adds=True) for vectors in (VECTORS, min(VECTORS, 2), 1)
+    product_tile(ROWS, vectors, turned=True, adds=True) for vectors in (VECTORS, min(VECTORS, 2), 1)
 )
-sums_of_row = products(1, 1, turned=True, adds=True)
+sums_of_row = product_tile(1, 1, turned=True, adds=True)
 
 
 @compiled
-def lay_weight(weight, count, down, across, wide, width, panels, offsets):
+def pack_weight(weight, count, down, across, wide, width, panels, offsets):
     """Copies a matrix of `count` rows and `width` columns, which lie so far apart, in panels as wide as tiles.
 
     There are zeros up to `wide` columns. `offsets` are then those of the rows of panels: of
@@ -43,7 +43,7 @@ def lay_weight(weight, count, down, across, wide, width, panels, offsets):
 
 
 @compiled
-def multiply(panels, offsets, wide, factors, first, apart, count, out, to, rows):
+def multiply_rows(panels, offsets, wide, factors, first, apart, count, out, to, rows):
     """Rows of `out`, `wide` apart, = rows of factors, `apart` apart, times panels; as many as a tile has, or one."""
     lanes = lanes_of(panels)
     at = 0
@@ -70,7 +70,7 @@ def multiply(panels, offsets, wide, factors, first, apart, count, out, to, rows)
 
 
 @compiled
-def add_outer(x, offsets, wide, factors, first, apart, width, count, out):
+def add_outer_products(x, offsets, wide, factors, first, apart, width, count, out):
     """Adds the products of `width` factors with `wide` numbers of x to a matrix, for `count` rows of both."""
     lanes = lanes_of(x)
     at = 0
@@ -94,4 +94,4 @@ def add_outer(x, offsets, wide, factors, first, apart, width, count, out):
         at += vectors * lanes
 
 
-__all__ = ["add_outer", "compiled", "lay_weight", "multiply"]
+__all__ = ["add_outer_products", "compiled", "multiply_rows", "pack_weight"]

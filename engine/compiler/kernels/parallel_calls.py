@@ -33,7 +33,7 @@ def _pointer(builder: Any, address: Any, word: int = 0) -> Any:
 
 
 @intrinsic
-def shared(typing: Any, share: Any, place: Any) -> Any:
+def run_parts(typing: Any, share: Any, workspace: Any) -> Any:
     """Calls the kernel that this is in once more, for a part after the other, here and in helpers.
 
     Each call has the same arguments but for the first, which are the numbers of a `Call` of its own.
@@ -48,7 +48,7 @@ def shared(typing: Any, share: Any, place: Any) -> Any:
             builder.store(value, builder.gep(held, [ir.IntType(32)(0), ir.IntType(32)(number)]))
         part, told = _part(own, struct), builder.ptrtoint(held, WORD)
         pool = builder.load(_pointer(builder, share_, CallWords.POOL))
-        offer = builder.load(_pointer(builder, pool, PoolWords.OFFER))
+        offer = builder.load(_pointer(builder, pool, PoolWords.OFFER_FUNCTION))
         with builder.if_else(builder.icmp_signed("!=", offer, WORD(0))) as (many, one):
             with many:
                 function = builder.inttoptr(offer, _OFFER.as_pointer())
@@ -57,7 +57,7 @@ def shared(typing: Any, share: Any, place: Any) -> Any:
                 builder.call(part, [told, WORD(0), WORD(0), builder.load(_pointer(builder, share_, CallWords.COUNT))])
         return context.get_dummy_value()
 
-    return types.void(share, place), code
+    return types.void(share, workspace), code
 
 
 def _part(own: Any, struct: Any) -> Any:
@@ -67,7 +67,7 @@ def _part(own: Any, struct: Any) -> Any:
     builder = ir.IRBuilder(part.append_basic_block())
     told, who, first, last = part.args
     held = builder.inttoptr(told, struct.as_pointer())
-    place, share, *rest = (
+    workspace, share, *rest = (
         builder.load(builder.gep(held, [ir.IntType(32)(0), ir.IntType(32)(number)]))
         for number in range(len(struct.elements))
     )
@@ -75,13 +75,13 @@ def _part(own: Any, struct: Any) -> Any:
     copy = builder.ptrtoint(call, WORD)
     for word in range(CallWords.SIZE):
         builder.store(builder.load(_pointer(builder, share, word)), _pointer(builder, copy, word))
-    apart = builder.load(_pointer(builder, share, CallWords.APART))
-    place = builder.add(place, builder.mul(who, apart))
+    apart = builder.load(_pointer(builder, share, CallWords.WORKSPACE_STRIDE))
+    workspace = builder.add(workspace, builder.mul(who, apart))
     for word, value in (
         (CallWords.COUNT, WORD(0)),
         (CallWords.FIRST, first),
         (CallWords.LAST, last),
-        (CallWords.PLACE, place),
+        (CallWords.WORKSPACE, workspace),
     ):
         builder.store(value, _pointer(builder, copy, word))
     ends = [builder.bitcast(builder.alloca(WORD), one.type) for one in own.args[:2]]
@@ -91,7 +91,7 @@ def _part(own: Any, struct: Any) -> Any:
 
 
 @intrinsic
-def offering(typing: Any, pool: Any) -> Any:
+def register_offer(typing: Any, pool: Any) -> Any:
     """Notes in a pool how parts are offered: by the function that this is in, called with `pool` and 0."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -103,14 +103,14 @@ def offering(typing: Any, pool: Any) -> Any:
         ends = [inside.bitcast(inside.alloca(WORD), one.type) for one in own.args[:2]]
         inside.call(own, [*ends, pool, WORD(0), *function.args])
         inside.ret_void()
-        builder.store(builder.ptrtoint(function, WORD), _pointer(builder, given[0], PoolWords.OFFER))
+        builder.store(builder.ptrtoint(function, WORD), _pointer(builder, given[0], PoolWords.OFFER_FUNCTION))
         return context.get_dummy_value()
 
     return types.void(pool), code
 
 
 @intrinsic
-def compute(typing: Any, part: Any, told: Any, who: Any, first: Any, last: Any) -> Any:
+def call_part(typing: Any, part: Any, told: Any, who: Any, first: Any, last: Any) -> Any:
     """Has a part computed by the function at an address."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -121,7 +121,7 @@ def compute(typing: Any, part: Any, told: Any, who: Any, first: Any, last: Any) 
 
 
 @intrinsic
-def system(typing: Any, function: Any, x: Any, y: Any) -> Any:
+def call_system(typing: Any, function: Any, x: Any, y: Any) -> Any:
     """Calls a function of the system, which may have fewer arguments."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -136,7 +136,7 @@ def system(typing: Any, function: Any, x: Any, y: Any) -> Any:
 
 
 @intrinsic
-def seen(typing: Any, address: Any) -> Any:
+def atomic_load(typing: Any, address: Any) -> Any:
     """The number there."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -146,7 +146,7 @@ def seen(typing: Any, address: Any) -> Any:
 
 
 @intrinsic
-def told(typing: Any, address: Any, number: Any) -> Any:
+def atomic_store(typing: Any, address: Any, number: Any) -> Any:
     """Writes a number, after all that was written before."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -157,7 +157,7 @@ def told(typing: Any, address: Any, number: Any) -> Any:
 
 
 @intrinsic
-def more(typing: Any, address: Any) -> Any:
+def atomic_increment(typing: Any, address: Any) -> Any:
     """Adds one."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -168,7 +168,7 @@ def more(typing: Any, address: Any) -> Any:
 
 
 @intrinsic
-def taken(typing: Any, address: Any, old: Any, new: Any) -> Any:
+def compare_exchange(typing: Any, address: Any, old: Any, new: Any) -> Any:
     """Writes `new` if `old` is there, and says whether it was."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -179,7 +179,7 @@ def taken(typing: Any, address: Any, old: Any, new: Any) -> Any:
 
 
 @intrinsic
-def rest(typing: Any) -> Any:
+def cpu_pause(typing: Any) -> Any:
     """Leaves the core to its other thread for a moment."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -197,4 +197,14 @@ def rest(typing: Any) -> Any:
     return types.void(), code
 
 
-__all__ = ["compute", "more", "offering", "rest", "seen", "shared", "system", "taken", "told"]
+__all__ = [
+    "atomic_increment",
+    "atomic_load",
+    "atomic_store",
+    "call_part",
+    "call_system",
+    "compare_exchange",
+    "cpu_pause",
+    "register_offer",
+    "run_parts",
+]

@@ -59,13 +59,16 @@ class PartitionedPass:
     def lines(self) -> list[str]:
         """The body, after the arguments."""
         writer, (making, freeing) = self.writer, self._memory
-        whole = ["shared(share, 0)"]
+        whole = ["run_parts(call_address, 0)"]
         if self._views:
             writer.names.types.add("uint8")
-            whole = [f"gathered = allocated(end, uint8, {writer.place()})", "shared(share, address(gathered))"]
-            whole += [view.format("address(gathered)") for view in self._views]
-        whole += [*writer.memory, *self.after.lines, *writer.freeing, *(["freed(gathered)"] if self._views else [])]
-        views = [view.format(f"call[{CallWords.PLACE}]") for view in self._views]
+            whole = [
+                f"gathered = allocate(end, uint8, {writer.next_array()})",
+                "run_parts(call_address, address_of(gathered))",
+            ]
+            whole += [view.format("address_of(gathered)") for view in self._views]
+        whole += [*writer.memory, *self.after.lines, *writer.freeing, *(["free(gathered)"] if self._views else [])]
+        views = [view.format(f"call[{CallWords.WORKSPACE}]") for view in self._views]
         return [
             *self.before.lines, *self._offsets, f"if call[{CallWords.COUNT}] != 0:", *_indented([*whole, "return"]),
             *views, *making, *self._pass, *freeing,
@@ -78,7 +81,7 @@ class PartitionedPass:
             return
         kept = writer.memory, writer.freeing, writer.top
         writer.memory, writer.freeing, writer.top = *self._memory, self.before
-        loops = [place for place, loop in writer.loops if not loop.inner]
+        loops = [index for index, loop in writer.loops if not loop.inner]
         needed = list(writer.schedule.below([*[one.expression for one in stores], *[one.args[0] for one in sums]]))
         if sums:
             self._offsets = [f"chunks = max(1, ({self._rows(loops)} + {self._chunk - 1}) // {self._chunk})", "end = 0"]
@@ -106,7 +109,7 @@ class PartitionedPass:
         return self.writer.schedule.order.chunk
 
     def _rows(self, loops: list[int]) -> str:
-        return " * ".join(self.writer.size(place) for place in loops)
+        return " * ".join(self.writer.size(index) for index in loops)
 
     def _things(self, loops: list[int], sums: list[Expression], needed: list[Expression]) -> Any:
         if sums:
@@ -130,15 +133,15 @@ class PartitionedPass:
             writer.spans[0] = span
             return [
                 line
-                for place in loops
-                for line in (f"for i{place} in range({writer.span(place)}):", *bases.get(place, []))
+                for index in loops
+                for line in (f"for i{index} in range({writer.span(index)}):", *bases.get(index, []))
             ]
         size = self._chunk
         found = [f"for row in range(chunk * {size}, min(chunk * {size} + {size}, {self._rows(loops)})):"]
         rest = "row"
-        for number, place in enumerate(loops):
+        for number, index in enumerate(loops):
             each = self._rows(loops[number + 1 :])
-            found += [f"i{place} = {rest} // ({each})" if each else f"i{place} = {rest}", *bases.get(place, [])]
+            found += [f"i{index} = {rest} // ({each})" if each else f"i{index} = {rest}", *bases.get(index, [])]
             rest = f"{rest} % ({each})"
         return found
 
@@ -199,9 +202,9 @@ class PartitionedPass:
     def _region(self, dtype: Any, count: str) -> str:
         """Memory that parts write to and that is read after them."""
         writer = self.writer
-        name = f"row{writer.places}"
+        name = f"row{writer.array_count}"
         self._offsets += [f"at_{name}, end = end, end + ({count} * {dtype.itemsize} + 63) // 64 * 64"]
-        self._views.append(f"{name} = memory({{}} + at_{name}, {writer.names.type(dtype)}, {writer.place()})")
+        self._views.append(f"{name} = memory_at({{}} + at_{name}, {writer.names.type(dtype)}, {writer.next_array()})")
         return name
 
 

@@ -8,14 +8,14 @@ from typing import Any
 from llvmlite import ir
 from numba import extending, types
 
-from engine.compiler.kernels.raw_memory import told
+from engine.compiler.kernels.raw_memory import annotate_aliasing
 from engine.compiler.kernels.register_tiles import Tile
 
 intrinsic: Any = extending.intrinsic
 """Untyped: what is declared with it is called without its first argument."""
 
 
-def compare(step: int) -> Any:
+def compare_windows(step: int) -> Any:
     """Has a place of windows that are `step` apart take part: the largest of each so far, and which place it is.
 
     Lane i sees x[at + first + step·i] if first + step·i is not negative and below `width`, else nothing. A place wins
@@ -24,7 +24,7 @@ def compare(step: int) -> Any:
 
     @intrinsic(prefer_literal=False)
     def compared(
-        typing: Any, x: Any, at: Any, first: Any, width: Any, best: Any, numbers: Any, place: Any
+        typing: Any, x: Any, at: Any, first: Any, width: Any, best: Any, numbers: Any, position: Any
     ) -> Any:  # fmt: skip
         def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             x_, at_, first_, width_, best_, numbers_, place_ = given
@@ -48,8 +48,8 @@ def compare(step: int) -> Any:
             number = builder.insert_element(ir.Constant(kind, ir.Undefined), builder.trunc(place_, ir.IntType(32)),
                                             ir.Constant(ir.IntType(32), 0))  # fmt: skip
             number = builder.shuffle_vector(number, number, ir.Constant(kind, [0] * tile.lanes))
-            known = told(builder, numbers, builder.load(pointer, align=4))
-            told(builder, numbers, builder.store(builder.select(wins, number, known), pointer, align=4))
+            known = annotate_aliasing(builder, numbers, builder.load(pointer, align=4))
+            annotate_aliasing(builder, numbers, builder.store(builder.select(wins, number, known), pointer, align=4))
             return context.get_dummy_value()
 
         index = types.int64
@@ -62,4 +62,4 @@ def _whole(number: int) -> Any:
     return ir.Constant(ir.IntType(64), number)
 
 
-__all__ = ["compare"]
+__all__ = ["compare_windows"]

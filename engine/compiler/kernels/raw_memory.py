@@ -24,32 +24,32 @@ HEADER = object.__basicsize__
 """Bytes of an object before its own fields."""
 
 
-class Memory(types.Type):
+class RawMemory(types.Type):
     """Elements of one dtype. Memory of different `place` never overlaps what is written through another place."""
 
-    def __init__(self, dtype: Any, place: int) -> None:
-        self.dtype, self.place = dtype, place
-        super().__init__(f"Memory({dtype}, {place})")
+    def __init__(self, dtype: Any, alias_set: int) -> None:
+        self.dtype, self.alias_set = dtype, alias_set
+        super().__init__(f"Memory({dtype}, {alias_set})")
 
 
-@register_model(Memory)
+@register_model(RawMemory)
 class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, ir.IntType(8).as_pointer())
 
 
-def told(builder: Any, kind: Memory, access: Any) -> Any:
+def annotate_aliasing(builder: Any, kind: RawMemory, access: Any) -> Any:
     """Tells LLVM which memory an access is to, and that the other memory of the kernel is elsewhere."""
     module = builder.module
     domain = module.add_metadata(["engine"])
     scopes = [module.add_metadata([f"place {one}", domain]) for one in range(MAX_ARRAYS)]
-    access.set_metadata("alias.scope", module.add_metadata([scopes[kind.place]]))
-    others = [scope for place, scope in enumerate(scopes) if place != kind.place]
+    access.set_metadata("alias.scope", module.add_metadata([scopes[kind.alias_set]]))
+    others = [scope for alias_set, scope in enumerate(scopes) if alias_set != kind.alias_set]
     access.set_metadata("noalias", module.add_metadata(others))
     return access
 
 
-def element(context: Any, builder: Any, kind: Memory, pointer: Any, index: Any) -> Any:
+def element_pointer(context: Any, builder: Any, kind: RawMemory, pointer: Any, index: Any) -> Any:
     """The address of an element. The index does not overflow, which lets LLVM see that neighbours follow each other."""
     stored = context.get_data_type(kind.dtype)
     typed = builder.bitcast(pointer, stored.as_pointer())
@@ -57,19 +57,19 @@ def element(context: Any, builder: Any, kind: Memory, pointer: Any, index: Any) 
 
 
 @intrinsic(prefer_literal=True)
-def memory(typing: Any, address: Any, dtype: Any, place: Any) -> Any:
+def memory_at(typing: Any, address: Any, dtype: Any, alias_set: Any) -> Any:
     """The elements that begin at an address."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.inttoptr(given[0], ir.IntType(8).as_pointer())
 
-    if not isinstance(place, types.IntegerLiteral):
+    if not isinstance(alias_set, types.IntegerLiteral):
         return None
-    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+    return RawMemory(dtype.instance_type, alias_set.literal_value)(types.int64, dtype, alias_set), code
 
 
 @intrinsic(prefer_literal=True)
-def elements(typing: Any, identity: Any, dtype: Any, place: Any) -> Any:
+def array_elements(typing: Any, identity: Any, dtype: Any, alias_set: Any) -> Any:
     """The elements of the array with this id."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -77,13 +77,13 @@ def elements(typing: Any, identity: Any, dtype: Any, place: Any) -> Any:
         field = builder.add(given[0], ir.Constant(ir.IntType(64), HEADER))
         return builder.load(builder.inttoptr(field, pointer.as_pointer()))
 
-    if not isinstance(place, types.IntegerLiteral):
+    if not isinstance(alias_set, types.IntegerLiteral):
         return None
-    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+    return RawMemory(dtype.instance_type, alias_set.literal_value)(types.int64, dtype, alias_set), code
 
 
 @intrinsic(prefer_literal=True)
-def allocated(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
+def allocate(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
     """New memory for so many elements. `freed` gives it back."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -92,13 +92,13 @@ def allocated(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
         allocate = get_or_insert_function(builder.module, kind, "PyMem_RawMalloc")
         return builder.call(allocate, [builder.mul(given[0], ir.Constant(ir.IntType(64), size))])
 
-    if not isinstance(place, types.IntegerLiteral):
+    if not isinstance(alias_set, types.IntegerLiteral):
         return None
-    return Memory(dtype.instance_type, place.literal_value)(types.int64, dtype, place), code
+    return RawMemory(dtype.instance_type, alias_set.literal_value)(types.int64, dtype, alias_set), code
 
 
 @intrinsic(prefer_literal=True)
-def scratch(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
+def stack_array(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
     """Memory for so many elements, on the stack."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -107,13 +107,13 @@ def scratch(typing: Any, count: Any, dtype: Any, place: Any) -> Any:
         memory.align = 64
         return builder.bitcast(memory, ir.IntType(8).as_pointer())
 
-    if not isinstance(place, types.IntegerLiteral) or not isinstance(count, types.IntegerLiteral):
+    if not isinstance(alias_set, types.IntegerLiteral) or not isinstance(count, types.IntegerLiteral):
         return None
-    return Memory(dtype.instance_type, place.literal_value)(count, dtype, place), code
+    return RawMemory(dtype.instance_type, alias_set.literal_value)(count, dtype, alias_set), code
 
 
 @intrinsic
-def address(typing: Any, memory: Any) -> Any:
+def address_of(typing: Any, memory: Any) -> Any:
     """Where memory begins."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -134,7 +134,7 @@ def wide_vectors(typing: Any) -> Any:
 
 
 @intrinsic
-def freed(typing: Any, memory: Any) -> Any:
+def free(typing: Any, memory: Any) -> Any:
     """Gives memory back that was allocated."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -151,7 +151,7 @@ class _Access(AbstractTemplate):
     key: Any
 
     def generic(self, args: Any, kws: Any) -> Any:
-        if not args or not isinstance(args[0], Memory) or not isinstance(args[1], types.Integer):
+        if not args or not isinstance(args[0], RawMemory) or not isinstance(args[1], types.Integer):
             return None
         kind = args[0]
         if len(args) == 3:
@@ -164,21 +164,21 @@ for _function in (operator.getitem, operator.setitem, operator.add):
     _register(type(f"_{_function.__name__}", (_Access,), {}))
 
 
-@lower_builtin(operator.getitem, Memory, types.Integer)
+@lower_builtin(operator.getitem, RawMemory, types.Integer)
 def _load(context: Any, builder: Any, signature: Any, given: Any) -> Any:
     kind = signature.args[0]
-    loaded = builder.load(element(context, builder, kind, *given), align=1)
-    return context.data_model_manager[kind.dtype].from_data(builder, told(builder, kind, loaded))
+    loaded = builder.load(element_pointer(context, builder, kind, *given), align=1)
+    return context.data_model_manager[kind.dtype].from_data(builder, annotate_aliasing(builder, kind, loaded))
 
 
-@lower_builtin(operator.setitem, Memory, types.Integer, types.Any)
+@lower_builtin(operator.setitem, RawMemory, types.Integer, types.Any)
 def _store(context: Any, builder: Any, signature: Any, given: Any) -> Any:
     kind = signature.args[0]
     value = context.data_model_manager[kind.dtype].as_data(builder, given[2])
-    told(builder, kind, builder.store(value, element(context, builder, kind, *given[:2]), align=1))
+    annotate_aliasing(builder, kind, builder.store(value, element_pointer(context, builder, kind, *given[:2]), align=1))
     return context.get_dummy_value()
 
 
-@lower_builtin(operator.add, Memory, types.Integer)
+@lower_builtin(operator.add, RawMemory, types.Integer)
 def _moved(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-    return builder.bitcast(element(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())
+    return builder.bitcast(element_pointer(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())

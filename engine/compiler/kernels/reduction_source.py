@@ -9,7 +9,7 @@ import numpy as np
 from engine.compiler.kernels.cpu_expressions import ImportedNames, literal
 from engine.compiler.kernels.scalar_expression import TRUTH
 
-LANE_FUNCTIONS = {"add": "added", "multiply": "multiplied"}
+LANE_FUNCTIONS = {"add": "lane_sum", "multiply": "lane_product"}
 """Reductions of floats whose result depends on the order, and the function that joins a block in lanes."""
 
 

@@ -55,7 +55,7 @@ class ReferenceKernel:
         self._written_over = written_over
         self._reaches: dict[int, frozenset[int]] = {}
         self._everything = list(walk(store.expression for store in schedule.stores))
-        self._register = {id(one): place for place, one in enumerate(self._everything)}
+        self._register = {id(one): index for index, one in enumerate(self._everything)}
         self._constants = [_constant(one, program.space) for one in self._everything]
         self._scalars = [(self._register[id(one)], one.value) for one in self._everything if one.name == "scalar"]
         self._read = [one for one in self._everything if one.name in ("input", "index")]
@@ -69,8 +69,8 @@ class ReferenceKernel:
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
         """Computes into `outputs`, of the program's shapes and any strides; those written over inputs included."""
         registers = list(self._constants)
-        for register, place in self._scalars:
-            registers[register] = np.float64(scalars[place])
+        for register, position in self._scalars:
+            registers[register] = np.float64(scalars[position])
         views = [self._view(one, how, inputs) for one, how in zip(self._read, self._looks, strict=True)]
         for one, view in zip(self._read, views, strict=True):
             registers[self._register[id(one)]] = view
@@ -88,7 +88,7 @@ class ReferenceKernel:
         free = range(len(self.axes))
         if any(one.name == "reduce" for one in self._everything):
             free = range(self._outer)
-        return max(free, key=lambda place: self.sizes[place], default=None)
+        return max(free, key=lambda index: self.sizes[index], default=None)
 
     def _reach(self, one: Expression) -> frozenset[int]:
         return self.schedule.reach(one, self._reaches)
@@ -105,7 +105,7 @@ class ReferenceKernel:
             for one in self._everything
             if one.name == "reduce" and not schedule.is_of_row(one) and schedule.stage(one, stages) == stage + 1
         ]
-        found.stores = [(store.place, self._register[id(store.expression)]) for store in stores]
+        found.stores = [(store.index, self._register[id(store.expression)]) for store in stores]
         found.sums = [(one, self._register[id(one.args[0])]) for one in sums]
         needed = {id(one) for one in schedule.below([*[s.expression for s in stores], *[s.args[0] for s in sums]])}
         for one in self._everything:
@@ -137,10 +137,17 @@ class ReferenceKernel:
     def _how(self, axes: Axes) -> tuple[Any, Any, Any]:
         """How an array is looked at so that its dimensions are those of the loops."""
         kept = [self.axes.index(axis) if axis in self.axes else None for axis in axes]
-        index = (..., *(slice(None) if place is not None else 0 for place in kept))  # never a number, always a view
-        places = [place for place in kept if place is not None]
-        order = sorted(range(len(places)), key=places.__getitem__)
-        return index, order, (..., *(slice(None) if place in places else None for place in range(len(self.axes))))
+        index = (
+            ...,
+            *(slice(None) if position is not None else 0 for position in kept),
+        )  # never a number, always a view
+        indices = [position for position in kept if position is not None]
+        order = sorted(range(len(indices)), key=indices.__getitem__)
+        return (
+            index,
+            order,
+            (..., *(slice(None) if position in indices else None for position in range(len(self.axes)))),
+        )
 
     # -- running
 

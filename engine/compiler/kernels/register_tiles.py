@@ -13,9 +13,9 @@ from llvmlite import binding, ir
 from numba import extending, types
 from numba.core.cgutils import get_or_insert_function
 
-from engine.compiler.kernels.raw_memory import Memory, element, told
+from engine.compiler.kernels.raw_memory import RawMemory, annotate_aliasing, element_pointer
 
-BYTES = 64
+VECTOR_BYTES = 64
 _INDEX = ir.IntType(64)
 
 intrinsic: Any = extending.intrinsic
@@ -29,13 +29,13 @@ def _wide() -> tuple[bool, bool]:
     return wide, wide or bool(found.get("neon"))
 
 
-WIDE, MANY = _wide()
+HAS_AVX512, HAS_32_REGISTERS = _wide()
 
-LANES = {types.float32: BYTES // 4, types.float64: BYTES // 8}
+LANES = {types.float32: VECTOR_BYTES // 4, types.float64: VECTOR_BYTES // 8}
 """Numbers in a vector."""
-ROWS, VECTORS = (8, 3) if WIDE else (6, 1)
+ROWS, VECTORS = (8, 3) if HAS_AVX512 else (6, 1)
 """Of a tile of `products`: sums, their factors and one more fill the registers."""
-DOT_ROWS, DOT_COLUMNS = (4, 5) if WIDE else (2, 2) if MANY else (2, 3)
+DOT_ROWS, DOT_COLUMNS = (4, 5) if HAS_AVX512 else (2, 2) if HAS_32_REGISTERS else (2, 3)
 """Of a tile of `dots`."""
 
 
@@ -44,34 +44,34 @@ class Tile:
 
     def __init__(self, context: Any, builder: Any, dtype: Any) -> None:
         self.context, self.builder, self.dtype = context, builder, dtype
-        self.lanes = BYTES * 8 // dtype.bitwidth
+        self.lanes = VECTOR_BYTES * 8 // dtype.bitwidth
         self.scalar = context.get_value_type(dtype)
         self.vector = ir.VectorType(self.scalar, self.lanes)
         kind = ir.FunctionType(self.vector, [self.vector] * 3)
         self._fma = get_or_insert_function(builder.module, kind, f"llvm.fma.v{self.lanes}f{dtype.bitwidth}")
 
-    def at(self, memory: Memory, base: Any, index: Any) -> Any:
+    def at(self, memory: RawMemory, base: Any, index: Any) -> Any:
         """The memory from an element on."""
-        pointer = element(self.context, self.builder, memory, base, index)
+        pointer = element_pointer(self.context, self.builder, memory, base, index)
         return self.builder.bitcast(pointer, ir.IntType(8).as_pointer())
 
-    def number(self, memory: Memory, base: Any, index: Any) -> Any:
-        pointer = element(self.context, self.builder, memory, base, index)
-        return told(self.builder, memory, self.builder.load(pointer))
+    def number(self, memory: RawMemory, base: Any, index: Any) -> Any:
+        pointer = element_pointer(self.context, self.builder, memory, base, index)
+        return annotate_aliasing(self.builder, memory, self.builder.load(pointer))
 
-    def _vector_at(self, memory: Memory, base: Any, index: Any) -> Any:
-        pointer = element(self.context, self.builder, memory, base, index)
+    def _vector_at(self, memory: RawMemory, base: Any, index: Any) -> Any:
+        pointer = element_pointer(self.context, self.builder, memory, base, index)
         return self.builder.bitcast(pointer, self.vector.as_pointer())
 
-    def load(self, memory: Memory, base: Any, index: Any) -> Any:
+    def load(self, memory: RawMemory, base: Any, index: Any) -> Any:
         pointer = self._vector_at(memory, base, index)
-        return told(self.builder, memory, self.builder.load(pointer, align=self.dtype.bitwidth // 8))
+        return annotate_aliasing(self.builder, memory, self.builder.load(pointer, align=self.dtype.bitwidth // 8))
 
-    def store(self, memory: Memory, base: Any, index: Any, value: Any) -> None:
+    def store(self, memory: RawMemory, base: Any, index: Any, value: Any) -> None:
         pointer = self._vector_at(memory, base, index)
-        told(self.builder, memory, self.builder.store(value, pointer, align=self.dtype.bitwidth // 8))
+        annotate_aliasing(self.builder, memory, self.builder.store(value, pointer, align=self.dtype.bitwidth // 8))
 
-    def expect(self, memory: Memory, base: Any, index: Any) -> None:
+    def expect(self, memory: RawMemory, base: Any, index: Any) -> None:
         """Has the CPU fetch what will be written later."""
         pointer = self.at(memory, base, index)
         number = ir.IntType(32)
@@ -84,20 +84,20 @@ class Tile:
         whole = ir.VectorType(_INDEX, self.lanes)
         return self.builder.icmp_signed("<", ir.Constant(whole, list(range(self.lanes))), self._all_of(whole, size))
 
-    def load_some(self, memory: Memory, base: Any, index: Any, size: Any) -> Any:
+    def load_some(self, memory: RawMemory, base: Any, index: Any, size: Any) -> Any:
         """The first numbers of a vector, and zeros; nothing else is read."""
         pointer = self._vector_at(memory, base, index)
         mask = self._below(size)
         function = self._masked("load", self.vector, [pointer.type, ir.IntType(32), mask.type, self.vector])
         return self.builder.call(function, [pointer, self._alignment, mask, self.zeros(1)[0]])
 
-    def load_inside(self, memory: Memory, base: Any, index: Any, size: Any, nothing: Any) -> Any:
+    def load_inside(self, memory: RawMemory, base: Any, index: Any, size: Any, nothing: Any) -> Any:
         """A vector of which lanes before the first number or beyond the last are those of `nothing`."""
         pointer = self._vector_at(memory, base, index)
         whole = ir.VectorType(_INDEX, self.lanes)
         spread = [self._all_of(whole, one) for one in (index, size)]
-        places = self.builder.add(spread[0], ir.Constant(whole, list(range(self.lanes))))
-        mask = self.builder.icmp_unsigned("<", places, spread[1])
+        indices = self.builder.add(spread[0], ir.Constant(whole, list(range(self.lanes))))
+        mask = self.builder.icmp_unsigned("<", indices, spread[1])
         function = self._masked("load", self.vector, [pointer.type, ir.IntType(32), mask.type, self.vector])
         return self.builder.call(function, [pointer, self._alignment, mask, nothing])
 
@@ -105,7 +105,7 @@ class Tile:
         first = self.builder.insert_element(ir.Constant(kind, ir.Undefined), number, _place(0))
         return self.builder.shuffle_vector(first, first, _places([0] * self.lanes))
 
-    def store_some(self, memory: Memory, base: Any, index: Any, value: Any, size: Any) -> None:
+    def store_some(self, memory: RawMemory, base: Any, index: Any, value: Any, size: Any) -> None:
         """Writes the first numbers of a vector."""
         pointer = self._vector_at(memory, base, index)
         mask = self._below(size)
@@ -167,7 +167,7 @@ class Tile:
         return values
 
 
-def products(rows: int, vectors: int, *, turned: bool = False, adds: bool = False) -> Any:
+def product_tile(rows: int, vectors: int, *, turned: bool = False, adds: bool = False) -> Any:
     """out[to + row·pitch + i] = Σₖ factor(row, k) · x[at + offsets[k] + i], for `vectors` vectors of i.
 
     A factor is factors[first + row·apart + k], or factors[first + k·apart + row] if `turned`. Sums begin with what is
@@ -183,7 +183,7 @@ def products(rows: int, vectors: int, *, turned: bool = False, adds: bool = Fals
             x_, at_, offsets_, factors_, first_, apart_, count_, out_, to_, pitch_ = given
             tile = Tile(context, builder, x.dtype)
             here, numbers, there = tile.at(x, x_, at_), tile.at(factors, factors_, first_), tile.at(out, out_, to_)
-            places = [
+            indices = [
                 builder.add(builder.mul(pitch_, _index(row)), _index(vector * tile.lanes))
                 for row in range(rows)
                 for vector in range(vectors)
@@ -197,12 +197,12 @@ def products(rows: int, vectors: int, *, turned: bool = False, adds: bool = Fals
                 new = []
                 for row, skip in enumerate(skips):
                     factor = tile.spread(tile.number(factors, numbers, builder.add(begin, skip)))
-                    new += [tile.fma(factor, one, sums[row * vectors + place]) for place, one in enumerate(found)]
+                    new += [tile.fma(factor, one, sums[row * vectors + position]) for position, one in enumerate(found)]
                 return new
 
-            start = [tile.load(out, there, place) for place in places] if adds else tile.zeros(len(places))
-            for place, value in zip(places, tile.loop(count_, start, step), strict=True):
-                tile.store(out, there, place, value)
+            start = [tile.load(out, there, position) for position in indices] if adds else tile.zeros(len(indices))
+            for position, value in zip(indices, tile.loop(count_, start, step), strict=True):
+                tile.store(out, there, position, value)
             return context.get_dummy_value()
 
         index = types.int64
@@ -211,7 +211,7 @@ def products(rows: int, vectors: int, *, turned: bool = False, adds: bool = Fals
     return tile
 
 
-def dots(rows: int, columns: int) -> Any:
+def dot_tile(rows: int, columns: int) -> Any:
     """out[to + row·columns + column] += Σᵢ Σ lanes of g[ours[i] + row·pitch] · x[theirs[i] + offsets[first + column]].
 
     Whole vectors are written.
@@ -233,8 +233,8 @@ def dots(rows: int, columns: int) -> Any:
             skips = [builder.mul(pitch_, _index(row)) for row in range(rows)]
 
             def step(i: Any, sums: list[Any]) -> list[Any]:
-                place, seen = tile.number(ours, ours_, i), tile.number(theirs, theirs_, i)
-                left = [tile.load(g, upper, builder.add(place, skip)) for skip in skips]
+                position, seen = tile.number(ours, ours_, i), tile.number(theirs, theirs_, i)
+                left = [tile.load(g, upper, builder.add(position, skip)) for skip in skips]
                 new = list(sums)
                 for column, begin in enumerate(begins):
                     right = tile.load(x, begin, seen)
@@ -245,8 +245,8 @@ def dots(rows: int, columns: int) -> Any:
 
             found = tile.totals(tile.loop(count_, tile.zeros(rows * columns), step))
             for number, value in enumerate(found):
-                place = builder.add(to_, _index(number * tile.lanes))
-                tile.store(out, out_, place, builder.fadd(tile.load(out, out_, place), value))
+                position = builder.add(to_, _index(number * tile.lanes))
+                tile.store(out, out_, position, builder.fadd(tile.load(out, out_, position), value))
             return context.get_dummy_value()
 
         index = types.int64
@@ -263,7 +263,7 @@ def lanes_of(typing: Any, memory: Any) -> Any:
 
 
 @intrinsic(prefer_literal=False)
-def lay_run(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> Any:
+def copy_padded(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> Any:
     """Copies so many numbers, and writes at least one zero behind them, up to a vector of them."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -272,8 +272,8 @@ def lay_run(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> Any:
         here, there = tile.at(x, x_, at_), tile.at(out, out_, to_)
 
         def step(number: Any, _: list[Any]) -> list[Any]:
-            place = builder.mul(number, _index(tile.lanes))
-            tile.store(out, there, place, tile.load_some(x, here, place, builder.sub(size_, place)))
+            position = builder.mul(number, _index(tile.lanes))
+            tile.store(out, there, position, tile.load_some(x, here, position, builder.sub(size_, position)))
             return []
 
         tile.loop(builder.add(builder.sdiv(size_, _index(tile.lanes)), _index(1)), [], step)
@@ -284,7 +284,7 @@ def lay_run(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> Any:
 
 
 @intrinsic(prefer_literal=False)
-def write_run(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any, more: Any) -> Any:
+def write_biased(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any, more: Any) -> Any:
     """Writes so many numbers, to each of which another is added."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -293,9 +293,9 @@ def write_run(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any, more: 
         here, there, added = tile.at(x, x_, at_), tile.at(out, out_, to_), tile.spread(more_)
 
         def step(number: Any, _: list[Any]) -> list[Any]:
-            place = builder.mul(number, _index(tile.lanes))
-            value = builder.fadd(tile.load(x, here, place), added)
-            tile.store_some(out, there, place, value, builder.sub(size_, place))
+            position = builder.mul(number, _index(tile.lanes))
+            value = builder.fadd(tile.load(x, here, position), added)
+            tile.store_some(out, there, position, value, builder.sub(size_, position))
             return []
 
         rounded = builder.add(size_, _index(tile.lanes - 1))
@@ -324,9 +324,9 @@ __all__ = [
     "LANES",
     "ROWS",
     "VECTORS",
-    "dots",
+    "copy_padded",
+    "dot_tile",
     "lanes_of",
-    "lay_run",
-    "products",
-    "write_run",
+    "product_tile",
+    "write_biased",
 ]

@@ -51,7 +51,7 @@ class RowWriter:
         self.writer, self.scope, self.stores, self.sums = writer, scope, stores, sums
         self.needed = needed
         self.stashed: dict[int, str] = {}
-        self.loops = [(place, loop) for place, loop in writer.loops if loop.inner]
+        self.loops = [(index, loop) for index, loop in writer.loops if loop.inner]
         self.uses: dict[int, int] = {}
         self.inside: SourceScope | None = None
 
@@ -144,14 +144,14 @@ class RowWriter:
         """The index of an element in memory of a row."""
         (first, _), *rest = self.loops
         found = f"i{first}"
-        for place, _ in rest:
-            found = f"({found} * {self.writer.size(place)} + i{place})" if found != "0" else f"i{place}"
+        for index, _ in rest:
+            found = f"({found} * {self.writer.size(index)} + i{index})" if found != "0" else f"i{index}"
         return found
 
     def _wrapped(self, lines: list[str], after: list[str]) -> list[str]:
         """Loops around lines; with `after`, what is to be done with each block, these go from block to block."""
-        *outside, (place, _) = self.loops
-        size, inner = self.writer.size(place), [f"    {line}" for line in lines]
+        *outside, (index, _) = self.loops
+        size, inner = self.writer.size(index), [f"    {line}" for line in lines]
         opening = [
             "    " * depth + f"for i{one} in range({self.writer.span(one)}):" for depth, (one, _) in enumerate(outside)
         ]
@@ -159,10 +159,10 @@ class RowWriter:
         if not after:
             return [
                 *opening,
-                *(indent + line for line in [f"for i{place} in range({self.writer.span(place)}):", *inner]),
+                *(indent + line for line in [f"for i{index} in range({self.writer.span(index)}):", *inner]),
             ]
         block = self.writer.schedule.order.block
-        inner = [f"for i{place} in range(start, stop):", *inner]
+        inner = [f"for i{index} in range(start, stop):", *inner]
         if not outside:
             lines = [f"stop = min(start + {block}, {size})", "begin, held = start, stop - start", *inner, *after]
             return [f"for start in range(0, {size}, {block}):", *(f"    {line}" for line in lines)]
@@ -272,9 +272,9 @@ class RowWriter:
         if one.name == "scalar":
             return f"number{one.value}"
         if one.name == "index":
-            return next((f"i{place}" for place, loop in writer.loops if one.value in loop.axes), "0")
+            return next((f"i{index}" for index, loop in writer.loops if one.value in loop.axes), "0")
         if one.name == "size":
-            sizes = [writer.size(place) for place, loop in writer.loops if loop.axes and loop.axes[0] in one.value]
+            sizes = [writer.size(index) for index, loop in writer.loops if loop.axes and loop.axes[0] in one.value]
             return "(" + (" * ".join(sizes) or "1") + ")"
         if id(one) in self.stashed and scope is not self.scope and id(one) not in self.fresh:
             return f"{self.stashed[id(one)]}[{self._flat()}]"
@@ -292,15 +292,15 @@ class RowWriter:
     def _index(self, access: int, scope: SourceScope) -> str:
         """The place of an element in its row."""
         parts = []
-        for place, _ in self.loops if scope is not self.scope and scope is not self.writer.top else ():
-            step = self.writer.layout.steps[access][place]
+        for index, _ in self.loops if scope is not self.scope and scope is not self.writer.top else ():
+            step = self.writer.layout.steps[access][index]
             if step != 0:
-                parts.append(f"i{place}" if step == 1 else f"i{place} * {self.writer.step(access, place)}")
+                parts.append(f"i{index}" if step == 1 else f"i{index} * {self.writer.step(access, index)}")
         return " + ".join(parts) or "0"
 
     def _store(self, scope: SourceScope, store: Store, index: str | None, end: list[str] | None = None) -> None:
         writer = self.writer
-        access = writer.accesses[-1 - store.place]
+        access = writer.accesses[-1 - store.index]
         value = self.use(store.expression, scope)
         where = index if index is not None else self._index(access, scope)
         (scope.lines if end is None else end).append(f"{writer.pointers[access]}[{where}] = {value}")

@@ -171,8 +171,8 @@ class BranchOutcomes:
     def answer(self, condition: Expression) -> bool:
         if condition not in self.asked:
             self.asked.append(condition)
-        place = self.asked.index(condition)
-        return self.given[place] if place < len(self.given) else True
+        index = self.asked.index(condition)
+        return self.given[index] if index < len(self.given) else True
 
 
 class SymbolicNamespace:

@@ -41,10 +41,10 @@ class _Call(NamedTuple):
     """What a part is to do."""
     STEP: int = 4
     """Things in a part."""
-    PLACE: int = 5
-    APART: int = 6
+    WORKSPACE: int = 5
+    WORKSPACE_STRIDE: int = 6
     """Where a part has memory, and bytes from the memory of a thread to the next one's."""
-    REST: int = 7
+    EXTRA: int = 7
     """The address of further numbers."""
     SIZE: int = 8
 
@@ -59,10 +59,19 @@ class PoolWords:
     What changes has a line of its own.
     """
 
-    LOCK, STATE, DONE, ASLEEP = 0, 8, 16, 24
-    PART, ARGUMENTS, COUNT, STEP, MEMBERS = 32, 33, 34, 35, 36
-    OFFER, HELPERS, SPINS, STOP, BELL, RING, WAIT, YIELD = 40, 41, 42, 43, 44, 45, 46, 47
-    SEMAPHORE = 48
+    LOCK, STATE, DONE, SLEEPING = 0, 8, 16, 24
+    PART, ARGUMENTS, COUNT, STEP, WORKSPACES = 32, 33, 34, 35, 36
+    OFFER_FUNCTION, WORKERS, SPINS, STOP, SEMAPHORE, SIGNAL_FUNCTION, WAIT_FUNCTION, YIELD_FUNCTION = (
+        40,
+        41,
+        42,
+        43,
+        44,
+        45,
+        46,
+        47,
+    )
+    SEMAPHORE_STORAGE = 48
     SIZE = 64
 
 
@@ -121,7 +130,7 @@ class ThreadPool:
                     self.refusal = str(error)
                     break
                 self._threads.append(thread)
-            words[PoolWords.HELPERS] = len(self._threads)
+            words[PoolWords.WORKERS] = len(self._threads)
         if self.refusal and not self._has_warned:
             self._has_warned = True
             warnings.warn(f"Kernels run on {self}. Results are the same.", RuntimeWarning, stacklevel=2)
@@ -136,7 +145,7 @@ class ThreadPool:
             self._stop()
 
     def _stop(self) -> None:
-        self._words[PoolWords.HELPERS] = 0
+        self._words[PoolWords.WORKERS] = 0
         self._words[PoolWords.STOP] = 1
         while any(thread.is_alive() for thread in self._threads):
             self._serve(self.pool, -3, 0, 0, 0)
@@ -146,8 +155,10 @@ class ThreadPool:
 
     def _prepare(self, serve: Any) -> None:
         words = self._words
-        words[PoolWords.BELL] = _bell(self.pool + 8 * PoolWords.SEMAPHORE)
-        words[PoolWords.RING], words[PoolWords.WAIT], words[PoolWords.YIELD] = _functions()
+        words[PoolWords.SEMAPHORE] = _create_semaphore(self.pool + 8 * PoolWords.SEMAPHORE_STORAGE)
+        words[PoolWords.SIGNAL_FUNCTION], words[PoolWords.WAIT_FUNCTION], words[PoolWords.YIELD_FUNCTION] = (
+            _semaphore_functions()
+        )
         rests = 1000
         start = time.perf_counter()
         serve(self.pool, -2, rests, 0, 0)
@@ -163,7 +174,7 @@ class ThreadPool:
 # -- the system's semaphores
 
 
-def _bell(memory: int) -> int:
+def _create_semaphore(memory: int) -> int:
     """A semaphore at 0, which may lie in 64 bytes of memory."""
     if sys.platform == "win32":
         return _library().CreateSemaphoreW(None, 0, 1 << 30, None)
@@ -173,7 +184,7 @@ def _bell(memory: int) -> int:
     return memory
 
 
-def _functions() -> list[int]:
+def _semaphore_functions() -> list[int]:
     """The addresses of what rings a bell, what waits for it, and what leaves the core to other threads."""
     names = {
         "win32": ("ReleaseSemaphore", "WaitForSingleObject", "SwitchToThread"),
@@ -198,7 +209,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def call_words(
-    count: int, work: float, *, apart: int = 0, rest: int = 0, most: int = MAX_PARTS, together: int = 1
+    count: int,
+    work: float,
+    *,
+    workspace_bytes: int = 0,
+    extra: int = 0,
+    max_parts: int = MAX_PARTS,
+    multiple_of: int = 1,
 ) -> np.ndarray[Any, Any]:
     """The numbers of a `Call`.
 
@@ -211,11 +228,11 @@ def call_words(
         together: of which a part has a multiple
     """
     count = max(1, count)
-    parts = max(1, min(count, most, int(work / MIN_PART_NANOSECONDS))) if work >= MIN_PARALLEL_NANOSECONDS else 1
+    parts = max(1, min(count, max_parts, int(work / MIN_PART_NANOSECONDS))) if work >= MIN_PARALLEL_NANOSECONDS else 1
     found = np.zeros(CallWords.SIZE, np.int64)
     found[CallWords.POOL], found[CallWords.COUNT] = THREAD_POOL.pool, count
-    found[CallWords.STEP] = -(-count // (parts * together)) * together
-    found[CallWords.APART], found[CallWords.REST] = apart, rest
+    found[CallWords.STEP] = -(-count // (parts * multiple_of)) * multiple_of
+    found[CallWords.WORKSPACE_STRIDE], found[CallWords.EXTRA] = workspace_bytes, extra
     return found
 
 

@@ -45,7 +45,7 @@ def trace_kernel(
     if known is None:
         if len(_KNOWN) >= MAX_CACHED:
             _KNOWN.clear()
-        given = [_hole(place, one) for place, one in enumerate(inputs)]
+        given = [_hole(index, one) for index, one in enumerate(inputs)]
         named = {name: _hole(name, one) for name, one in statics.items()}
         try:
             known = _Known(_traced(op, given, ndims, named, mixed))
@@ -62,9 +62,9 @@ class _Known:
 
     def __init__(self, found: tuple[Expression, ...]) -> None:
         self._all = list(walk(found))
-        places = {one: place for place, one in enumerate(self._all)}
-        self._args = [tuple([places[arg] for arg in one.args]) for one in self._all]
-        self._found = [places[one] for one in found]
+        indices = {one: index for index, one in enumerate(self._all)}
+        self._args = [tuple([indices[arg] for arg in one.args]) for one in self._all]
+        self._found = [indices[one] for one in found]
 
     def filled(self, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[Expression, ...]:
         """The same with what is given in the place of holes."""
@@ -77,7 +77,7 @@ class _Known:
                 done.append(make(one.name, one.dtype, tuple([done[arg] for arg in args]), one.value, one.weak))
             else:
                 done.append(one)
-        return tuple([done[place] for place in self._found])
+        return tuple([done[index] for index in self._found])
 
 
 MAX_EXPRESSIONS = 200
@@ -107,11 +107,11 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def _hole(place: int | str, value: Any) -> Any:
+def _hole(index: int | str, value: Any) -> Any:
     """Stands for an expression of that kind; numbers stay, since there are rules for them."""
     if not isinstance(value, Expression) or value.name == "number":
         return value
-    return make("hole", value.dtype, value=place, weak=value.weak)
+    return make("hole", value.dtype, value=index, weak=value.weak)
 
 
 def _traced(

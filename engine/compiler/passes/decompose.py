@@ -42,7 +42,7 @@ class Decomposition:
         given = {**op.defaults, **statics} if statics else op.defaults
         node = IRNode(op, list(inputs), given, False, self.whole.where, self.whole.again)
         device = self.whole.out.device
-        node.outputs = [IRValue(shape, dtype, device, node, place) for place, (shape, dtype) in enumerate(forms)]
+        node.outputs = [IRValue(shape, dtype, device, node, index) for index, (shape, dtype) in enumerate(forms)]
         self.nodes.append(node)
         return node.outputs
 

@@ -185,8 +185,8 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | 
 def _hot(parts: Decomposition, x: IRValue, classes: IRValue) -> IRValue:
     """True in the column of each row's class."""
     column = parts.call(unsqueeze, [classes], (x.shape[0], 1), {"dim": 1}, np.dtype(np.int64))
-    places = parts.call(index_along, [x], x.shape, {"dim": 1}, np.dtype(np.int64))
-    return parts.call(eq, [places, column], x.shape, None, np.dtype(bool))
+    indices = parts.call(index_along, [x], x.shape, {"dim": 1}, np.dtype(np.int64))
+    return parts.call(eq, [indices, column], x.shape, None, np.dtype(bool))
 
 
 @decomposes(cross_entropy_backward, mixed=True)

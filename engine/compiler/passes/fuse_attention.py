@@ -75,11 +75,11 @@ class _Attention:
         return found[0] if len(found) == 1 else None
 
     def _replace(
-        self, old: list[IRNode], place: IRNode, parts: Decomposition, replaced: dict[IRValue, IRValue]
+        self, old: list[IRNode], anchor: IRNode, parts: Decomposition, replaced: dict[IRValue, IRValue]
     ) -> None:
         """Puts parts in the place of the last of some nodes."""
         nodes = self.graph.nodes
-        index = nodes.index(place)
+        index = nodes.index(anchor)
         nodes[index : index + 1] = parts.nodes
         self.graph.nodes = [one for one in nodes if one not in old]
         self.graph.substitute(replaced)
@@ -107,7 +107,7 @@ class _Attention:
         inside = [first, slope, *(one for one in (of_query, of_key, of_value) if one is not None), queries, keys]
         results = [queries.out, keys.out, of_value.out]
         together = self._together(results)
-        order = {node: place for place, node in enumerate(self.graph.nodes)}
+        order = {node: anchor for anchor, node in enumerate(self.graph.nodes)}
         candidates: list[IRNode] = [one for one in (*inside, together) if one is not None]
         last = max(candidates, key=lambda one: order[one])
         parts.whole = last

@@ -37,16 +37,16 @@ def allocate_buffers(lives: Sequence[Lifetime[Key]]) -> BufferLayout[Key]:
 
     Greedy by size, as in Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020.
     """
-    order = sorted(range(len(lives)), key=lambda place: (-lives[place].size, lives[place].begin))
+    order = sorted(range(len(lives)), key=lambda index: (-lives[index].size, lives[index].begin))
     begins, ends, lows, highs = np.zeros((4, len(lives)), np.int64)
-    for count, place in enumerate(order):
-        life = lives[place]
+    for count, index in enumerate(order):
+        life = lives[index]
         size = -(-max(life.size, 1) // ALIGNMENT) * ALIGNMENT
         meets = np.flatnonzero((begins[:count] <= life.end) & (life.begin <= ends[:count]))
         low = _lowest(sorted(zip(lows[meets].tolist(), highs[meets].tolist(), strict=True)), size)
         begins[count], ends[count], lows[count], highs[count] = life.begin, life.end, low, low + size
     starts = dict(zip(order, lows.tolist(), strict=True))
-    offsets = {life.key: starts[place] for place, life in enumerate(lives)}
+    offsets = {life.key: starts[index] for index, life in enumerate(lives)}
     return BufferLayout(offsets, int(highs.max(initial=0)))
 
 

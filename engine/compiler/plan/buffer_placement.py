@@ -31,7 +31,7 @@ class BufferPlacement:
 
     graph: IRGraph
     steps: Sequence[PlanStep]
-    place: dict[IRValue, BufferKind] = field(default_factory=dict)
+    kind: dict[IRValue, BufferKind] = field(default_factory=dict)
     target: dict[IRValue, int] = field(default_factory=dict)
     """Value → slot outside that it is computed right into."""
     made_at: dict[IRValue, int] = field(default_factory=dict)
@@ -51,15 +51,15 @@ class BufferPlacement:
         outputs = self.graph.outputs
         alone = Counter(output.root for output in outputs)
         return {
-            output.value: place
-            for place, output in enumerate(outputs)
-            if self.place[output.value] == "output" and alone[output.root] == 1 and not output.chain
+            output.value: index
+            for index, output in enumerate(outputs)
+            if self.kind[output.value] == "output" and alone[output.root] == 1 and not output.chain
         }
 
     @cached_property
     def layout(self) -> BufferLayout[IRValue]:
         """Where in the plan's memory the values lie that nobody sees; asked for once all places are final."""
-        values = [value for value, place in self.place.items() if place == "buffer"]
+        values = [value for value, kind in self.kind.items() if kind == "buffer"]
         made, last = self.made_at, self.last
         return allocate_buffers([Lifetime(one, one.nbytes, made[one], last.get(one, made[one])) for one in values])
 
@@ -70,13 +70,13 @@ def place_buffers(graph: IRGraph, steps: Sequence[PlanStep]) -> BufferPlacement:
     found.strides, copies = value_strides(graph, steps)
     found.copies = {node for node in copies if node.out.device is CPU and node.op is reshape}
     for value in graph.inputs.values():
-        found.place[value], found.made_at[value] = "input", -1
+        found.kind[value], found.made_at[value] = "input", -1
     for step in steps:
         if isinstance(step, IRNode) and (routine := routine_of(step)) is not None:
             found.routines[step] = routine
         for value in step.outputs:
             is_given = step in found.routines or step in found.copies or writes_into(step)
-            found.place[value] = "buffer" if is_given else "fresh"
+            found.kind[value] = "buffer" if is_given else "fresh"
     _find_lives(found)
     _place_outputs(found)
     _place_targets(found)
@@ -127,20 +127,20 @@ def _place_outputs(found: BufferPlacement) -> None:
     for output in found.graph.outputs:
         value = output.value
         alone = output.external is None and len(roots[value]) == 1
-        if alone and found.place[value] == "buffer" and output.form.flags.c_contiguous:
-            found.place[value] = "output"
+        if alone and found.kind[value] == "buffer" and output.form.flags.c_contiguous:
+            found.kind[value] = "output"
 
 
 def _place_targets(found: BufferPlacement) -> None:
     """Values are computed right into the memory outside where nobody reads any more what is there before."""
     for slot, value in found.graph.writes.items():
         old, form = found.graph.inputs[slot], found.graph.forms[slot]
-        if found.place[value] != "buffer" or not form.flags.c_contiguous or not form.flags.writeable:
+        if found.kind[value] != "buffer" or not form.flags.c_contiguous or not form.flags.writeable:
             continue
         made = found.made_at[value]
         read = found.last.get(old, -1)
         if read < made or (read == made and _reads_in_step(found.steps[made], old)):
-            found.place[value], found.target[value] = "target", slot
+            found.kind[value], found.target[value] = "target", slot
 
 
 def _put_late(found: BufferPlacement) -> None:
@@ -148,14 +148,14 @@ def _put_late(found: BufferPlacement) -> None:
     results = {one.value for one in found.graph.outputs if one.external is None}
     read, late, others = _last_reads(found), list[PlanStep](), list[PlanStep]()
     for step in found.steps:
-        targets = [value for value in step.outputs if found.place[value] == "target"]
-        is_read = any(one in read or (one in results and found.place[one] != "output") for one in step.outputs)
+        targets = [value for value in step.outputs if found.kind[value] == "target"]
+        is_read = any(one in read or (one in results and found.kind[one] != "output") for one in step.outputs)
         if targets and isinstance(step, FusedGroup) and not is_read:
             late.append(step)
             continue
         others.append(step)
         for value in targets:
-            found.place[value] = "buffer"
+            found.kind[value] = "buffer"
             del found.target[value]
     found.steps, found.late = [*others, *late], len(late)
     _find_lives(found)

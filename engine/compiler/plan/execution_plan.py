@@ -214,9 +214,9 @@ class ExecutionPlan:
         function, layout = kernel.entry
         name = emission.keep(f"kernel{number}", function)
         replaced = {output for output, _ in fused.in_place}
-        written = [value for place, value in enumerate(fused.outputs) if place not in replaced]
+        written = [value for index, value in enumerate(fused.outputs) if index not in replaced]
         given = [str(layout), *(_id(emission, value) for value in fused.inputs)]
-        given += [f"s[{one.place}]" for one in fused.scalars]
+        given += [f"s[{one.number}]" for one in fused.scalars]
         emission.call(number, fused, name, [*given, *(_id(emission, value) for value in written)])
 
     def _standing_in(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
@@ -225,17 +225,17 @@ class ExecutionPlan:
         It runs Python, which may be interrupted: what a kernel writes outside it computes apart.
         """
         kernel = self.kernels[fused]
-        given = [*(emission.names[value] for value in fused.inputs), *(f"s[{one.place}]" for one in fused.scalars)]
+        given = [*(emission.names[value] for value in fused.inputs), *(f"s[{one.number}]" for one in fused.scalars)]
         outputs = [emission.names[value] for value in fused.outputs]
         if not emission.is_late(number):
             name = emission.keep(f"group{number}", _kernel_or_stand_in(kernel))
             emission.call(number, fused, name, [*given, *outputs])
             return
-        for place, value in enumerate(fused.outputs):
-            if self._decisions.place[value] == "target":
-                emission.changes.append(f"(setitem, {outputs[place]}, ..., w{number}_{place}),  # {fused}")
-                outputs[place] = f"w{number}_{place}"
-                emission.add(f"{outputs[place]} = {emission.empty(value)}")
+        for index, value in enumerate(fused.outputs):
+            if self._decisions.kind[value] == "target":
+                emission.changes.append(f"(setitem, {outputs[index]}, ..., w{number}_{index}),  # {fused}")
+                outputs[index] = f"w{number}_{index}"
+                emission.add(f"{outputs[index]} = {emission.empty(value)}")
         name = emission.keep(f"group{number}", _stand_in(kernel))
         emission.add(f"{name}({', '.join([*given, *outputs])})  # {fused}")
 
@@ -271,20 +271,20 @@ def _with_targets(step: FusedGroup, decisions: BufferPlacement) -> FusedGroup:
 
     What a kernel would still have to read after that is computed into memory of the plan's own, and copied at the end.
     """
-    targets = [(place, value) for place, value in enumerate(step.outputs) if decisions.place[value] == "target"]
-    olds = [(place, value, decisions.graph.inputs[decisions.target[value]]) for place, value in targets]
+    targets = [(index, value) for index, value in enumerate(step.outputs) if decisions.kind[value] == "target"]
+    olds = [(index, value, decisions.graph.inputs[decisions.target[value]]) for index, value in targets]
     olds = [one for one in olds if one[2] in step.inputs]
     if not olds:
         return step
     schedule = schedule_program(program_of(step))
     pairs: list[tuple[int, int]] = []
-    for place, value, old in olds:
+    for index, value, old in olds:
         source = step.inputs.index(old)
         try:
-            schedule.check_written_over(place, source)
-            pairs.append((place, source))
+            schedule.check_written_over(index, source)
+            pairs.append((index, source))
         except LoweringUnsupported:
-            decisions.place[value] = "buffer"
+            decisions.kind[value] = "buffer"
             del decisions.target[value]
     return replace(step, in_place=tuple(pairs)) if pairs else step
 
@@ -292,8 +292,8 @@ def _with_targets(step: FusedGroup, decisions: BufferPlacement) -> FusedGroup:
 def _given(emission: PlanSource, fused: FusedGroup) -> list[str]:
     """What a kernel is called with: its inputs, numbers, and the outputs that are not written over inputs."""
     replaced = {output for output, _ in fused.in_place}
-    written = [value for place, value in enumerate(fused.outputs) if place not in replaced]
-    numbers = [f"s[{one.place}]" for one in fused.scalars]
+    written = [value for index, value in enumerate(fused.outputs) if index not in replaced]
+    numbers = [f"s[{one.number}]" for one in fused.scalars]
     return [*(emission.names[one] for one in fused.inputs), *numbers, *(emission.names[one] for one in written)]
 
 

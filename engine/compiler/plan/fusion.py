@@ -27,9 +27,9 @@ class Candidate(Protocol):
 class _Group:
     """Nodes that are to be one step, in order."""
 
-    def __init__(self, node: IRNode, place: int, growing: Candidate | None) -> None:
+    def __init__(self, node: IRNode, position: int, growing: Candidate | None) -> None:
         self.nodes = [node]
-        self.latest = place
+        self.latest = position
         """The place of the latest node in this group and in all that it depends on."""
         self.growing = growing
         """None for what no kernel can compute."""
@@ -42,11 +42,11 @@ class _Grouping:
 
     def __init__(self, graph: IRGraph, begin: Callable[[IRNode], Candidate | None]) -> None:
         self.group: dict[IRNode, _Group] = {}
-        self.place = {node: place for place, node in enumerate(graph.nodes)}
+        self.position = {node: position for position, node in enumerate(graph.nodes)}
         self.users: dict[IRNode, list[IRNode]] = {node: [] for node in graph.nodes}
         """Of each node those that use its results, as far as they are in groups."""
-        for place, node in enumerate(graph.nodes):
-            self.group[node] = group = _Group(node, place, begin(node))
+        for position, node in enumerate(graph.nodes):
+            self.group[node] = group = _Group(node, position, begin(node))
             for producer in {value.producer for value in node.values}:
                 if producer is not None:
                     self.users[producer].append(node)
@@ -93,7 +93,7 @@ class _Grouping:
             group = waiting.pop()
             if group is start or len(seen) > MAX_SEARCHED_GROUPS:
                 return True
-            if group.latest < self.place[start.nodes[-1]]:  # it would depend on that
+            if group.latest < self.position[start.nodes[-1]]:  # it would depend on that
                 continue
             new = self.before(group) - seen
             seen |= new
@@ -103,12 +103,12 @@ class _Grouping:
     def ordered(self) -> list[_Group]:
         """The groups so that each comes after those that it uses."""
         order: dict[_Group, None] = {}
-        for start in sorted(dict.fromkeys(self.group.values()), key=lambda one: self.place[one.nodes[-1]]):
+        for start in sorted(dict.fromkeys(self.group.values()), key=lambda one: self.position[one.nodes[-1]]):
             waiting = [start]
             while waiting:
                 group = waiting[-1]
                 missing = [one for one in self.before(group) if one not in order]
-                if len(waiting) > len(self.place) ** 2:
+                if len(waiting) > len(self.position) ** 2:
                     raise PlanUnsupported("groups of nodes depend on each other")
                 if missing and group not in order:
                     waiting += missing

@@ -137,10 +137,10 @@ class PlanSource:
             self._calling(number, step)
 
     def _result(self, value: IRValue) -> None:
-        place = self.decisions.place[value]
-        if place == "target":
+        kind = self.decisions.kind[value]
+        if kind == "target":
             self.names[value] = self.names[self.decisions.graph.inputs[self.decisions.target[value]]]
-        elif place == "output":
+        elif kind == "output":
             new, given = self.empty(value), self.decisions.given.get(value)
             self.add(f"{self.name(value)} = {new if given is None else f'm[{given}] if {given} in m else {new}'}")
 
@@ -184,9 +184,9 @@ class PlanSource:
         """A kernel of the library, of which most take arrays in C's order."""
         routine = self.keep(f"{step.op.name}{number}", self.decisions.routines[step])
         given = [self._operand(one) for one in step.inputs]
-        for place, one in enumerate(() if step.op in STRIDED else step.inputs):
-            if isinstance(one, IRValue) and not (one in self.static and self.known[given[place]].flags.c_contiguous):
-                given[place] = f"in_order({given[place]}, None, 'C')"
+        for index, one in enumerate(() if step.op in STRIDED else step.inputs):
+            if isinstance(one, IRValue) and not (one in self.static and self.known[given[index]].flags.c_contiguous):
+                given[index] = f"in_order({given[index]}, None, 'C')"
         changing = self._statics(number, step) if has_scalars(step.statics) else ""
         self.add(f"{routine}({', '.join([*given, *(self.names[value] for value in step.outputs)])}{changing})")
 
@@ -216,7 +216,7 @@ class PlanSource:
         if isinstance(one, IRValue):
             return self.names[one]
         if isinstance(one, Scalar):
-            return f"s[{one.place}]"
+            return f"s[{one.number}]"
         assert isinstance(one, Constant)
         return repr(one.value)
 
@@ -231,8 +231,8 @@ class PlanSource:
                 continue
             value = output.value
             source = self.names[value]
-            fresh = decisions.place[value] == "fresh" and value not in handed | self.static and not value.is_view
-            if decisions.place[value] == "output":
+            fresh = decisions.kind[value] == "fresh" and value not in handed | self.static and not value.is_view
+            if decisions.kind[value] == "output":
                 roots[output.root] = source
             else:
                 name = roots[output.root] = f"r{output.root}"
@@ -258,8 +258,8 @@ class PlanSource:
 
     def _output(self, output: IROutput, roots: dict[int, str]) -> str:
         text = roots[output.root] if output.external is None else f"x{output.external}"
-        for place, (op, statics) in enumerate(output.chain):
-            name = f"{op.name}_{output.slot}_{place}"
+        for index, (op, statics) in enumerate(output.chain):
+            name = f"{op.name}_{output.slot}_{index}"
             given = self.keep(f"{name}_statics", statics or {})
             text = f"{self.keep(name, op.kernel)}(xp, {text}, **{given})"
         return text

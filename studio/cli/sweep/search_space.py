@@ -174,8 +174,8 @@ __all__ = [
     "Interval",
     "SearchSpace",
     "TrialValues",
-    "format_values",
-    "random_combinations",
     "all_combinations",
+    "format_values",
     "parse_search_space",
+    "random_combinations",
 ]

@@ -169,13 +169,13 @@ def _text(plan: SweepPlan) -> str:
 
 __all__ = [
     "SUFFIX",
-    "TrialResult",
     "SweepPlan",
-    "find_sweep",
-    "trial_folder",
+    "TrialResult",
     "extend_plan",
-    "read_result",
+    "find_sweep",
     "make_plan",
     "read_plan",
+    "read_result",
+    "trial_folder",
     "write_plan",
 ]

@@ -142,4 +142,4 @@ def _format_value(value: Any) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-__all__ = ["TrialTable", "TrialRow"]
+__all__ = ["TrialRow", "TrialTable"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.compiler import Compiled, compile, explain
+from engine.compiler import CompiledFunction, compile, explain
 from engine.compiler.break_reasons import REASONS
 from engine.errors import EngineError
 from tests.engine import fake_cupy
@@ -28,7 +28,7 @@ def marked(function: Callable[..., Any]) -> set[tuple[str, int]]:
     return {(match[1], number) for number, text in enumerate(lines, first) if (match := MARK.search(text))}
 
 
-def told(compiled: Compiled) -> dict[tuple[str, int], int]:
+def told(compiled: CompiledFunction) -> dict[tuple[str, int], int]:
     found: Counter[tuple[str, int]] = Counter()
     for one in compiled.report.breaks.values():
         assert one.where is not None

@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine import nn, optim
-from engine.compiler import Compiled, compile
+from engine.compiler import CompiledFunction, compile
 from engine.errors import EngineError, ShapeError
 from engine.nn import functional
 from engine.tensors.deferred import Deferred
@@ -62,7 +62,7 @@ def test_nothing_deferred_is_left_after_a_call() -> None:
             assert type(parameter.grad._array) is not Deferred
 
 
-def again(function: Callable[..., Any], *args: Any) -> tuple[Any, Compiled]:
+def again(function: Callable[..., Any], *args: Any) -> tuple[Any, CompiledFunction]:
     """The result of a function's second compiled call, which finds its path known."""
     compiled = compile(function)
     compiled(*args)

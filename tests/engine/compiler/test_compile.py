@@ -16,7 +16,7 @@ import pytest
 
 import engine
 from engine import compiler, nn, optim
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.errors import CompileError, EngineError
 from engine.nn import functional
 
@@ -51,7 +51,7 @@ def test_decorator_forms() -> None:
     forms = [engine.compile(double), engine.compile()(double), engine.compile(fullgraph=True)(double)]
     forms += [engine.compile(double, backend=one, dynamic=True, mode=None, options={}) for one in ("inductor", "eager")]
     for one in forms:
-        assert isinstance(one, Compiled)
+        assert isinstance(one, CompiledFunction)
         assert (one.__name__, one.__doc__, one.__wrapped__) == ("double", "Twice as much.", double)
         assert one(engine.ones(2)).tolist() == one(engine.ones(2)).tolist() == [2, 2]
     assert engine.compile(double, disable=True) is double

@@ -11,7 +11,7 @@ import pytest
 
 import engine
 from engine import nn, optim, random
-from engine.compiler import Compiled, disable, wait
+from engine.compiler import CompiledFunction, disable, wait
 from engine.compiler.compile_progress import compile_state
 from engine.compiler.kernels.kernel_cache import COMPILER
 
@@ -37,7 +37,7 @@ class Training:
         self.schedule = optim.lr_scheduler.ExponentialLR(self.optimizer, 0.9)
         self.total = engine.zeros(2, 3)
         self.calls = 0
-        self.by: Any = Compiled(self.step, exact=True)
+        self.by: Any = CompiledFunction(self.step, exact=True)
 
     def step(self, x: Any, y: Any) -> Any:
         self.calls += 1
@@ -157,11 +157,11 @@ def test_a_first_call_gives_the_numbers_of_later_ones(function: Callable[..., An
         found = compiled(x, w)
         return [one.clone().numpy().tobytes() for one in (*(found if isinstance(found, tuple) else (found,)), w)]
 
-    known = Compiled(function, exact=True)
+    known = CompiledFunction(function, exact=True)
     for number in range(6):
         called(known, number)
     for number in range(6):
-        assert called(Compiled(function, exact=True), number) == called(known, number)
+        assert called(CompiledFunction(function, exact=True), number) == called(known, number)
 
 
 def test_an_error_leaves_what_was_done_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_an_error_leaves_what_was_done_before_it(monkeypatch: pytest.MonkeyPatch
         raise RuntimeError("stop")
 
     found = []
-    compiled = Compiled(failing, exact=True)
+    compiled = CompiledFunction(failing, exact=True)
     for _ in range(3):
         w = engine.linspace(0, 1, 7)
         with pytest.raises(RuntimeError, match="stop"):

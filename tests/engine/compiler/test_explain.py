@@ -12,7 +12,7 @@ import pytest
 
 import engine
 from engine import compiler, nn, optim
-from engine.compiler import Compiled, Explanation, explain
+from engine.compiler import CompiledFunction, Explanation, explain
 from engine.compiler.break_reasons import REASONS
 from engine.compiler.suggest_rewrite import suggest_rewrite
 from engine.errors import CompileError
@@ -172,7 +172,7 @@ def test_how_a_segment_runs(backend: str, how: str) -> None:
 def test_calls_without_python_are_told() -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5))
 
-    f = Compiled(lambda model, x: model(x).sum(), replays=())
+    f = CompiledFunction(lambda model, x: model(x).sum(), replays=())
     x = engine.ones(2, 3)
     with engine.no_grad():
         for mode in (True, False):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine import optim
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.nn import functional
 from tests.compiled import standing_in, waiting
 from tests.engine.compiler.bounds import Bounded
@@ -268,10 +268,10 @@ def test_kernels_and_stand_ins_agree_within_bounds(program: list[Step], shape: t
         bounds = [judge.run(program, number) for number in range(CALLS)]
     eager = history(Real(numbers), Real.run, program)
     with standing_in():
-        recorded = Compiled(Real.run, exact=True)
+        recorded = CompiledFunction(Real.run, exact=True)
         uncompiled = [history(Real(numbers), recorded, program) for _ in range(2)]
     with waiting():
-        compiled = history(Real(numbers), Compiled(Real.run, exact=True), program)
+        compiled = history(Real(numbers), CompiledFunction(Real.run, exact=True), program)
     for found in uncompiled:  # the first call records the paths
         for ours, wanted in zip(compiled, found, strict=True):
             assert [array.tobytes() for array in ours] == [array.tobytes() for array in wanted]

@@ -15,16 +15,16 @@ import pytest
 
 import engine
 from engine.compiler.capture import Capture
-from engine.compiler.compiled_function import Compiled
+from engine.compiler.compiled_function import CompiledFunction
 from engine.modes import MODES
 from tests.engine.compiler.interruptions import BREAKING, MODELS, TRAININGS, Interrupter, Training, train, training
 
 MOST = int(os.environ.get("GRADWIRE_INTERRUPTIONS", "0"))
-WAYS: dict[str, Callable[[Any], Compiled]] = {
-    "default": Compiled,
-    "fullgraph": lambda function: Compiled(function, fullgraph=True),
-    "exact": lambda function: Compiled(function, exact=True),
-    "replayed": lambda function: Compiled(function, exact=True, replays=MODELS),
+WAYS: dict[str, Callable[[Any], CompiledFunction]] = {
+    "default": CompiledFunction,
+    "fullgraph": lambda function: CompiledFunction(function, fullgraph=True),
+    "exact": lambda function: CompiledFunction(function, exact=True),
+    "replayed": lambda function: CompiledFunction(function, exact=True, replays=MODELS),
 }
 FEW = {("mlp", "default"): 24, ("cnn", "fullgraph"): 12, ("gpt", "default"): 5, ("mlp", "replayed"): 60,
        ("cnn", "replayed"): 50, ("lstm", "replayed"): 50}  # fmt: skip
@@ -115,9 +115,9 @@ def test_a_step_that_is_recorded_is_whole(way: str) -> None:
 def test_a_step_with_graph_breaks_goes_back_to_the_last_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its counts: what a search has found, how far a scaler is."""
 
-    def known() -> tuple[Compiled, Training]:
+    def known() -> tuple[CompiledFunction, Training]:
         found = training(name)
-        step = Compiled(found.train, exact=True)
+        step = CompiledFunction(found.train, exact=True)
         for number in range(3):
             take(step, found, number)
         return step, found

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.backend import CPU
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.compiler import compiled_function as function_module
 from engine.compiler.graph_interpreter import GraphInterpreter
 from engine.compiler.ir import IRGraph, IRNode, IROutput, IRValue, verify_graph
@@ -46,7 +46,7 @@ def graph_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., IRGraph]:
     def record(function: Callable[..., Any], *args: Any) -> IRGraph:
         graphs: list[IRGraph] = []
         monkeypatch.setattr(function_module, "optimize", graphs.append)
-        compiled = Compiled(function, backend="aot_eager")
+        compiled = CompiledFunction(function, backend="aot_eager")
         compiled(*args)
         compiled(*args)
         (graph,) = graphs
@@ -160,7 +160,7 @@ def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, prog
 
     with monkeypatch.context() as patch:
         patch.setattr(function_module, "optimize", optimize)
-        compiled = Compiled(World.run, backend="aot_eager")
+        compiled = CompiledFunction(World.run, backend="aot_eager")
         world = World()
         for call in range(3):
             world.call = call
@@ -369,7 +369,7 @@ def test_what_is_handed_out_is_no_part_of_other_memory() -> None:
     def f(x: engine.Tensor) -> list[engine.Tensor]:
         return [engine.ones(3) * 2, x.T.contiguous(), x.expand(2, 2, 3).contiguous()]
 
-    compiled = Compiled(f)
+    compiled = CompiledFunction(f)
     for _ in range(2):
         assert all(one._numbers().base is None for one in compiled(engine.ones(2, 3)))
 
@@ -389,7 +389,7 @@ def test_a_checkpoint_takes_less_memory_in_plans_too() -> None:
                 value = around(lambda one: ((one @ weight).tanh() @ weight).tanh() @ weight, value)
             return engine.autograd.grad(value.sum(), x)
 
-        compiled = Compiled(step)
+        compiled = CompiledFunction(step)
         compiled()
         compiled()
         (ran,) = compiled.traced()
@@ -416,7 +416,7 @@ def test_views_by_memory_see_it_as_eager_mode_lays_it(view: Callable[[Any], Any]
         return view(x).float() + 1
 
     x = engine.arange(12.0).reshape(3, 4)
-    compiled = Compiled(f)
+    compiled = CompiledFunction(f)
     for each in (x, x.T, x.T, x.flip(0).T):
         for _ in range(2):
             assert compiled(each.clone()).tolist() == f(each.clone()).tolist()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.errors import ShapeError
 from engine.modes import MODES
 from tests.compiled import bitwise, waiting
@@ -41,7 +41,7 @@ def run(world: World, program: Sequence[Step]) -> list[Any]:
 
 def compare(program: Sequence[Step], exact: bool = False) -> None:
     wanted = history(program, run)
-    for ours, eager in zip(history(program, Compiled(run, exact=exact)), wanted, strict=True):
+    for ours, eager in zip(history(program, CompiledFunction(run, exact=exact)), wanted, strict=True):
         same(ours, eager)
 
 
@@ -68,7 +68,7 @@ def test_compiled_kernels_do_what_numpy_does(program: list[Step]) -> None:
 
 def calls(function: Any, count: int = 3) -> tuple[list[Any], list[Any]]:
     """Return the results of calls of a function, eager and compiled; `function` creates its objects in each call."""
-    compiled = Compiled(function)
+    compiled = CompiledFunction(function)
     return [function() for _ in range(count)], [compiled() for _ in range(count)]
 
 
@@ -83,7 +83,7 @@ def test_a_view_from_outside_is_written_to_before_its_base_is_read() -> None:
 
         return compiled(inner).tolist()
 
-    compiled = Compiled(lambda function: function())
+    compiled = CompiledFunction(lambda function: function())
     assert [f() for _ in range(3)] == [[0, 2, 4, 6]] * 3
 
 
@@ -92,7 +92,7 @@ def test_memory_that_two_tensors_share_without_knowing_it() -> None:
         part.mul_(2)
         return x * 1
 
-    compiled = Compiled(f)
+    compiled = CompiledFunction(f)
     for _ in range(3):
         x = engine.arange(4.0)
         assert compiled(x, x.data[1:]).tolist() == [0, 2, 4, 6]
@@ -105,7 +105,7 @@ def test_a_call_that_fails_leaves_no_trace_in_the_recording() -> None:
                 engine.add(x, engine.ones(7), alpha=3.0)
         return x * 2.0 + 1.5
 
-    compiled, x = Compiled(f), engine.ones(3)
+    compiled, x = CompiledFunction(f), engine.ones(3)
     for fails in (True, False, False, True, True, False):
         assert compiled(x, fails).tolist() == [3.5, 3.5, 3.5]
 
@@ -174,7 +174,7 @@ def test_filled_on_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_compiled_function_may_be_called_in_the_middle_of_a_kernel() -> None:
     x = engine.ones(2)
-    compiled = Compiled(lambda: x * 1e38 * 10)
+    compiled = CompiledFunction(lambda: x * 1e38 * 10)
     for _ in range(3):
         assert MODES.quiet(lambda: compiled().tolist()) == [np.inf, np.inf]
 
@@ -201,7 +201,7 @@ def test_what_is_recorded_is_undone_where_views_are_written_to() -> None:
         outside[:2].add_(y[:2])
         return y + outside
 
-    eager, compiled = [f(engine.ones(4)).tolist() for _ in range(3)], Compiled(f, exact=True)
+    eager, compiled = [f(engine.ones(4)).tolist() for _ in range(3)], CompiledFunction(f, exact=True)
     outside.zero_()
     assert [compiled(engine.ones(4)).tolist() for _ in range(3)] == eager
 

@@ -35,7 +35,7 @@ import pytest
 
 import engine
 from engine import nn, optim
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.errors import CompileError
 from engine.nn import functional
 from tests.compiled import bitwise
@@ -142,10 +142,10 @@ def eager(name: str) -> list[list[Any]]:
 @pytest.mark.parametrize("fullgraph", [False, True], ids=["default", "fullgraph"])
 @pytest.mark.parametrize("name", CASES)
 def test_what_changes_between_calls_is_seen(name: str, fullgraph: bool) -> None:
-    made: list[Compiled] = []
+    made: list[CompiledFunction] = []
 
     def wrap(function: Any) -> Any:
-        made.append(Compiled(function, fullgraph=fullgraph))
+        made.append(CompiledFunction(function, fullgraph=fullgraph))
         return made[-1]
 
     expected = eager(name)

@@ -25,7 +25,7 @@ class ColumnReductionWriter(LaunchWriter):
 
     def body(self) -> list[str]:
         launch = self.launch
-        outer, inner = self.places(inner=False), self.places(inner=True)
+        outer, inner = self.loop_indices(inner=False), self.loop_indices(inner=True)
         rows, order = self.module.size(launch.outer), self.given.schedule.order
         chunk = rows if any(map(is_sequential, launch.reduces)) else order.chunk
         self.fields.update(chunk=chunk, parts=part_count(chunk, rows))
@@ -35,7 +35,7 @@ class ColumnReductionWriter(LaunchWriter):
         for one in launch.reduces:
             self._sum(one, inside, fresh, ends)
         stores = [self.store(one, inside) for one in launch.stores]
-        lines = [*self.indices("row", outer), *inside.lines, *stores]
+        lines = [*self.index_lines("row", outer), *inside.lines, *stores]
         self.inside = None
         ends += self.finish(self.scope)
         return [
@@ -44,7 +44,7 @@ class ColumnReductionWriter(LaunchWriter):
             "const Index column = blockIdx.x % across * blockDim.x + threadIdx.x;",
             "const Index chunk = blockIdx.x / across * blockDim.y + threadIdx.y;",
             "if (column >= columns || chunk >= at.parts) return;",
-            *self.indices("column", inner), *self.scope.lines,
+            *self.index_lines("column", inner), *self.scope.lines,
             "const Index start = chunk * at.chunk, stop = start + at.chunk < rows ? start + at.chunk : rows;", *fresh,
             "for (Index row = start; row < stop; ++row) {", *("    " + line for line in lines), "}", *ends,
         ]  # fmt: skip
@@ -56,10 +56,10 @@ class ColumnReductionWriter(LaunchWriter):
         fresh.append(f"{chunk.kind} part_{name} = {chunk.start};")
         inside.lines.append(f"part_{name} = {accumulated(chunk, f'part_{name}', value)};")
         if self.launch.is_part:
-            place = self.module.keep_parts(
+            index = self.module.keep_parts(
                 one, self.module.size(self.launch.inner) * self.fields["parts"], wide=chunk.kind == PAIR
             )
-            pointer = self.parameter(("memory", place))
+            pointer = self.parameter(("memory", index))
             self.written.add(pointer)
             part = f"part_{name}.a + part_{name}.b" if chunk.kind == PAIR else f"part_{name}"
             ends.append(f"{pointer}[chunk * columns + column] = {part};")
@@ -76,8 +76,8 @@ class PartialSumWriter(LaunchWriter):
         self.looped = frozenset()
 
     def body(self) -> list[str]:
-        inner = self.places(inner=True)
-        lines = self.indices("column", inner)
+        inner = self.loop_indices(inner=True)
+        lines = self.index_lines("column", inner)
         for one in self.launch.reduces:
             lines += self._total(one)
         return [
@@ -92,9 +92,9 @@ class PartialSumWriter(LaunchWriter):
         total = (
             block_accumulator(module, one) if of_row else chunk_accumulator(module, one, numbers=not self.launch.inner)
         )
-        place = module.parts[id(one)]
-        pointer = self.parameter(("memory", place))
-        count = module.memory[place].count // module.size(self.launch.inner)
+        index = module.parts[id(one)]
+        pointer = self.parameter(("memory", index))
+        count = module.memory[index].count // module.size(self.launch.inner)
         self.field("parts", count)
         self.scope.names[id(one)] = name
         more = accumulated(total, f"total_{name}", f"{pointer}[part * columns + column]")

@@ -43,8 +43,8 @@ class CudaKernel:
             self.schedule.check_written_over(output, source)
         values = [*fused.inputs, *fused.outputs]
         chosen = [contiguous_strides(value.shape) for value in values]
-        for place, given in enumerate(strides or ()):
-            chosen[place] = chosen[place] if given is None else given
+        for index, given in enumerate(strides or ()):
+            chosen[index] = chosen[index] if given is None else given
         self.written: CudaSource = source_of(
             KernelSpec(self.program, self.schedule, chosen, dict(fused.in_place), self.name)
         )
@@ -52,7 +52,7 @@ class CudaKernel:
         self.device = device or fused.outputs[0].device
         self._compilation: CudaCompilation = load(self.source, self.name, self.device)
         replaced = {output for output, _ in fused.in_place}
-        self._returned = [place for place in range(len(fused.outputs)) if place not in replaced]
+        self._returned = [index for index in range(len(fused.outputs)) if index not in replaced]
         self._bound: Callable[..., None] | None = None
 
     @property
@@ -115,19 +115,19 @@ class CudaKernel:
         numbers, outputs = len(self.fused.inputs), len(self.fused.inputs) + len(self.fused.scalars)
         starts = {"input": 0, "number": numbers}
         found: list[tuple[str, int]] = []
-        for kind, place in function.arguments[1:]:
+        for kind, index in function.arguments[1:]:
             if kind == "memory":
-                found.append(("own", place))
+                found.append(("own", index))
             elif kind == "output":
-                found.append(("given", outputs + self._returned.index(place)))
+                found.append(("given", outputs + self._returned.index(index)))
             else:
-                found.append(("number" if kind == "number" else "given", starts[kind] + place))
+                found.append(("number" if kind == "number" else "given", starts[kind] + index))
         return found
 
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
         """Computes into `outputs`. The arrays must have the shapes and strides that this kernel was made for."""
         if len(self._returned) != len(outputs):
-            outputs = [outputs[place] for place in self._returned]
+            outputs = [outputs[index] for index in self._returned]
         if self._bound is None:
             self._bound = self.bind()
         self._bound(*inputs, *scalars, *outputs)
@@ -142,16 +142,16 @@ class _Call:
         self, function: Any, grid: Grid, picks: list[tuple[str, int]], layout: Any, own: Sequence[Any]
     ) -> None:
         self.function, self.grid = function, grid
-        self.arguments = [layout, *(own[place] if kind == "own" else None for kind, place in picks)]
-        self.picks = [(at, place) for at, (kind, place) in enumerate(picks, 1) if kind == "given"]
-        self.numbers = [(at, place) for at, (kind, place) in enumerate(picks, 1) if kind == "number"]
+        self.arguments = [layout, *(own[index] if kind == "own" else None for kind, index in picks)]
+        self.picks = [(at, index) for at, (kind, index) in enumerate(picks, 1) if kind == "given"]
+        self.numbers = [(at, index) for at, (kind, index) in enumerate(picks, 1) if kind == "number"]
 
     def __call__(self, given: Sequence[Any]) -> None:
         arguments = self.arguments.copy()
-        for at, place in self.picks:
-            arguments[at] = given[place]
-        for at, place in self.numbers:
-            arguments[at] = float(given[place])
+        for at, index in self.picks:
+            arguments[at] = given[index]
+        for at, index in self.numbers:
+            arguments[at] = float(given[index])
         self.function(self.grid.blocks, self.grid.threads, tuple(arguments))
 
 

@@ -111,8 +111,8 @@ class CudaModule:
     def keep_parts(self, one: Expression, count: int, *, wide: bool = False) -> int:
         """Memory for the parts of a sum; in double precision if `wide`."""
         dtype = FLOAT if wide else SINGLE if one.dtype in HALF_DTYPES else one.dtype
-        place = self.parts[id(one)] = self.keep(dtype, count)
-        return place
+        index = self.parts[id(one)] = self.keep(dtype, count)
+        return index
 
     def helper(self, name: str) -> str:
         """A function that blocks of threads call."""

@@ -19,7 +19,7 @@ class ElementwiseWriter(LaunchWriter):
         self.element_name = f"element{self.number}"
         self._write_element()
         self.width = self._width()
-        inner = self.places(inner=True)
+        inner = self.loop_indices(inner=True)
         lines = [
             f"const Index size = {self.size(inner)}, step = gridDim.x * (Index)blockDim.x;",
             "const Index thread = blockIdx.x * (Index)blockDim.x + threadIdx.x;",
@@ -28,7 +28,7 @@ class ElementwiseWriter(LaunchWriter):
         if self.width > 1:
             first = "first + thread"
             lines += ["Index first = 0;", *self._several(inner)]
-        one = [*self.indices("k", inner), *self._called(self.element, "")]
+        one = [*self.index_lines("k", inner), *self._called(self.element, "")]
         return [*lines, f"for (Index k = {first}; k < size; k += step) {{", *("    " + line for line in one), "}"]
 
     def before(self) -> list[str]:
@@ -61,7 +61,7 @@ class ElementwiseWriter(LaunchWriter):
         return [(one, self.access[id(one)]) for one in self.needed if id(one) in self.access]
 
     def _result(self, store: Store) -> str:
-        return f"r{self.access[('store', store.place)]}"
+        return f"r{self.access[('store', store.index)]}"
 
     def _stored(self, store: Store, scope: CudaScope) -> str:
         return self.text.stored(store.expression.dtype, self.use(store.expression, scope))
@@ -89,7 +89,7 @@ class ElementwiseWriter(LaunchWriter):
             return 1
         sizes = [one.dtype.itemsize for one, access in self._reads() if last[access] == 1]
         sizes += [store.expression.dtype.itemsize for store in self.launch.stores]
-        if any(last[self.access["store", store.place]] != 1 for store in self.launch.stores):
+        if any(last[self.access["store", store.index]] != 1 for store in self.launch.stores):
             return 1
         return min(BYTES // max(sizes), MOST)
 
@@ -99,14 +99,14 @@ class ElementwiseWriter(LaunchWriter):
         self.module.helper("Pack")
         packs = [access for access, step in enumerate(last) if step == 1]
         steps = [
-            self.fields[f"step{access}_{place}"]
-            for access in packs for place in inner[:-1] if self.layout.steps[access][place] is None
+            self.fields[f"step{access}_{index}"]
+            for access in packs for index in inner[:-1] if self.layout.steps[access][index] is None
         ]  # fmt: skip
         whole = len(inner) == 1 or self.fields[f"n{inner[-1]}"] % width == 0
         is_wide = whole and all(step % width == 0 for step in steps)
         self.fields["wide"] = int(is_wide)
         aligned = [f"is_aligned<{width}>({name})" for name in dict.fromkeys(self.pointers[one] for one in packs)]
-        lines = [f"const Index k = pack * {width};", *self.indices("k", inner), *self._called(self._pack, "lane")]
+        lines = [f"const Index k = pack * {width};", *self.index_lines("k", inner), *self._called(self._pack, "lane")]
         found = [
             f"if ({' && '.join(['at.wide', *aligned])}) {{",
             f"    for (Index pack = thread; pack < size / {width}; pack += step) {{",
@@ -137,8 +137,8 @@ class ElementwiseWriter(LaunchWriter):
             kind = f"Pack<{storage_type(one.dtype)}, {width}>" if pack else storage_type(one.dtype)
             lines.append(f"const {kind} a{access} = {element(id(one))};")  # pyright: ignore[reportCallIssue]
             given.append(f"a{access}.at[lane]" if pack else f"a{access}")
-        places = self.places(inner=True)
-        given += [f"{name} + lane" if lane and name == f"i{places[-1]}" else name for name in self.indexed]
+        indices = self.loop_indices(inner=True)
+        given += [f"{name} + lane" if lane and name == f"i{indices[-1]}" else name for name in self.indexed]
         given += [name for (kind, _), name in self.arguments.items() if kind == "number"]
         given += [f"at.{name}" for name in self.sizes]
         ends = list[str]()
@@ -146,7 +146,7 @@ class ElementwiseWriter(LaunchWriter):
             name, kind = self._result(store), storage_type(store.expression.dtype)
             lines.append(f"Pack<{kind}, {width}> {name};" if lane else f"{kind} {name};")
             given.append(f"{name}.at[lane]" if lane else name)
-            target = self.element(("store", store.place))
+            target = self.element(("store", store.index))
             ends.append(f"*(Pack<{kind}, {width}>*)&{target} = {name};" if lane else f"{target} = {name};")
         call = f"{self.element_name}({', '.join(given)});"
         return [*lines, f"for (int lane = 0; lane < {width}; ++lane) {call}" if lane else call, *ends]

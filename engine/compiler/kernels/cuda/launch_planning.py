@@ -132,7 +132,7 @@ class _Planner:
         stores = []
         for store in self.left:
             needs = self.missing(store.expression)
-            fits = all(id(one) in ready for one in needs) and store.place not in self.late
+            fits = all(id(one) in ready for one in needs) and store.index not in self.late
             if fits and (needs or store.axes == whole):
                 stores.append(store)
         self._take(stores)
@@ -188,7 +188,7 @@ class _Planner:
 
     def _is_ready(self, store: Store, besides: Set[int] = frozenset()) -> bool:
         """Whether nothing is missing for an output, or only what comes now."""
-        return store.place not in self.late and all(id(one) in besides for one in self.missing(store.expression))
+        return store.index not in self.late and all(id(one) in besides for one in self.missing(store.expression))
 
     # -- elements
 
@@ -201,8 +201,8 @@ class _Planner:
         self.found.append(KernelLaunch("elements", (), tuple(sorted(axes)), (), tuple(stores)))
 
     def _take(self, stores: Sequence[Store]) -> None:
-        places = {one.place for one in stores}
-        self.left = [one for one in self.left if one.place not in places]
+        indices = {one.index for one in stores}
+        self.left = [one for one in self.left if one.index not in indices]
 
 
 def _overwritten(
@@ -218,12 +218,12 @@ def _overwritten(
     for number, launch in enumerate(launches):
         later = set().union(*reads[number + 1 :])
         for store in (*launch.stores, *launch.after):
-            source = replaced.get(store.place)
+            source = replaced.get(store.index)
             if source is None:
                 continue
             alone = launch.kind in ("elements", "totals") or (store in launch.stores and _is_own(store, launch))
             if source in later or (source in reads[number] and not alone):
-                yield store.place
+                yield store.index
 
 
 def _is_own(store: Store, launch: KernelLaunch) -> bool:

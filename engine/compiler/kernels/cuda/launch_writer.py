@@ -75,18 +75,18 @@ class LaunchWriter:
         )
 
     def _parameters(self) -> Iterator[str]:
-        for (kind, place), name in self.arguments.items():
+        for (kind, index), name in self.arguments.items():
             if kind == "number":
                 yield f"const double {name}"
             else:
                 constant = "" if name in self.written else "const "
-                yield f"{constant}{storage_type(self._dtype(kind, place))}* __restrict__ {name}"
+                yield f"{constant}{storage_type(self._dtype(kind, index))}* __restrict__ {name}"
 
-    def _dtype(self, kind: str, place: int) -> Any:
+    def _dtype(self, kind: str, index: int) -> Any:
         if kind == "memory":
-            return self.module.memory[place].dtype
+            return self.module.memory[index].dtype
         program = self.given.program
-        return program.inputs[place].dtype if kind == "input" else program.outputs[place][1].dtype
+        return program.inputs[index].dtype if kind == "input" else program.outputs[index][1].dtype
 
     # -- arrays
 
@@ -107,27 +107,27 @@ class LaunchWriter:
         self.layout, told = arrange_loops(self.given.program.space, launch.inner, launch.outer, accesses, indexed)
         self.loops = list(enumerate(self.layout.loops))
         rest = iter(told)
-        self.fields.update({f"n{place}": next(rest) for place, _ in self.loops})
+        self.fields.update({f"n{index}": next(rest) for index, _ in self.loops})
         for access, steps in enumerate(self.layout.steps):
-            told_places = [place for place, step in enumerate(steps) if step is None]
-            self.fields.update({f"step{access}_{place}": next(rest) for place in told_places})
+            dynamic = [index for index, step in enumerate(steps) if step is None]
+            self.fields.update({f"step{access}_{index}": next(rest) for index in dynamic})
 
     def _accesses(self) -> Iterator[tuple[Any, Argument, AxisStrides]]:
         given, finals = self.given, self.module.finals
         for one in self.needed:
             if one.name == "input":
-                place, axes = one.value
-                yield id(one), ("input", place), _along(given.strides[place], axes)
+                index, axes = one.value
+                yield id(one), ("input", index), _along(given.strides[index], axes)
             elif id(one) in finals:
                 yield id(one), ("memory", finals[id(one)]), self.along(one)
         for store in (*self.launch.stores, *self.launch.after):
-            placed, _ = given.program.outputs[store.place]
-            source = given.in_place.get(store.place)
-            target: Argument = ("output", store.place) if source is None else ("input", source)
+            placed, _ = given.program.outputs[store.index]
+            source = given.in_place.get(store.index)
+            target: Argument = ("output", store.index) if source is None else ("input", source)
             yield (
-                ("store", store.place),
+                ("store", store.index),
                 target,
-                _along(given.strides[len(given.program.inputs) + store.place], placed.axes),
+                _along(given.strides[len(given.program.inputs) + store.index], placed.axes),
             )
         for one in self.launch.saved:
             yield ("save", id(one)), ("memory", self.saved[id(one)]), self.along(one)
@@ -152,29 +152,29 @@ class LaunchWriter:
         self.fields[name] = value
         return f"at.{name}"
 
-    def places(self, *, inner: bool) -> list[int]:
+    def loop_indices(self, *, inner: bool) -> list[int]:
         """Loops of a row, or over rows."""
-        return [place for place, loop in self.loops if loop.inner == inner]
+        return [index for index, loop in self.loops if loop.inner == inner]
 
-    def size(self, places: Sequence[int]) -> str:
-        return " * ".join(f"at.n{place}" for place in places) or "1"
+    def size(self, indices: Sequence[int]) -> str:
+        return " * ".join(f"at.n{index}" for index in indices) or "1"
 
-    def indices(self, flat: str, places: Sequence[int]) -> list[str]:
+    def index_lines(self, flat: str, indices: Sequence[int]) -> list[str]:
         """Lines that find the index of each loop from that of all together."""
         lines = list[str]()
-        for depth, place in enumerate(places):
-            rest = [f"at.n{one}" for one in places[depth + 1 :]]
+        for depth, index in enumerate(indices):
+            rest = [f"at.n{one}" for one in indices[depth + 1 :]]
             over = f" / ({' * '.join(rest)})" if len(rest) > 1 else f" / {rest[0]}" if rest else ""
-            if self.layout.loops[place].axes:
-                lines.append(f"const Index i{place} = {flat}{over}{f' % at.n{place}' if depth else ''};")
+            if self.layout.loops[index].axes:
+                lines.append(f"const Index i{index} = {flat}{over}{f' % at.n{index}' if depth else ''};")
         return lines
 
     def element(self, key: Any) -> str:
         """An element of an array, where the loops are by now."""
         access, parts = self.access[key], list[str]()
-        for place, step in enumerate(self.layout.steps[access]):
+        for index, step in enumerate(self.layout.steps[access]):
             if step != 0:
-                parts.append(f"i{place}" if step == 1 else f"i{place} * at.step{access}_{place}")
+                parts.append(f"i{index}" if step == 1 else f"i{index} * at.step{access}_{index}")
         return f"{self.pointers[access]}[{' + '.join(parts) or '0'}]"
 
     # -- expressions
@@ -228,7 +228,7 @@ class LaunchWriter:
 
     def index(self, one: Expression) -> str:
         """Where an element lies along an axis."""
-        return next((f"(long long)i{place}" for place, loop in self.loops if one.value in loop.axes), "0LL")
+        return next((f"(long long)i{index}" for index, loop in self.loops if one.value in loop.axes), "0LL")
 
     def is_leaf(self, one: Expression) -> bool:
         return one.name == "input" or id(one) in self.module.finals
@@ -255,7 +255,7 @@ class LaunchWriter:
 
     def store(self, store: Store, scope: CudaScope) -> str:
         value = self.use(store.expression, scope)
-        return f"{self.element(('store', store.place))} = {self.text.stored(store.expression.dtype, value)};"
+        return f"{self.element(('store', store.index))} = {self.text.stored(store.expression.dtype, value)};"
 
     def save(self, one: Expression, scope: CudaScope) -> str:
         """Keeps a sum for later launches."""

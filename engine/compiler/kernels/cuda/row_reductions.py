@@ -19,7 +19,7 @@ class RowReductionWriter(LaunchWriter):
     """A row goes to one block of threads, or to one warp if it is short. It may be gone through several times."""
 
     def body(self) -> list[str]:
-        outer = self.places(inner=False)
+        outer = self.loop_indices(inner=False)
         phases: dict[int, int] = {}
         schedule = self.given.schedule
         reduces, stores = self.launch.reduces, [one for one in self.launch.stores if one.axes & self.looped]
@@ -31,10 +31,10 @@ class RowReductionWriter(LaunchWriter):
                 self._loop(reduced, stored)
         self._of_rows([one for one in self.launch.stores if one not in stores])
         return [
-            f"const Index rows = {self.size(outer)}, size = {self.size(self.places(inner=True))};",
+            f"const Index rows = {self.size(outer)}, size = {self.size(self.loop_indices(inner=True))};",
             "const Index together = gridDim.x * (Index)blockDim.y;",
             "for (Index row = blockIdx.x * (Index)blockDim.y + threadIdx.y; row < rows; row += together) {",
-            *("    " + line for line in [*self.indices("row", outer), *self.scope.lines]), "}",
+            *("    " + line for line in [*self.index_lines("row", outer), *self.scope.lines]), "}",
         ]  # fmt: skip
 
     def _loop(self, reduced: list[Expression], stored: list[Store]) -> None:
@@ -65,7 +65,7 @@ class RowReductionWriter(LaunchWriter):
         self.scope.lines += [*before, *self._through(lines, fresh, after), *done]
 
     def _through(self, lines: list[str], fresh: list[str], after: list[str]) -> list[str]:
-        lines = [*self.indices("k", self.places(inner=True)), *lines]
+        lines = [*self.index_lines("k", self.loop_indices(inner=True)), *lines]
         if not after:
             return ["for (Index k = threadIdx.x; k < size; k += blockDim.x) {", *("    " + line for line in lines), "}"]
         block = self.given.schedule.order.block
@@ -85,7 +85,7 @@ class RowReductionWriter(LaunchWriter):
         scope = self.scope
         self.count_uses([*self.launch.saved, *[one.expression for one in stores]])
         ends = [self.save(one, scope) for one in self.launch.saved] + [self.store(one, scope) for one in stores]
-        if any(one.place in self.given.in_place for one in stores):
+        if any(one.index in self.given.in_place for one in stores):
             scope.lines.append("if (blockDim.x == 32) __syncwarp(); else __syncthreads();")
         scope.lines += ["if (threadIdx.x == 0) {", *("    " + line for line in ends), "}"]
 
@@ -95,7 +95,7 @@ class RowBlockWriter(LaunchWriter):
 
     def body(self) -> list[str]:
         launch, block = self.launch, self.given.schedule.order.block
-        outer, inner = self.places(inner=False), self.places(inner=True)
+        outer, inner = self.loop_indices(inner=False), self.loop_indices(inner=True)
         self.count_uses([*[one.args[0] for one in launch.reduces], *[one.expression for one in launch.stores]])
         inside = self.inside = CudaScope(self.scope)
         fresh, ends = list[str](), list[str]()
@@ -104,17 +104,17 @@ class RowBlockWriter(LaunchWriter):
             total: Accumulator = same_type_accumulator(self.module, one)
             fresh.append(f"{total.kind} {name} = {total.start};")
             inside.lines.append(f"{name} = {total.how}::of<{total.kind}>({name}, {value});")
-            place = self.module.keep_parts(one, self.module.size(launch.outer) * self._blocks())
-            self.written.add(self.parameter(("memory", place)))
+            index = self.module.keep_parts(one, self.module.size(launch.outer) * self._blocks())
+            self.written.add(self.parameter(("memory", index)))
             ends += [
                 f"{name} = {self.module.helper('folded')}<{total.how}>({name});",
-                f"if (threadIdx.x % 32 == 0) {self.parameter(('memory', place))}[block * rows + row] = {name};",
+                f"if (threadIdx.x % 32 == 0) {self.parameter(('memory', index))}[block * rows + row] = {name};",
             ]
         stores = [self.store(one, inside) for one in launch.stores]
-        lines = [*self.indices("k", inner), *inside.lines, *stores]
+        lines = [*self.index_lines("k", inner), *inside.lines, *stores]
         self.inside = None
         within = [
-            "const Index row = id / blocks, block = id % blocks;", *self.indices("row", outer), *self.scope.lines,
+            "const Index row = id / blocks, block = id % blocks;", *self.index_lines("row", outer), *self.scope.lines,
             f"const Index start = block * {block}, stop = start + {block} < size ? start + {block} : size;", *fresh,
             "for (Index k = start + threadIdx.x % 32; k < stop; k += 32) {", *("    " + line for line in lines), "}",
             *ends,

@@ -136,7 +136,7 @@ class _Function:
         self.needed: list[str] = []
 
     def text(self) -> str:
-        kinds = [f"{name[0].upper()}{place}" for place, name in enumerate(self.known)]
+        kinds = [f"{name[0].upper()}{index}" for index, name in enumerate(self.known)]
         given = ", ".join(f"{kind} {name}" for kind, name in zip(kinds, self.known, strict=True))
         classes = ", ".join(f"class {kind}" for kind in kinds)
         head = f"template <{classes}> __device__ inline auto {self.node.name}({given}) {{"
@@ -249,10 +249,10 @@ def _bare(text: str) -> str:
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0
-    for place, sign in enumerate(text):
+    for index, sign in enumerate(text):
         depth += {"(": 1, ")": -1}.get(sign, 0)
         if depth == 0:
-            return text[1:-1] if place == len(text) - 1 else text
+            return text[1:-1] if index == len(text) - 1 else text
     return text
 
 

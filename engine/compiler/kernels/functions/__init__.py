@@ -33,7 +33,7 @@ from engine.compiler.kernels.functions.llvm_instructions import rint as rint
 from engine.compiler.kernels.functions.llvm_instructions import smaller as smaller
 from engine.compiler.kernels.functions.llvm_instructions import sqrt as sqrt
 from engine.compiler.kernels.functions.llvm_instructions import trunc as trunc
-from engine.compiler.kernels.functions.llvm_instructions import whole_product as whole_product
+from engine.compiler.kernels.functions.llvm_instructions import wide_product as wide_product
 from engine.compiler.kernels.functions.logarithm import log1p32 as log1p32
 from engine.compiler.kernels.functions.logarithm import log1p64 as log1p64
 from engine.compiler.kernels.functions.logarithm import log2_32 as log2_32
@@ -44,7 +44,6 @@ from engine.compiler.kernels.functions.logarithm import log32 as log32
 from engine.compiler.kernels.functions.logarithm import log64 as log64
 
 __all__ = [
-    "added",
     "bits",
     "ceil",
     "compensated",
@@ -61,6 +60,8 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "lane_product",
+    "lane_sum",
     "larger",
     "log1p32",
     "log1p64",
@@ -74,7 +75,6 @@ __all__ = [
     "logaddexp64",
     "maximum",
     "minimum",
-    "multiplied",
     "power32",
     "power64",
     "remainder",
@@ -85,5 +85,5 @@ __all__ = [
     "tanh64",
     "trunc",
 ]
-from engine.compiler.kernels.functions.lane_reductions import added as added
-from engine.compiler.kernels.functions.lane_reductions import multiplied as multiplied
+from engine.compiler.kernels.functions.lane_reductions import lane_product as lane_product
+from engine.compiler.kernels.functions.lane_reductions import lane_sum as lane_sum

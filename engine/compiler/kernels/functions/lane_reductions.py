@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
 
-from engine.compiler.kernels.raw_memory import Memory
+from engine.compiler.kernels.raw_memory import RawMemory
 
 intrinsic: Any = extending.intrinsic
 """Untyped: what is declared with it is called without its first argument."""
@@ -46,7 +46,7 @@ def _folded(name: str, start: float) -> Any:
         return builder.extract_element(found, _index(0))
 
     def typed(typing: Any, memory: Any, count: Any, lanes: Any) -> Any:
-        if not isinstance(memory, Memory) or not isinstance(lanes, types.IntegerLiteral):
+        if not isinstance(memory, RawMemory) or not isinstance(lanes, types.IntegerLiteral):
             return None
         return memory.dtype(memory, types.int64, lanes), code
 
@@ -61,5 +61,5 @@ def _places(lanes: list[int]) -> Any:
     return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
 
 
-added = _folded("fadd", 0.0)
-multiplied = _folded("fmul", 1.0)
+lane_sum = _folded("fadd", 0.0)
+lane_product = _folded("fmul", 1.0)

@@ -78,7 +78,7 @@ def like(typing: Any, x: Any, number: Any) -> Any:
 
 
 @intrinsic
-def whole_product(typing: Any, x: Any, y: Any) -> Any:
+def wide_product(typing: Any, x: Any, y: Any) -> Any:
     """The upper and the lower 64 bits of a product of whole numbers."""
     if x != types.uint64 or y != types.uint64:
         return None

@@ -25,7 +25,7 @@ class AddRows:
         x, index = node.values
         self._statics = node.statics
         self._sizes = count(index.shape), node.out.shape[0], count(node.out.shape[1:])
-        self._call = call_words(self._sizes[2], count(x.shape) * _NANOSECONDS, together=_LINE)
+        self._call = call_words(self._sizes[2], count(x.shape) * _NANOSECONDS, multiple_of=_LINE)
         self._address = self._call.ctypes.data
         self._module = background_kernel("add_rows", node.out.dtype)
 

@@ -44,9 +44,11 @@ class AttentionLayout:
         self.settings[23:33] = deep, BLOCK, *back[1:9]
         self._bytes = aligned(max(forward[-1], back[-1]))
         count = batch * self.heads
-        self._call = call_words(count, count * length * size * (inner + outer) * _NANOSECONDS, apart=self._bytes)
+        self._call = call_words(
+            count, count * length * size * (inner + outer) * _NANOSECONDS, workspace_bytes=self._bytes
+        )
 
-    def place(self, at: int, array: Any) -> Any:
+    def set_strides(self, at: int, array: Any) -> Any:
         """Notes the steps of an array of heads, or of a copy of it whose rows are not strided."""
         if array.strides[3] != self.itemsize:
             array = np.ascontiguousarray(array)
@@ -72,9 +74,9 @@ class Attend:
         self._attention, self._kernel = attention, library_kernel("attend", dtype)
 
     def __call__(self, query: Any, key: Any, value: Any, scale: float, out: Any, weights: Any) -> None:
-        place = self._attention.place
-        arrays = [place(8, query), place(11, key), place(14, value)]
-        place(17, out.transpose(0, 2, 1, 3))
+        set_strides = self._attention.set_strides
+        arrays = [set_strides(8, query), set_strides(11, key), set_strides(14, value)]
+        set_strides(17, out.transpose(0, 2, 1, 3))
         self._attention.run(self._kernel, *map(id, arrays), id(out), id(weights), scale)
 
 
@@ -87,14 +89,20 @@ class AttendBackward:
     def __call__(
         self, g: Any, query: Any, key: Any, value: Any, weights: Any, first: float, second: float, *out: Any
     ) -> None:
-        place = self._attention.place
-        arrays = [place(17, g), place(8, query), place(11, key), place(14, value), np.ascontiguousarray(weights)]
+        set_strides = self._attention.set_strides
+        arrays = [
+            set_strides(17, g),
+            set_strides(8, query),
+            set_strides(11, key),
+            set_strides(14, value),
+            np.ascontiguousarray(weights),
+        ]
         if len(out) == 1:
             results = list(next(iter(out)).transpose(2, 0, 3, 1, 4))
         else:
             results = [one.transpose(0, 2, 1, 3) for one in out]
         for at, one in zip((33, 36, 39), results, strict=True):
-            place(at, one)
+            set_strides(at, one)
         self._attention.run(self._kernel, *map(id, arrays), *map(id, results), first, second)
 
 

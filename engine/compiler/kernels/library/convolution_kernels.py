@@ -38,7 +38,7 @@ _LEAST_CHANNELS = 4
 class KernelTap(NamedTuple):
     """A place of the kernel in one dimension: it sees the input's plane `phase`, `shift` further on."""
 
-    place: int
+    kernel_index: int
     phase: int
     shift: int
 
@@ -48,7 +48,7 @@ class OutputPhase(NamedTuple):
 
     first: int
     step: int
-    places: int
+    output_size: int
     taps: tuple[KernelTap, ...]
 
 
@@ -67,26 +67,26 @@ class ConvolutionAxis:
         return min(found), max(found)
 
     @property
-    def places(self) -> int:
+    def output_size(self) -> int:
         """Of the largest job."""
-        return max(job.places for job in self.jobs)
+        return max(job.output_size for job in self.jobs)
 
 
-def forward_axis(size: int, kernel: int, stride: int, padding: int, dilation: int, places: int) -> ConvolutionAxis:
+def forward_axis(size: int, kernel: int, stride: int, padding: int, dilation: int, outputs: int) -> ConvolutionAxis:
     """A convolution's input, of which every `stride`-th element is in one plane."""
     offsets = [index * dilation - padding for index in range(kernel)]
     taps = tuple(KernelTap(index, offset % stride, offset // stride) for index, offset in enumerate(offsets))
-    return ConvolutionAxis(size, stride, (OutputPhase(0, 1, places, taps),))
+    return ConvolutionAxis(size, stride, (OutputPhase(0, 1, outputs, taps),))
 
 
-def backward_axis(size: int, kernel: int, stride: int, padding: int, dilation: int, places: int) -> ConvolutionAxis:
+def backward_axis(size: int, kernel: int, stride: int, padding: int, dilation: int, outputs: int) -> ConvolutionAxis:
     """The gradient of a convolution's output; each phase of the input's gradient sees some places of the kernel."""
     jobs: list[OutputPhase] = []
     for first in range(min(stride, size)):
         offsets = [(index, first + padding - index * dilation) for index in range(kernel)]
         taps = tuple(KernelTap(index, 0, offset // stride) for index, offset in offsets if offset % stride == 0)
         jobs.append(OutputPhase(first, stride, -(-(size - first) // stride), taps))
-    return ConvolutionAxis(places, 1, tuple(jobs))
+    return ConvolutionAxis(outputs, 1, tuple(jobs))
 
 
 class PlaneLayout:
@@ -96,12 +96,12 @@ class PlaneLayout:
         self.down, self.across, self.channels = down, across, channels
         least, most = across.shifts
         width = -(-across.size // across.phases)
-        self.pitch = max(width - min(least, 0), across.places + max(most, 0))
+        self.pitch = max(width - min(least, 0), across.output_size + max(most, 0))
         self.margin = max(0, -least)
         self.low, self.high = down.shifts
         self.low, self.high = min(self.low, self.high), max(self.low, self.high)
         self.phases = down.phases * across.phases
-        self.rows = down.places
+        self.rows = down.output_size
         row = channels * self.phases * self.pitch * itemsize
         room = max(_CACHE_BYTES // row - (self.high - self.low), 4 * (self.high - self.low), 1)
         self.bands = -(-self.rows // room)
@@ -153,8 +153,8 @@ class ConvolutionRoutine:
             begin = len(offsets)
             for channel, one, two in itertools.product(range(inner), y.taps, x.taps):
                 offsets.append(planes.offset(channel, one, two))
-                sources.append(channel * inner_skip + one.place * kernel_sizes[1] + two.place)
-            jobs += [len(offsets) - begin, begin, y.places, x.places, y.first, x.first, y.step, x.step]
+                sources.append(channel * inner_skip + one.kernel_index * kernel_sizes[1] + two.kernel_index)
+            jobs += [len(offsets) - begin, begin, y.output_size, x.output_size, y.first, x.first, y.step, x.step]
         run = padded_size(planes.band * planes.pitch)
         packed = planes.size * dtype.itemsize
         product = packed + aligned(groups * (outer + _MOST_ROWS) * len(offsets) * dtype.itemsize)
@@ -167,7 +167,7 @@ class ConvolutionRoutine:
         self._zeros = np.zeros(groups * outer, dtype)
         work = batch * groups * outer * sum(jobs[at] * jobs[at + 2] * jobs[at + 3] for at in range(0, len(jobs), 8))
         self._bytes = aligned(self._bytes)
-        self._call = call_words(batch, work * _NANOSECONDS, apart=self._bytes, most=_MOST_PARTS)
+        self._call = call_words(batch, work * _NANOSECONDS, workspace_bytes=self._bytes, max_parts=_MOST_PARTS)
         self._address = self._call.ctypes.data
         self._kernel = library_kernel("convolve", dtype)
 
@@ -203,13 +203,13 @@ class ConvolutionWeightBackward:
         theirs = ours + aligned(most * (run // lanes) * 8)
         self._bytes = theirs + aligned(most * (run // lanes) * 8)
         self._settings = np.array([
-            *planes.settings(groups, outer), across.places, planes.bands, most, sums, run, upper, found, ours, theirs,
-            27, parts, units, groups * outer * sums, *offsets, *[0] * _DOT_COLUMNS,
+            *planes.settings(groups, outer), across.output_size, planes.bands, most, sums, run, upper, found, ours,
+            theirs, 27, parts, units, groups * outer * sums, *offsets, *[0] * _DOT_COLUMNS,
         ])  # fmt: skip
         self._sums = np.empty((parts, groups * outer * sums), dtype)
-        work = units * planes.band * across.places * self._sums[0].size
+        work = units * planes.band * across.output_size * self._sums[0].size
         self._bytes = aligned(self._bytes)
-        self._call = call_words(parts, work * _NANOSECONDS, apart=self._bytes)
+        self._call = call_words(parts, work * _NANOSECONDS, workspace_bytes=self._bytes)
         self._address = self._call.ctypes.data
         self._kernel = library_kernel("convolve_weight_backward", dtype)
 
@@ -247,8 +247,8 @@ def _axes(
     make: Any, x: Sequence[int], out: Sequence[int], node: IRNode, kernel_sizes: tuple[int, int]
 ) -> list[ConvolutionAxis]:
     """Of a convolution from images of shape `x` to those of shape `out`."""
-    sizes, places = _sizes(x), _sizes(out)
-    return [make(sizes[i], *window, places[i]) for i, window in enumerate(_windows(node, kernel_sizes))]
+    sizes, outputs = _sizes(x), _sizes(out)
+    return [make(sizes[i], *window, outputs[i]) for i, window in enumerate(_windows(node, kernel_sizes))]
 
 
 @implements(convolution)

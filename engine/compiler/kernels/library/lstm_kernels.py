@@ -41,7 +41,7 @@ class LstmForward:
         *self._places, self._bytes = _begins([size * wide, 3 * size * 8, _ROWS * wide])
         self._sizes = steps, batch, size, int(backwards)
         work = steps * batch * 4 * size * size * _NANOSECONDS
-        self._call = call_words(batch, work, apart=self._bytes, most=_MOST_PARTS, together=_ROWS)
+        self._call = call_words(batch, work, workspace_bytes=self._bytes, max_parts=_MOST_PARTS, multiple_of=_ROWS)
         self._kernel = library_kernel("lstm", dtype)
 
     def __call__(
@@ -64,7 +64,7 @@ class LstmBackward:
         ])  # fmt: skip
         self._sizes = steps, batch, size, int(backwards)
         work = 2 * steps * batch * 4 * size * size * _NANOSECONDS
-        self._call = call_words(parts, work, apart=self._bytes, most=parts)
+        self._call = call_words(parts, work, workspace_bytes=self._bytes, max_parts=parts)
         self._sums = np.empty((parts, 4 * size, size), dtype)
         self._kernel = library_kernel("lstm_backward", dtype)
 

@@ -27,14 +27,14 @@ _NANOSECONDS = 1.0
 class MaxPoolRoutine:
     """Windows over planes, and the kernel that goes through them."""
 
-    def __init__(self, node: IRNode, name: str, x: Sequence[int], places: Sequence[int]) -> None:
+    def __init__(self, node: IRNode, name: str, x: Sequence[int], output_shape: Sequence[int]) -> None:
         windows: Windows = node.statics["windows"]
-        given = (x[2:], places[2:], windows.kernel, windows.stride, windows.padding, windows.dilation)
+        given = (x[2:], output_shape[2:], windows.kernel, windows.stride, windows.padding, windows.dilation)
         neutral = (1, 1, 1, 1, 0, 1)
         if len(x) == 3:
             given = tuple((one, *sizes) for one, sizes in zip(neutral, given, strict=True))
         self._settings = np.array([*(size for sizes in given for size in sizes), windows.overlap])
-        self._call = call_words(x[0] * x[1], count(places) * count(windows.kernel) * _NANOSECONDS)
+        self._call = call_words(x[0] * x[1], count(output_shape) * count(windows.kernel) * _NANOSECONDS)
         self._address = self._call.ctypes.data
         self._module = background_kernel(name, node.out.dtype)
         self._op, self._statics = node.op, node.statics

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.compiler import Compiled
+from engine.compiler import CompiledFunction
 from engine.compiler.ir import IRNode
 from engine.nn import functional
 from engine.ops.attend import attention_backward, scaled_dot_product_attention_op
@@ -112,7 +112,7 @@ def test_factors_that_are_no_operands() -> None:
         slopes = attention_backward(out.transpose(1, 2), query, key, value, weights, 0.5, 0.25, causal=True)
         return [out, weights, *slopes]
 
-    compiled, eager = Compiled(f), f()
+    compiled, eager = CompiledFunction(f), f()
     for _ in range(2):
         for one, other in zip(compiled(), eager, strict=True):
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=0, atol=1e-13)

@@ -172,7 +172,7 @@ def test_what_others_still_read_is_written_over_last() -> None:
     centred = group.add("sub", x, mean)
     fused = group.fused((200, 9), [moved, group.add("add", centred, running)], ((0, 1),))
     launches = plan_launches(schedule_program(program_of(fused)), (200, 9), ((0, 1),))
-    assert [store.place for store in launches[-1].stores] == [0]
+    assert [store.index for store in launches[-1].stores] == [0]
 
 
 def test_one_source_serves_all_sizes() -> None:

@@ -4,20 +4,24 @@ from numba import float32 as number
 from numba import int64
 
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.raw_memory import array_elements, memory_at
 from engine.compiler.kernels.thread_pool import CallWords
 
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
-def kernel(share, rows, positions, results, count, size, width):
+def kernel(call_address, rows, positions, results, count, size, width):
     """Columns of `count` rows of `width` numbers, for a result of `size` rows."""
-    call = memory(share, int64, 0)
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, 0)
+        run_parts(call_address, 0)
         return
     first, last = call[CallWords.FIRST], call[CallWords.LAST]
-    x, where, out = elements(rows, number, 1), elements(positions, int64, 2), elements(results, number, 3)
+    x, where, out = (
+        array_elements(rows, number, 1),
+        array_elements(positions, int64, 2),
+        array_elements(results, number, 3),
+    )
     for row in range(size):
         to = out + row * width
         for column in range(first, last):

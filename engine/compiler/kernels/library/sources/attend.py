@@ -3,40 +3,40 @@
 from numba import float32 as number
 from numba import int64
 
-from engine.compiler.kernels.blocked_matmul import address, copies, products
-from engine.compiler.kernels.functions import added, exp32, exp64, larger
+from engine.compiler.kernels.blocked_matmul import array_address, padded_copies, tiled_matmul
+from engine.compiler.kernels.functions import exp32, exp64, lane_sum, larger
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.raw_memory import elements, memory, wide_vectors
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.raw_memory import array_elements, memory_at, wide_vectors
 from engine.compiler.kernels.register_tiles import LANES, ROWS
 from engine.compiler.kernels.thread_pool import CallWords
 
 lanes, width = LANES[number], number.bitwidth // 8
-multiply = products(number)
-padded, turned, back = copies(number)
+multiply = tiled_matmul(number)
+padded, turned, back = padded_copies(number)
 exp = exp64 if number.bitwidth == 64 else exp32
 
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64, float64, int64)")
-def kernel(share, told, queries, keys, values, results, weights, scale, place):
-    """Heads. `told` are the settings of an `Attention`, `place` memory of each thread."""
+def kernel(call_address, settings_id, queries, keys, values, results, weights, scale, workspace):
+    """Heads. `settings_id` are the settings of an `Attention`, `place` memory of each thread."""
     wide_vectors()
-    call = memory(share, int64, 0)
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, place)
+        run_parts(call_address, workspace)
         return
-    first, last, place = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.PLACE]
-    settings = elements(told, int64, 0)
+    first, last, workspace = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.WORKSPACE]
+    settings = array_elements(settings_id, int64, 0)
     heads, length, size, inner, outer, causal = (
         settings[0], settings[1], settings[2], settings[3], settings[4], settings[5]
     )  # fmt: skip
     pitch, broad = settings[6], settings[7]
     of_query, of_key, of_value, of_result = settings + 8, settings + 11, settings + 14, settings + 17
-    turned_keys, rows_of_values = place, place + settings[20]
-    scored, result = place + settings[21], place + settings[22]
-    scores = memory(scored, number, 1)
-    weight = elements(weights, number, 2)
-    query, key, value, out = address(queries), address(keys), address(values), address(results)
+    turned_keys, rows_of_values = workspace, workspace + settings[20]
+    scored, result = workspace + settings[21], workspace + settings[22]
+    scores = memory_at(scored, number, 1)
+    weight = array_elements(weights, number, 2)
+    query, key, value, out = array_address(queries), array_address(keys), array_address(values), array_address(results)
     factor = number(scale)
     for head in range(first, last):
         b, h = head // heads, head % heads
@@ -59,10 +59,10 @@ def kernel(share, told, queries, keys, values, results, weights, scale, place):
                     top = larger(top, own[i])
                 for i in range(count):
                     own[i] = exp(own[i] - top)
-                share = number(1.0) / added(own, count, 32)
+                inverse_sum = number(1.0) / lane_sum(own, count, 32)
                 to = weight + (head * length + start + row) * size
                 for i in range(count):
-                    own[i] = own[i] * share
+                    own[i] = own[i] * inverse_sum
                 for i in range(count, seen):
                     own[i] = number(0.0)
                 for i in range(seen):

@@ -3,45 +3,46 @@
 from numba import float32 as number
 from numba import int64
 
-from engine.compiler.kernels.blocked_matmul import address, copies, products
-from engine.compiler.kernels.functions import added
+from engine.compiler.kernels.blocked_matmul import array_address, padded_copies, tiled_matmul
+from engine.compiler.kernels.functions import lane_sum
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.raw_memory import elements, memory, wide_vectors
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.raw_memory import array_elements, memory_at, wide_vectors
 from engine.compiler.kernels.register_tiles import LANES, ROWS
 from engine.compiler.kernels.thread_pool import CallWords
 
 lanes, width = LANES[number], number.bitwidth // 8
-multiply = products(number)
-padded, turned, back = copies(number)
+multiply = tiled_matmul(number)
+padded, turned, back = padded_copies(number)
 
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64, int64, int64, int64, float64, float64, int64)")
 def kernel(
-    share, told, gradients, queries, keys, values, weights, of_queries, of_keys, of_values, of_first, of_second, place,
+    call_address, settings_id, gradients, queries, keys, values, weights, of_queries, of_keys, of_values,
+    of_first, of_second, workspace,
 ):  # fmt: skip
-    """Heads. `told` are the settings of an `Attention`, `place` memory of each thread."""
+    """Heads. `settings_id` are the settings of an `Attention`, `place` memory of each thread."""
     wide_vectors()
-    call = memory(share, int64, 0)
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, place)
+        run_parts(call_address, workspace)
         return
-    first, last, place = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.PLACE]
-    settings = elements(told, int64, 0)
+    first, last, workspace = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.WORKSPACE]
+    settings = array_elements(settings_id, int64, 0)
     heads, length, size, inner, outer, causal = (
         settings[0], settings[1], settings[2], settings[3], settings[4], settings[5]
     )  # fmt: skip
     pitch, broad, deep, block = settings[6], settings[7], settings[23], settings[24]
     at_query, at_key, at_value, at_g = settings + 8, settings + 11, settings + 14, settings + 17
     to_query, to_key, to_value = settings + 33, settings + 36, settings + 39
-    turned_values, rows_of_keys, rows_of_queries = place, place + settings[25], place + settings[26]
-    rows_of_g, sloped, for_keys = place + settings[27], place + settings[28], place + settings[29]
-    for_values, result = place + settings[30], place + settings[31]
-    slopes, dotted = memory(sloped, number, 1), memory(place + settings[32], number, 3)
-    weight = elements(weights, number, 2)
-    whole = address(weights)
-    query, key, value, g = address(queries), address(keys), address(values), address(gradients)
-    of_query, of_key, of_value = address(of_queries), address(of_keys), address(of_values)
+    turned_values, rows_of_keys, rows_of_queries = workspace, workspace + settings[25], workspace + settings[26]
+    rows_of_g, sloped, for_keys = workspace + settings[27], workspace + settings[28], workspace + settings[29]
+    for_values, result = workspace + settings[30], workspace + settings[31]
+    slopes, dotted = memory_at(sloped, number, 1), memory_at(workspace + settings[32], number, 3)
+    weight = array_elements(weights, number, 2)
+    whole = array_address(weights)
+    query, key, value, g = array_address(queries), array_address(keys), array_address(values), array_address(gradients)
+    of_query, of_key, of_value = array_address(of_queries), array_address(of_keys), array_address(of_values)
     left_factor, right_factor = number(of_first), number(of_second)
     for head in range(first, last):
         b, h = head // heads, head % heads
@@ -66,7 +67,7 @@ def kernel(
                     of_row = weight + (head * length + start + row) * size
                     for i in range(count):
                         dotted[i] = own[i] * of_row[i]
-                    dot = added(dotted, count, 32)
+                    dot = lane_sum(dotted, count, 32)
                     for i in range(count):
                         own[i] = (own[i] - dot) * of_row[i]
                     for i in range(count, pitch):
@@ -89,7 +90,7 @@ def kernel(
                     end - top, for_values + start * broad * width, broad, rows, broad // lanes, more,
                 )  # fmt: skip
         if causal:
-            left, right = memory(for_keys, number, 4), memory(for_values, number, 5)
+            left, right = memory_at(for_keys, number, 4), memory_at(for_values, number, 5)
             for i in range(min(length, size) * deep, size * deep):
                 left[i] = number(0.0)
             for i in range(min(length, size) * broad, size * broad):

@@ -7,17 +7,17 @@ stands where a run goes from one line to the next; it is left out when sums are 
 from numba import float32 as number
 from numba import int64, njit
 
-from engine.compiler.kernels.image_planes import lay_planes
+from engine.compiler.kernels.image_planes import copy_planes
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.raw_memory import elements, memory
-from engine.compiler.kernels.register_tiles import LANES, ROWS, VECTORS, products, write_run
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.raw_memory import array_elements, memory_at
+from engine.compiler.kernels.register_tiles import LANES, ROWS, VECTORS, product_tile, write_biased
 from engine.compiler.kernels.thread_pool import CallWords
 
 lanes = LANES[number]
-wide = products(ROWS, VECTORS, turned=True)
-middle = products(ROWS, min(VECTORS, 2), turned=True)
-narrow = products(ROWS, 1, turned=True)
+wide = product_tile(ROWS, VECTORS, turned=True)
+middle = product_tile(ROWS, min(VECTORS, 2), turned=True)
+narrow = product_tile(ROWS, 1, turned=True)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -47,7 +47,7 @@ def write(settings, own, product, added, out, image, first, start, end):
             there = whole + ((line * own[6] + own[4]) * width + own[5])
             found = product + (row * run + (line - start) * pitch)
             if step == 1:
-                write_run(there, 0, found, 0, columns, more)
+                write_biased(there, 0, found, 0, columns, more)
             elif step == 2:  # a step that is known makes vectors of it
                 for i in range(columns):
                     there[2 * i] = found[i] + more
@@ -57,28 +57,28 @@ def write(settings, own, product, added, out, image, first, start, end):
 
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
-def kernel(share, told, images, weights, bias, results, place):
-    """Samples. `told` are the settings of a `Correlation`, `place` memory of each thread."""
-    call = memory(share, int64, 0)
+def kernel(call_address, settings_id, images, weights, bias, results, workspace):
+    """Samples. `settings_id` are the settings of a `Correlation`, `place` memory of each thread."""
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, place)
+        run_parts(call_address, workspace)
         return
-    first, last, place = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.PLACE]
-    settings = elements(told, int64, 0)
+    first, last, workspace = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.WORKSPACE]
+    settings = array_elements(settings_id, int64, 0)
     groups, inner, outer, pitch, band = settings[0], settings[1], settings[2], settings[7], settings[12]
     rows, jobs, sums, run = settings[13], settings[14], settings[19], settings[20]
     offsets, sources = settings + settings[23], settings + settings[24]
-    x, out = elements(images, number, 1), elements(results, number, 4)
-    weight, added = elements(weights, number, 2), elements(bias, number, 3)
-    planes = memory(place, number, 5)
-    packed, product = memory(place + settings[21], number, 6), memory(place + settings[22], number, 7)
+    x, out = array_elements(images, number, 1), array_elements(results, number, 4)
+    weight, added = array_elements(weights, number, 2), array_elements(bias, number, 3)
+    planes = memory_at(workspace, number, 5)
+    packed, product = memory_at(workspace + settings[21], number, 6), memory_at(workspace + settings[22], number, 7)
     blocks = (outer + ROWS - 1) // ROWS
 
     pack(settings, weight, sources, packed)
     for sample in range(first, last):
         for group in range(groups):
             for start in range(0, rows, band):
-                lay_planes(settings, x, (sample * groups + group) * inner, planes, start, min(start + band, rows))
+                copy_planes(settings, x, (sample * groups + group) * inner, planes, start, min(start + band, rows))
                 for job in range(jobs):
                     own = settings + (settings[25] + job * 8)
                     count, begin, columns, end = own[0], own[1], own[3], min(start + band, own[2])

@@ -6,16 +6,16 @@ Samples, or bands of their rows, are copied in blocks that stay in the cache; th
 from numba import float32 as number
 from numba import int64, njit
 
-from engine.compiler.kernels.image_planes import lay_planes
+from engine.compiler.kernels.image_planes import copy_planes
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.raw_memory import elements, memory
-from engine.compiler.kernels.register_tiles import DOT_COLUMNS, DOT_ROWS, LANES, dots, lay_run
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.raw_memory import array_elements, memory_at
+from engine.compiler.kernels.register_tiles import DOT_COLUMNS, DOT_ROWS, LANES, copy_padded, dot_tile
 from engine.compiler.kernels.thread_pool import CallWords
 
 lanes = LANES[number]
 width = number.bitwidth // 8
-tile = dots(DOT_ROWS, DOT_COLUMNS)
+tile = dot_tile(DOT_ROWS, DOT_COLUMNS)
 SIZE = (DOT_ROWS * DOT_COLUMNS + lanes - 1) // lanes * lanes
 
 
@@ -29,7 +29,7 @@ def lay_rows(settings, g, image, upper, tall, start, end):
         if channel < outer:
             whole = g + (image * outer + channel) * rows * columns
             for line in range(start, end):
-                lay_run(here, at, whole, line * columns, columns)
+                copy_padded(here, at, whole, line * columns, columns)
                 for i in range(columns, pitch):
                     here[at + i] = number(0.0)
                 at += pitch
@@ -43,23 +43,23 @@ def sort(out, found, outer, sums, tall):
     for column in range(sums):
         for row in range(outer):
             tiles = column // DOT_COLUMNS * (tall // DOT_ROWS) + row // DOT_ROWS
-            place = row % DOT_ROWS * DOT_COLUMNS + column % DOT_COLUMNS
-            out[row * sums + column] = found[tiles * SIZE + place]
+            index = row % DOT_ROWS * DOT_COLUMNS + column % DOT_COLUMNS
+            out[row * sums + column] = found[tiles * SIZE + index]
 
 
 @njit(nogil=True, error_model="numpy")
-def add_up(told, images, gradients, results, place, first, last):
+def add_up(settings_id, images, gradients, results, workspace, first, last):
     """Units from `first` to `last`, each a band of a sample."""
-    settings = elements(told, int64, 0)
+    settings = array_elements(settings_id, int64, 0)
     groups, inner, outer, down, across = settings[0], settings[1], settings[2], settings[5], settings[6]
     length, band, rows = settings[8], settings[12], settings[13]
     bands, most, sums, run = settings[15], settings[16], settings[17], settings[18]
     offsets = settings + settings[23]
-    x, g = elements(images, number, 1), elements(gradients, number, 2)
-    out = memory(results, number, 3)
-    planes = memory(place, number, 4)
-    upper, found = memory(place + settings[19], number, 5), memory(place + settings[20], number, 6)
-    ours, theirs = memory(place + settings[21], int64, 7), memory(place + settings[22], int64, 7)
+    x, g = array_elements(images, number, 1), array_elements(gradients, number, 2)
+    out = memory_at(results, number, 3)
+    planes = memory_at(workspace, number, 4)
+    upper, found = memory_at(workspace + settings[19], number, 5), memory_at(workspace + settings[20], number, 6)
+    ours, theirs = memory_at(workspace + settings[21], int64, 7), memory_at(workspace + settings[22], int64, 7)
     tall = (outer + DOT_ROWS - 1) // DOT_ROWS * DOT_ROWS
     broad = (sums + DOT_COLUMNS - 1) // DOT_COLUMNS * DOT_COLUMNS
     size_of_sums = tall * broad // (DOT_ROWS * DOT_COLUMNS) * SIZE
@@ -78,7 +78,7 @@ def add_up(told, images, gradients, results, place, first, last):
             for unit in range(units):
                 sample, start = (begin + unit) // bands, (begin + unit) % bands * band
                 end = min(start + band, rows)
-                lay_planes(settings, x, (sample * groups + group) * inner, planes + unit * size, start, end)
+                copy_planes(settings, x, (sample * groups + group) * inner, planes + unit * size, start, end)
                 lay_rows(settings, g, sample * groups + group, upper + unit * tall * run, tall, start, end)
             to = 0
             for column in range(0, broad, DOT_COLUMNS):
@@ -89,14 +89,22 @@ def add_up(told, images, gradients, results, place, first, last):
 
 
 @machine_code("void(int64, int64, int64, int64, int64, int64)")
-def kernel(share, told, images, gradients, results, place):
-    """Parts of the samples, each with sums of its own. `told` are the settings of `Slopes`."""
-    call = memory(share, int64, 0)
+def kernel(call_address, settings_id, images, gradients, results, workspace):
+    """Parts of the samples, each with sums of its own. `settings_id` are the settings of `Slopes`."""
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, place)
+        run_parts(call_address, workspace)
         return
-    settings = elements(told, int64, 0)
+    settings = array_elements(settings_id, int64, 0)
     parts, units, size = settings[24], settings[25], settings[26]
     for part in range(call[CallWords.FIRST], call[CallWords.LAST]):
         out = results + part * size * width
-        add_up(told, images, gradients, out, call[CallWords.PLACE], units * part // parts, units * (part + 1) // parts)
+        add_up(
+            settings_id,
+            images,
+            gradients,
+            out,
+            call[CallWords.WORKSPACE],
+            units * part // parts,
+            units * (part + 1) // parts,
+        )

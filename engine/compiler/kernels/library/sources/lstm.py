@@ -6,9 +6,9 @@ from numba import int64
 from engine.compiler.kernels.functions import exp32 as exp
 from engine.compiler.kernels.functions import tanh32 as tanh
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.packed_matmul import compiled, lay_weight, multiply
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.packed_matmul import compiled, multiply_rows, pack_weight
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.raw_memory import array_elements, memory_at
 from engine.compiler.kernels.register_tiles import LANES, ROWS
 from engine.compiler.kernels.thread_pool import CallWords
 
@@ -38,26 +38,30 @@ def step(size, gates, product, values, cells, out, h, c):
 
 @machine_code("void(" + "int64, " * 17 + "int64)")
 def kernel(
-    share, steps, batch, size, backwards, gates_, h_, c_, weight_, out_, last_h, last_c, values_, cells_, panels_,
-    offsets_, product_, place,
+    call_address, steps, batch, size, backwards, gates_, h_, c_, weight_, out_, last_h, last_c, values_, cells_,
+    panels_, offsets_, product_, workspace,
 ):  # fmt: skip
     """Sequences. `place` is memory of each thread; the numbers before it say what is where in it."""
-    call = memory(share, int64, 0)
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, place)
+        run_parts(call_address, workspace)
         return
-    first, last, place = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.PLACE]
-    gates, start_h, start_c = elements(gates_, number, 1), elements(h_, number, 2), elements(c_, number, 3)
-    weight, out = elements(weight_, number, 4), elements(out_, number, 5)
-    h, c = elements(last_h, number, 6), elements(last_c, number, 7)
-    values, cells = elements(values_, number, 8), elements(cells_, number, 9)
+    first, last, workspace = call[CallWords.FIRST], call[CallWords.LAST], call[CallWords.WORKSPACE]
+    gates, start_h, start_c = (
+        array_elements(gates_, number, 1),
+        array_elements(h_, number, 2),
+        array_elements(c_, number, 3),
+    )
+    weight, out = array_elements(weight_, number, 4), array_elements(out_, number, 5)
+    h, c = array_elements(last_h, number, 6), array_elements(last_c, number, 7)
+    values, cells = array_elements(values_, number, 8), array_elements(cells_, number, 9)
     panels, product, offsets = (
-        memory(place + panels_, number, 10),
-        memory(place + product_, number, 11),
-        memory(place + offsets_, int64, 12),
+        memory_at(workspace + panels_, number, 10),
+        memory_at(workspace + product_, number, 11),
+        memory_at(workspace + offsets_, int64, 12),
     )
     wide = (4 * size + lanes - 1) // lanes * lanes
-    lay_weight(weight, size, 1, size, wide, 4 * size, panels, offsets)
+    pack_weight(weight, size, 1, size, wide, 4 * size, panels, offsets)
     for i in range(first * size, last * size):
         h[i] = start_h[i]
         c[i] = start_c[i]
@@ -66,7 +70,7 @@ def kernel(
         n = first
         while n < last:
             rows = ROWS if n + ROWS <= last else 1
-            multiply(panels, offsets, wide, h, n * size, size, size, product, 0, rows)
+            multiply_rows(panels, offsets, wide, h, n * size, size, size, product, 0, rows)
             for row in range(n, n + rows):
                 at = t * batch + row
                 here = product + (row - n) * wide

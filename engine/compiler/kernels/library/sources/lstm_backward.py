@@ -10,9 +10,9 @@ from numba import int64
 from engine.compiler.kernels.functions import fabs
 from engine.compiler.kernels.functions import tanh32 as tanh
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.packed_matmul import add_outer, compiled, lay_weight, multiply
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.packed_matmul import add_outer_products, compiled, multiply_rows, pack_weight
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.raw_memory import array_elements, memory_at
 from engine.compiler.kernels.register_tiles import LANES, ROWS
 from engine.compiler.kernels.thread_pool import CallWords
 
@@ -52,32 +52,32 @@ def recall(size, inside, skip, first, cells, result, start_c, start_h, before, e
 @compiled
 def add_up(
     steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c, slopes_,
-    panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, place, first, last,
+    panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, workspace, first, last,
 ):  # fmt: skip
     """Sequences from `first` to `last`. The result's gradients lie `far` from step to step, `near` in one."""
-    values, cells = elements(values_, number, 1), elements(cells_, number, 2)
-    result, start_h = elements(result_, number, 3), elements(h_, number, 4)
-    start_c, weight = elements(c_, number, 5), elements(weight_, number, 6)
-    given, slopes = elements(given_, number, 7), elements(slopes_, number, 8)
-    dh, dc = elements(of_h, number, 9), elements(of_c, number, 10)
+    values, cells = array_elements(values_, number, 1), array_elements(cells_, number, 2)
+    result, start_h = array_elements(result_, number, 3), array_elements(h_, number, 4)
+    start_c, weight = array_elements(c_, number, 5), array_elements(weight_, number, 6)
+    given, slopes = array_elements(given_, number, 7), array_elements(slopes_, number, 8)
+    dh, dc = array_elements(of_h, number, 9), array_elements(of_c, number, 10)
     panels, offsets, product = (
-        memory(place + panels_, number, 11),
-        memory(place + offsets_, int64, 12),
-        memory(place + product_, number, 13),
+        memory_at(workspace + panels_, number, 11),
+        memory_at(workspace + offsets_, int64, 12),
+        memory_at(workspace + product_, number, 13),
     )
     earlier, before, upper = (
-        memory(place + earlier_, number, 14),
-        memory(place + before_, number, 15),
-        memory(place + upper_, number, 16),
+        memory_at(workspace + earlier_, number, 14),
+        memory_at(workspace + before_, number, 15),
+        memory_at(workspace + upper_, number, 16),
     )
-    sums, out = memory(place + sums_, number, 17), memory(of_weight, number, 18)
+    sums, out = memory_at(workspace + sums_, number, 17), memory_at(of_weight, number, 18)
     wide = (size + lanes - 1) // lanes * lanes
-    places = offsets + 12 * size
-    lay_weight(weight, 4 * size, size, 1, wide, size, panels, offsets)
+    row_offsets = offsets + 12 * size
+    pack_weight(weight, 4 * size, size, 1, wide, size, panels, offsets)
     for i in range(4 * size * wide):
         sums[i] = zero
     for row in range(last - first):
-        places[row] = row * wide
+        row_offsets[row] = row * wide
         for u in range(wide):
             product[row * wide + u] = dh[(first + row) * size + u] if u < size else zero
             earlier[row * wide + u] = zero
@@ -99,10 +99,12 @@ def add_up(
                         upper[u] = given[t * far + row * near + u]
                 step(size, values + at * 4 * size, cells + at * size, before, upper, product + to, dc + row * size,
                      slopes + at * 4 * size)  # fmt: skip
-            multiply(panels, offsets, wide, slopes, (t * batch + n) * 4 * size, 4 * size, 4 * size, product,
+            multiply_rows(panels, offsets, wide, slopes, (t * batch + n) * 4 * size, 4 * size, 4 * size, product,
                      (n - first) * wide, rows)  # fmt: skip
             n += rows
-        add_outer(earlier, places, wide, slopes, (t * batch + first) * 4 * size, 4 * size, 4 * size, last - first, sums)
+        add_outer_products(
+            earlier, row_offsets, wide, slopes, (t * batch + first) * 4 * size, 4 * size, 4 * size, last - first, sums
+        )
     for row in range(last - first):
         for u in range(size):
             dh[(first + row) * size + u] = product[row * wide + u]
@@ -113,19 +115,19 @@ def add_up(
 
 @machine_code("void(" + "int64, " * 26 + "int64)")
 def kernel(
-    share, steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c,
-    slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, parts, place,
+    call_address, steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h,
+    of_c, slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, parts, workspace,
 ):  # fmt: skip
     """Parts of the sequences, each with sums of its own. `place` is memory of each thread."""
-    call = memory(share, int64, 0)
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, place)
+        run_parts(call_address, workspace)
         return
     for part in range(call[CallWords.FIRST], call[CallWords.LAST]):
         out = of_weight + part * 4 * size * size * bytes_of_number
         first, last = batch * part // parts, batch * (part + 1) // parts
         add_up(
             steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c,
-            slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, out, call[CallWords.PLACE],
+            slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, out, call[CallWords.WORKSPACE],
             first, last,
         )  # fmt: skip

@@ -6,46 +6,50 @@ from numba import float32 as number
 from numba import int32, int64, uint8
 
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.pooling_windows import compare
-from engine.compiler.kernels.raw_memory import elements, memory, scratch
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.pooling_windows import compare_windows
+from engine.compiler.kernels.raw_memory import array_elements, memory_at, stack_array
 from engine.compiler.kernels.register_tiles import LANES
 from engine.compiler.kernels.thread_pool import CallWords
 
 LANE = LANES[number]
 lowest = number(-inf)
-next_ones, every_other = compare(1), compare(2)
+next_ones, every_other = compare_windows(1), compare_windows(2)
 
 
 @machine_code("void(int64, int64, int64, int64, int64)")
-def kernel(share, told, images, results, picked):
-    """Planes. `told` are the settings of `Pool`, whose windows are 1 or 2 apart."""
-    call = memory(share, int64, 0)
+def kernel(call_address, settings_id, images, results, picked):
+    """Planes. `settings_id` are the settings of `Pool`, whose windows are 1 or 2 apart."""
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, 0)
+        run_parts(call_address, 0)
         return
     first, last = call[CallWords.FIRST], call[CallWords.LAST]
-    settings = elements(told, int64, 0)
+    settings = array_elements(settings_id, int64, 0)
     height, width, rows, columns, tall, broad = (
         settings[0], settings[1], settings[2], settings[3], settings[4], settings[5],
     )  # fmt: skip
     down, across = settings[6], settings[7]
-    x, out, which = elements(images, number, 1), elements(results, number, 2), elements(picked, uint8, 3)
-    best, numbers = scratch(LANE, number, 4), scratch(LANE, int32, 5)
+    x, out, which = (
+        array_elements(images, number, 1),
+        array_elements(results, number, 2),
+        array_elements(picked, uint8, 3),
+    )
+    best, numbers = stack_array(LANE, number, 4), stack_array(LANE, int32, 5)
     for line in range(first * rows, last * rows):
         plane, top = line // rows * height, line % rows * down - settings[8]
         for begin in range(0, columns, LANE):
             for i in range(LANE):
                 best[i] = lowest
                 numbers[i] = int32(0)
-            for place in range(tall * broad):
-                row = top + place // broad * settings[10]
-                left = begin * across + place % broad * settings[11] - settings[9]
+            for position in range(tall * broad):
+                row = top + position // broad * settings[10]
+                left = begin * across + position % broad * settings[11] - settings[9]
                 if 0 <= row < height:
                     if across == 1:
-                        next_ones(x, (plane + row) * width, left, width, best, numbers, place)
+                        next_ones(x, (plane + row) * width, left, width, best, numbers, position)
                     else:
-                        every_other(x, (plane + row) * width, left, width, best, numbers, place)
+                        every_other(x, (plane + row) * width, left, width, best, numbers, position)
             at = line * columns + begin
             if begin + LANE <= columns:
                 for i in range(LANE):

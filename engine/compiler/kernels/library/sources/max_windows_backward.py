@@ -8,8 +8,8 @@ from numba import float32 as number
 from numba import int64, njit, uint8
 
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.parallel_calls import shared
-from engine.compiler.kernels.raw_memory import elements, memory
+from engine.compiler.kernels.parallel_calls import run_parts
+from engine.compiler.kernels.raw_memory import array_elements, memory_at
 from engine.compiler.kernels.thread_pool import CallWords
 
 
@@ -17,29 +17,33 @@ from engine.compiler.kernels.thread_pool import CallWords
 def spread_pairs(g, which, out, width, rows, columns, tall):
     """Windows two wide that lie side by side: each line of a row of windows in vectors."""
     for row in range(rows):
-        values, places = g + row * columns, which + row * columns
+        values, positions = g + row * columns, which + row * columns
         for line in range(tall):
             to = out + (row * tall + line) * width
             left, right = uint8(2 * line), uint8(2 * line + 1)
             for column in range(columns):
-                value, place = values[column], places[column]
-                to[2 * column] = value if place == left else number(0.0)
-                to[2 * column + 1] = value if place == right else number(0.0)
+                value, position = values[column], positions[column]
+                to[2 * column] = value if position == left else number(0.0)
+                to[2 * column + 1] = value if position == right else number(0.0)
 
 
 @machine_code("void(int64, int64, int64, int64, int64)")
-def kernel(share, told, gradients, picked, results):
-    """Planes. `told` are the settings of `Pool`."""
-    call = memory(share, int64, 0)
+def kernel(call_address, settings_id, gradients, picked, results):
+    """Planes. `settings_id` are the settings of `Pool`."""
+    call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
-        shared(share, 0)
+        run_parts(call_address, 0)
         return
     first, last = call[CallWords.FIRST], call[CallWords.LAST]
-    settings = elements(told, int64, 0)
+    settings = array_elements(settings_id, int64, 0)
     height, width, rows, columns, tall = settings[0], settings[1], settings[2], settings[3], settings[4]
     broad, down, across, above, before = settings[5], settings[6], settings[7], settings[8], settings[9]
     apart_down, apart_across, overlap = settings[10], settings[11], settings[12]
-    g, which, out = elements(gradients, number, 1), elements(picked, uint8, 2), elements(results, number, 3)
+    g, which, out = (
+        array_elements(gradients, number, 1),
+        array_elements(picked, uint8, 2),
+        array_elements(results, number, 3),
+    )
     apart = down == tall and across == broad == 2 and apart_down == apart_across == 1
     pairs = apart and above == before == 0 and rows * tall <= height and columns * 2 <= width
     for plane in range(first, last):
@@ -52,9 +56,9 @@ def kernel(share, told, gradients, picked, results):
         for row in range(rows - 1, -1, -1):
             here = (plane * rows + row) * columns
             for column in range(columns - 1, -1, -1):
-                place = int64(which[here + column])
-                line = row * down + place // broad * apart_down - above
-                at = column * across + place % broad * apart_across - before
+                position = int64(which[here + column])
+                line = row * down + position // broad * apart_down - above
+                at = column * across + position % broad * apart_across - before
                 if 0 <= line < height and 0 <= at < width:
                     to = whole + (line * width + at)
                     to[0] = to[0] + g[here + column] if overlap else g[here + column]

@@ -3,116 +3,135 @@
 from numba import njit
 
 from engine.compiler.kernels.machine_code import machine_code
-from engine.compiler.kernels.parallel_calls import compute, more, offering, rest, seen, system, taken, told
+from engine.compiler.kernels.parallel_calls import (
+    atomic_increment,
+    atomic_load,
+    atomic_store,
+    call_part,
+    call_system,
+    compare_exchange,
+    cpu_pause,
+    register_offer,
+)
 from engine.compiler.kernels.thread_pool import CallWords, PoolWords
 
-LINE = 64
+CACHE_LINE = 64
 """Bytes before the memory of parts at which the number of threads stands that there is memory for."""
-LEFT = 0xFFFFFFFF
+REMAINING_MASK = 0xFFFFFFFF
 """The bits of `Pool.STATE` that say how many parts nobody has begun. Those above are the number of the offer."""
-LOCK, STATE, DONE, ASLEEP = PoolWords.LOCK * 8, PoolWords.STATE * 8, PoolWords.DONE * 8, PoolWords.ASLEEP * 8
+LOCK, STATE, DONE, SLEEPING = PoolWords.LOCK * 8, PoolWords.STATE * 8, PoolWords.DONE * 8, PoolWords.SLEEPING * 8
 PART, ARGUMENTS, COUNT, STEP = PoolWords.PART * 8, PoolWords.ARGUMENTS * 8, PoolWords.COUNT * 8, PoolWords.STEP * 8
-MEMBERS = PoolWords.MEMBERS * 8
-HELPERS, SPINS, STOP, BELL = PoolWords.HELPERS * 8, PoolWords.SPINS * 8, PoolWords.STOP * 8, PoolWords.BELL * 8
-RING, WAIT, YIELD = PoolWords.RING * 8, PoolWords.WAIT * 8, PoolWords.YIELD * 8
+WORKSPACES = PoolWords.WORKSPACES * 8
+WORKERS, SPINS, STOP, SEMAPHORE = (
+    PoolWords.WORKERS * 8,
+    PoolWords.SPINS * 8,
+    PoolWords.STOP * 8,
+    PoolWords.SEMAPHORE * 8,
+)
+SIGNAL, WAIT, YIELD = PoolWords.SIGNAL_FUNCTION * 8, PoolWords.WAIT_FUNCTION * 8, PoolWords.YIELD_FUNCTION * 8
 
 
 @njit(nogil=True, error_model="numpy")
-def help_once(pool, who):
+def take_part(pool, who):
     """Computes a part that nobody has begun, or says that there is none."""
-    state = seen(pool + STATE)
-    left = state & LEFT
+    state = atomic_load(pool + STATE)
+    left = state & REMAINING_MASK
     if left == 0:
         return False
     # What is read here belongs to this offer if the state is still the same after it.
-    part, arguments = seen(pool + PART), seen(pool + ARGUMENTS)
-    count, step = seen(pool + COUNT), seen(pool + STEP)
-    if who >= seen(pool + MEMBERS):
+    part, arguments = atomic_load(pool + PART), atomic_load(pool + ARGUMENTS)
+    count, step = atomic_load(pool + COUNT), atomic_load(pool + STEP)
+    if who >= atomic_load(pool + WORKSPACES):
         return False
-    if taken(pool + STATE, state, state - 1):
+    if compare_exchange(pool + STATE, state, state - 1):
         first = ((count + step - 1) // step - left) * step
-        compute(part, arguments, who, first, min(first + step, count))
-        more(pool + DONE)
+        call_part(part, arguments, who, first, min(first + step, count))
+        atomic_increment(pool + DONE)
     return True
 
 
 @njit(nogil=True, error_model="numpy")
-def is_one_woken(pool):
+def wake_one(pool):
     """Whether a helper was asleep that is no longer taken for it."""
     while True:
-        asleep = seen(pool + ASLEEP)
+        asleep = atomic_load(pool + SLEEPING)
         if asleep == 0:
             return False
-        if taken(pool + ASLEEP, asleep, asleep - 1):
+        if compare_exchange(pool + SLEEPING, asleep, asleep - 1):
             return True
 
 
 @njit(nogil=True, error_model="numpy")
 def sleep(pool):
     """Returns once the bell has rung for this helper."""
-    more(pool + ASLEEP)
-    if (seen(pool + STATE) & LEFT != 0 or seen(pool + STOP) != 0) and is_one_woken(pool):
+    atomic_increment(pool + SLEEPING)
+    if (atomic_load(pool + STATE) & REMAINING_MASK != 0 or atomic_load(pool + STOP) != 0) and wake_one(pool):
         return
-    while system(seen(pool + WAIT), seen(pool + BELL), -1) != 0:  # a signal came
+    while call_system(atomic_load(pool + WAIT), atomic_load(pool + SEMAPHORE), -1) != 0:  # a signal came
         pass
 
 
 @njit(nogil=True, error_model="numpy")
 def serve(pool, who):
     idle = 0
-    while seen(pool + STOP) == 0:
-        if help_once(pool, who):
+    while atomic_load(pool + STOP) == 0:
+        if take_part(pool, who):
             idle = 0
-        elif idle < seen(pool + SPINS):
+        elif idle < atomic_load(pool + SPINS):
             idle += 1
-            rest()
+            cpu_pause()
         else:
             sleep(pool)
             idle = 0
 
 
 @njit(nogil=True, error_model="numpy")
-def offer(pool, share, part, arguments):
-    count, step = seen(share + CallWords.COUNT * 8), seen(share + CallWords.STEP * 8)
-    if step >= count or seen(pool + HELPERS) == 0 or not taken(pool + LOCK, 0, 1):
-        compute(part, arguments, 0, 0, count)
+def offer(pool, call_address, part, arguments):
+    count, step = atomic_load(call_address + CallWords.COUNT * 8), atomic_load(call_address + CallWords.STEP * 8)
+    if step >= count or atomic_load(pool + WORKERS) == 0 or not compare_exchange(pool + LOCK, 0, 1):
+        call_part(part, arguments, 0, 0, count)
         return
     parts = (count + step - 1) // step
-    told(pool + PART, part)
-    told(pool + ARGUMENTS, arguments)
-    told(pool + COUNT, count)
-    told(pool + STEP, step)
-    told(pool + MEMBERS, seen(seen(arguments) - LINE) if seen(share + CallWords.APART * 8) != 0 else LEFT)
-    told(pool + DONE, 0)
-    told(pool + STATE, ((seen(pool + STATE) & ~LEFT) + LEFT + 1) | parts)
-    woken = seen(pool + HELPERS)
+    atomic_store(pool + PART, part)
+    atomic_store(pool + ARGUMENTS, arguments)
+    atomic_store(pool + COUNT, count)
+    atomic_store(pool + STEP, step)
+    atomic_store(
+        pool + WORKSPACES,
+        atomic_load(atomic_load(arguments) - CACHE_LINE)
+        if atomic_load(call_address + CallWords.WORKSPACE_STRIDE * 8) != 0
+        else REMAINING_MASK,
+    )
+    atomic_store(pool + DONE, 0)
+    atomic_store(pool + STATE, ((atomic_load(pool + STATE) & ~REMAINING_MASK) + REMAINING_MASK + 1) | parts)
+    woken = atomic_load(pool + WORKERS)
     for _ in range(min(parts - 1, woken)):
-        if not is_one_woken(pool):
+        if not wake_one(pool):
             break
-        system(seen(pool + RING), seen(pool + BELL), 1)
-    while help_once(pool, 0):
+        call_system(atomic_load(pool + SIGNAL), atomic_load(pool + SEMAPHORE), 1)
+    while take_part(pool, 0):
         pass
     idle = 0
-    while seen(pool + DONE) < parts:
-        rest()
+    while atomic_load(pool + DONE) < parts:
+        cpu_pause()
         idle += 1
-        if idle > seen(pool + SPINS):
-            system(seen(pool + YIELD), 0, 0)
-    told(pool + LOCK, 0)
+        if idle > atomic_load(pool + SPINS):
+            call_system(atomic_load(pool + YIELD), 0, 0)
+    atomic_store(pool + LOCK, 0)
 
 
 @machine_code("void(int64, int64, int64, int64, int64)")
-def kernel(pool, who, share, part, arguments):
+def kernel(pool, who, call_address, part, arguments):
     """Serves as helper number `who`; 0 offers a part, below 0 a pool is told how that is done, or the bell is rung."""
     if who > 0:
         serve(pool, who)
     elif who == 0:
-        offer(pool, share, part, arguments)
+        offer(pool, call_address, part, arguments)
     elif who == -1:
-        offering(pool)
+        register_offer(pool)
     elif who == -2:
-        for _ in range(share):
-            rest()
+        for _ in range(call_address):
+            cpu_pause()
     else:
-        while is_one_woken(pool):
-            system(seen(pool + RING), seen(pool + BELL), 1)
+        while wake_one(pool):
+            call_system(atomic_load(pool + SIGNAL), atomic_load(pool + SEMAPHORE), 1)
