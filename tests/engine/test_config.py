@@ -5,7 +5,7 @@ import pytest
 import engine
 
 
-def test_threads_are_set_and_told() -> None:
+def test_threads_are_set_and_reported() -> None:
     before = engine.get_num_threads()
     try:
         engine.set_num_threads(1)

@@ -33,7 +33,7 @@ def test_a_regular_file_and_a_link_to_it(tmp_path: Path) -> None:
         read_regular(path, 6)
 
 
-def test_what_is_no_regular_file(tmp_path: Path) -> None:
+def test_files_that_are_not_regular(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         open_regular(tmp_path / "missing")
     with pytest.raises(IsADirectoryError, match="it is a folder, not a file"):
@@ -118,7 +118,7 @@ def test_no_source_of_samples_waits_for_a_pipe_or_reads_a_device(tmp_path: Path,
     assert len(done) == len(attempts)
 
 
-def test_errors_do_not_quote_what_is_no_table(tmp_path: Path) -> None:
+def test_errors_do_not_quote_files_that_are_not_tables(tmp_path: Path) -> None:
     """A project of somebody else may name any file of the user's."""
     path = tmp_path / "id_rsa"
     path.write_text("secret,secret\nsecret,3\n")

@@ -180,7 +180,7 @@ def test_an_exception_restores_the_modes_too() -> None:
     assert not task.model.training
 
 
-def test_a_loss_that_is_no_number_is_told() -> None:
+def test_a_nan_loss_is_reported() -> None:
     class Broken(Clouds):
         def losses(self, batch: Any) -> dict[Any, Any]:
             return {optimizer: loss * float("nan") for optimizer, loss in super().losses(batch).items()}
@@ -191,7 +191,7 @@ def test_a_loss_that_is_no_number_is_told() -> None:
     assert not events[-2].finite
 
 
-def test_two_optimizers_each_follow_their_own_loss() -> None:
+def test_two_optimizers_each_minimize_their_loss() -> None:
     class Two(Clouds):
         def configure(self) -> None:
             super().configure()

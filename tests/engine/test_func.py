@@ -353,7 +353,7 @@ def test_refused_duals() -> None:
                 ad.make_dual(x, tangent)
 
 
-def test_a_dual_keeps_its_own_tangent() -> None:
+def test_a_dual_keeps_the_given_tangent() -> None:
     def facts(lib: Any) -> list[Any]:
         ad = lib.autograd.forward_ad
         primal, tangent = lib.ones(2, 3), lib.full((2, 3), 2.0)

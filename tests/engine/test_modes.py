@@ -77,7 +77,7 @@ def test_set_grad_enabled_as_a_call() -> None:
         engine.set_grad_enabled(True)
 
 
-def test_each_thread_has_its_own_mode() -> None:
+def test_the_mode_is_per_thread() -> None:
     inside = threading.Barrier(2)
     found: dict[str, bool] = {}
 

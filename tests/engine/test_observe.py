@@ -29,7 +29,7 @@ def test_observers_nest_and_may_be_entered_again() -> None:
     assert MODES.observer is None
 
 
-def test_an_observer_watches_its_own_thread_only() -> None:
+def test_an_observer_sees_only_its_thread() -> None:
     with inspect.trace() as seen:
         thread = threading.Thread(target=lambda: engine.ones(1) + 1)
         thread.start()

@@ -215,7 +215,7 @@ def test_an_entry_is_found_by_its_key_and_its_old_keys() -> None:
         registry["test.New"]
 
 
-def test_duplicates_are_refused_and_leave_the_registry_as_it_was() -> None:
+def test_duplicates_are_refused_without_changing_the_registry() -> None:
     registry, thing = _registry()
     with pytest.raises(RegistryError, match=r"test\.Thing is declared twice\. Rename one"):
         registry.register(category="Things")(thing)

@@ -71,6 +71,6 @@ def test_threads_tell_of_errors_at_the_same_time() -> None:
     assert by_threads(read) == []
 
 
-def test_what_is_no_source_is_said() -> None:
+def test_a_dropped_file_that_is_not_a_source_is_reported() -> None:
     with pytest.raises(SyntaxError):
         parsed("1 +")

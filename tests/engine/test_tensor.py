@@ -146,7 +146,7 @@ def test_bits() -> None:
         engine.ones(1) & 1
 
 
-def test_comparison_with_what_is_no_number() -> None:
+def test_comparison_with_non_numbers() -> None:
     x = engine.ones(2)
     assert x != None  # noqa: E711
     assert (x == None) is False  # noqa: E711
@@ -169,7 +169,7 @@ def test_operators_leave_foreign_operands_to_python(other: Any) -> None:
     assert engine.ones(1) + Foreign() == "mine"
 
 
-def test_a_tensor_is_its_own_key() -> None:
+def test_a_tensor_is_a_key_by_identity() -> None:
     x, y = engine.ones(1), engine.ones(1)
     assert {x: 1, y: 2}[x] == 1
 

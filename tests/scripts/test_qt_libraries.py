@@ -51,7 +51,7 @@ def test_display_libraries_are_needed_on_x11_only(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("bare")
-def test_nobody_but_root_installs() -> None:
+def test_only_root_installs() -> None:
     with pytest.raises(SetupError, match=r"libEGL\.so\.1"):
         qt_libraries.ensure(display=False)
 
@@ -67,6 +67,6 @@ def test_root_on_debian_installs_what_is_missing(monkeypatch: pytest.MonkeyPatch
     assert asked == packages([*ALWAYS], "apt-get")
 
 
-def test_other_systems_bring_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_include_the_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qt_libraries.sys, "platform", "darwin")
     assert qt_libraries.missing_libraries(display=True) == []

@@ -66,7 +66,7 @@ def test_duplicates_are_refused(holder: QWidget) -> None:
         commands.add(Command("a.b", "Two", lambda: None))
 
 
-def test_keys_can_be_bound_anew_and_back(holder: QWidget) -> None:
+def test_keys_can_be_reassigned_and_reset(holder: QWidget) -> None:
     commands = CommandRegistry(holder)
     commands.add(Command("a.b", "Do it", lambda: None, ("F7",)))
     commands.bind("a.b", ("F8",))

@@ -117,9 +117,7 @@ def test_a_run_that_is_cut_meanwhile_is_not_given_the_old_course(
     assert band.high.max() == column.smooth(0.5).extremes.level(0)[1].max()
 
 
-def test_what_moves_above_the_curves_does_not_paint_them_anew(
-    qtbot: QtBot, plot: CurvePlot, paintings: list[object]
-) -> None:
+def test_items_above_the_curves_do_not_repaint_them(qtbot: QtBot, plot: CurvePlot, paintings: list[object]) -> None:
     made = run(1, 5000)
     plot.show_runs([made], PlotOptions())
     settled(qtbot, plot)

@@ -195,7 +195,7 @@ def test_a_text_that_stops_being_a_value_leaves_nothing_of_its_beginning(
     assert not row._problem.isVisible()
 
 
-def test_the_beginning_of_a_number_is_no_error(window: MainWindow, project: Project, person: Person) -> None:
+def test_the_beginning_of_a_number_is_not_an_error(window: MainWindow, project: Project, person: Person) -> None:
     project.store.select(["adam"])
     row = seen(window, project, "lr")
     person.enter(row.field.editor)
@@ -452,7 +452,7 @@ def test_an_edit_and_the_reset_after_it_are_two_steps(window: MainWindow, projec
     assert store.document is before
 
 
-def test_typing_stepping_and_typing_again_are_steps_of_their_own(
+def test_typing_stepping_and_typing_again_are_separate_undo_steps(
     window: MainWindow, project: Project, person: Person
 ) -> None:
     store = project.store

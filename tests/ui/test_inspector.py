@@ -100,7 +100,7 @@ def test_an_empty_field_is_the_default_again(panel: InspectorPanel, store: Proje
     assert store.document.nodes["second"].params == {}
 
 
-def test_what_is_no_value_is_said_and_not_stored(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_an_invalid_value_is_reported_and_not_stored(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["second"])
     wrong = row(panel, "out_features")
     typed(wrong, "0")
@@ -223,7 +223,7 @@ def test_inferred_values_are_greyed(qtbot: QtBot, window: MainWindow, project: P
     assert field.line.text() == ""
 
 
-def test_what_arrives_and_what_leaves_is_told(window: MainWindow, project: Project) -> None:
+def test_added_and_removed_items_are_reported(window: MainWindow, project: Project) -> None:
     def told(name: str) -> list[str]:
         project.store.select([name])
         form = window.project_views[project].inspector.form
@@ -332,7 +332,7 @@ def test_a_long_path_shows_its_end(
     assert path_line.shown == path
 
 
-def test_all_of_a_long_path_is_told_by_its_tooltip(
+def test_the_tooltip_shows_the_whole_path(
     qtbot: QtBot, panel: InspectorPanel, path_line: PathEdit, store: ProjectStore
 ) -> None:
     path = "/srv/projects/first/data/mnist"
@@ -494,9 +494,7 @@ def test_no_trial_begins_while_a_field_holds_no_value(
     assert "hidden.out_features holds “0”" in window.status._said.text()
 
 
-def test_a_setting_of_the_training_that_is_no_value_leaves_no_run_to_begin(
-    qtbot: QtBot, window: MainWindow, project: Project
-) -> None:
+def test_an_invalid_training_setting_prevents_a_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     """The value that is typed after the refusal is trained with."""
     project.store.select(())
     epochs = row(window.project_views[project].inspector, "epochs")

@@ -134,7 +134,7 @@ def test_a_schedule_shows_its_plan(qtbot: QtBot, window: MainWindow, project: Pr
     assert other is not None and not other.isVisible()
 
 
-def test_each_of_two_optimizers_has_curves_of_its_own(qtbot: QtBot, window: MainWindow) -> None:
+def test_each_of_two_optimizers_has_separate_curves(qtbot: QtBot, window: MainWindow) -> None:
     project = window.open_projects.from_template(template("digits-gan"))
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.docks["runs"].reveal()

@@ -34,7 +34,7 @@ def add(store: ProjectStore, name: str) -> None:
     store.edit(f"Add {name}", lambda document: edits.add(document, name, LINEAR))
 
 
-def test_an_edit_is_told_with_both_documents(qtbot: QtBot, store: ProjectStore) -> None:
+def test_an_edit_is_emitted_with_both_documents(qtbot: QtBot, store: ProjectStore) -> None:
     before = store.document
     with qtbot.waitSignal(store.document_changed) as told:
         add(store, "hidden")
@@ -131,7 +131,7 @@ def test_problems_of_a_run_stand_beside_the_check_until_the_next_edit(qtbot: QtB
     assert [problem.message for problem in store.report.problems] == ["hidden"]
 
 
-def test_saved_is_told_when_it_changes(qtbot: QtBot, store: ProjectStore, tmp_path: Path) -> None:
+def test_saved_is_emitted_when_it_changes(qtbot: QtBot, store: ProjectStore, tmp_path: Path) -> None:
     told: list[bool] = []
     store.saved_changed.connect(told.append)
     add(store, "hidden")

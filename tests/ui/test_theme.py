@@ -77,7 +77,7 @@ def test_the_style_sheet_fills_every_token(qtbot: QtBot, name: str) -> None:
     assert not re.search(r"@\w", stylesheet.text(theme.load(name)))
 
 
-def test_the_style_sheet_has_no_colour_of_its_own() -> None:
+def test_the_style_sheet_has_only_theme_colours() -> None:
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b(?![^{]*\{)", asset("themes/studio.qss").read_text())
 
 
@@ -119,7 +119,7 @@ def lab(color: QColor, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, ..
 
 
 @pytest.mark.parametrize("deficiency", SEEN_BY)
-def test_inputs_targets_and_losses_are_told_apart(each: Theme, deficiency: str) -> None:
+def test_inputs_targets_and_losses_are_distinguished(each: Theme, deficiency: str) -> None:
     flows = (WireRole.INPUT, WireRole.TARGET, WireRole.LOSS)
     seen = [lab(flow_color(each, flow), SEEN_BY[deficiency]) for flow in flows]
     for a, b in combinations(seen, 2):

@@ -355,7 +355,7 @@ def test_the_status_line_counts_and_leads_to_the_problems(qtbot: QtBot, window: 
     assert window.docks["problems"].isVisible()
 
 
-def test_an_empty_graph_is_no_mistake(qtbot: QtBot, window: MainWindow) -> None:
+def test_an_empty_graph_is_not_an_error(qtbot: QtBot, window: MainWindow) -> None:
     project = window.open_projects.new()
     qtbot.waitUntil(lambda: project.store.is_checked)
     assert window.status.check.text() == "Empty graph"

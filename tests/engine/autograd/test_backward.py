@@ -133,7 +133,7 @@ def test_a_graph_that_saves_nothing_may_run_again() -> None:
     assert x.grad.tolist() == [2.0]
 
 
-def test_only_one_number_has_a_gradient_of_its_own() -> None:
+def test_only_a_single_number_has_an_implicit_gradient() -> None:
     x = leaf(1.0, 2.0)
     with pytest.raises(AutogradError, match=r"a 2 tensor needs a gradient.*\.sum\(\)"):
         (x * 2).backward()
@@ -149,7 +149,7 @@ def test_backward_without_history_says_so() -> None:
         engine.ones(()).backward()
 
 
-def test_a_leaf_is_its_own_root() -> None:
+def test_a_leaf_is_a_root() -> None:
     x = leaf(1.0)
     x.backward()
     assert x.grad is not None
@@ -216,7 +216,7 @@ def test_a_gradient_over_memory_that_repeats_is_copied() -> None:
     assert x.grad.tolist() == [5.0, 1.0, 1.0]
 
 
-def test_create_graph_gives_leaves_gradients_of_their_own() -> None:
+def test_create_graph_gives_leaves_separate_gradients() -> None:
     x, y = leaf(1.0), leaf(1.0)
     (x + y).sum().backward(create_graph=True)
     assert x.grad is not y.grad
@@ -414,7 +414,7 @@ def test_a_view_written_to_counts_as_a_change_of_what_is_behind_it() -> None:
         z.sum().backward()
 
 
-def test_a_leaf_takes_over_the_memory_of_a_gradient_that_nobody_else_holds() -> None:
+def test_a_leaf_takes_over_an_unshared_gradient_buffer() -> None:
     places: list[int] = []
 
     class Doubled(engine.autograd.Function):

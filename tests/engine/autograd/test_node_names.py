@@ -144,6 +144,6 @@ def test_names(text: str) -> None:
     assert found[0] == found[1]
 
 
-def test_an_op_without_a_namesake_has_its_own() -> None:
+def test_an_op_without_a_pytorch_equivalent_keeps_its_name() -> None:
     x = engine.ones(2, requires_grad=True)
     assert repr(engine.special.bessel_j0(x)).endswith("grad_fn=<BesselJ0Backward0>)")

@@ -117,7 +117,7 @@ def test_copies_to_other_devices(x: engine.Tensor, monkeypatch: pytest.MonkeyPat
         assert set(told(one).values()) == {3}
 
 
-def test_the_rest_of_a_call_is_recorded_anew_after_each_break(x: engine.Tensor) -> None:
+def test_the_rest_of_a_call_is_recorded_again_after_each_break(x: engine.Tensor) -> None:
     @compile
     def f(x: engine.Tensor) -> float:
         return float((x * 2).sum()) + float((x + 1).sum())
@@ -141,7 +141,7 @@ def test_what_was_recorded_is_there_after_a_break_not_only_what_was_asked_for(x:
         np.testing.assert_allclose(f(x).numpy(), before.numpy(), rtol=1e-6)
 
 
-def test_a_read_of_a_tensor_that_no_recorded_op_uses_is_no_break(x: engine.Tensor) -> None:
+def test_reading_a_tensor_without_recorded_uses_is_not_a_graph_break(x: engine.Tensor) -> None:
     limit = engine.tensor(2.0)
 
     @compile

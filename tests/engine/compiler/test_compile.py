@@ -248,7 +248,7 @@ def test_a_module_compiled_in_place() -> None:
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 @pytest.mark.parametrize("in_place", [True, False])
-def test_copies_of_compiled_modules_are_their_own(copied: Callable[[Any], Any], in_place: bool) -> None:
+def test_copies_of_compiled_modules_are_independent(copied: Callable[[Any], Any], in_place: bool) -> None:
     model: Any = Network().eval()
     if in_place:
         model.compile()
@@ -304,7 +304,7 @@ def test_threads_share_one_function() -> None:
     assert sum(one.count for one in f.report.breaks.values()) == 2 * f.report.calls
 
 
-def test_models_train_in_threads_of_their_own() -> None:
+def test_models_train_in_separate_threads() -> None:
     step = engine.compile(network_step)
     found: dict[int, list[float]] = {}
 

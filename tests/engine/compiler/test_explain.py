@@ -126,7 +126,7 @@ def test_explanations_are_frozen_data_and_text() -> None:
     assert max(map(len, text.splitlines())) < 160
 
 
-def test_rounds_of_a_loop_are_told_together() -> None:
+def test_iterations_of_a_loop_are_reported_together() -> None:
     def loop(x: engine.Tensor) -> float:
         total = 0.0
         for _ in range(20):
@@ -169,7 +169,7 @@ def test_how_a_segment_runs(backend: str, how: str) -> None:
     assert [kernel.ops for kernel in found.segments[1].kernels] == [("matmul",), ("matmul",)]
 
 
-def test_calls_without_python_are_told() -> None:
+def test_replayed_calls_are_reported() -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5))
 
     f = CompiledFunction(lambda model, x: model(x).sum(), replays=())
@@ -187,7 +187,7 @@ def test_calls_without_python_are_told() -> None:
     assert one.call == 6
 
 
-def test_results_that_are_held_at_times_are_told() -> None:
+def test_results_that_are_sometimes_held_are_reported() -> None:
     kept = []
 
     @engine.compile

@@ -106,7 +106,7 @@ def test_what_is_not_known_through_and_through_is_refused(case: str) -> None:
         assert re.search(why, text)
 
 
-def test_functions_with_state_of_their_own_are_refused() -> None:
+def test_functions_with_state_are_refused() -> None:
     k = [2.0]
     for function in (lambda x: x * k[0], Clouds(seed=0).losses, nn.ReLU()):
         with pytest.raises(CompileError, match="cannot be replayed"):
@@ -199,7 +199,7 @@ def scaled(x: Any, rate: Any) -> Any:
     return x * (rate.scale if isinstance(rate, Rate) else rate)
 
 
-def test_an_equal_number_is_no_change() -> None:
+def test_an_equal_number_is_not_a_change() -> None:
     f, x, rate = CompiledFunction(scaled, replays=(Rate,)), engine.ones(2), Rate(2.0)
     for number in range(6):
         rate.scale = float(f"{2 + number - number}")

@@ -63,7 +63,7 @@ def names(graph: IRGraph) -> list[str]:
 X = engine.tensor([[-0.0, 0.0, 1.5], [float("nan"), float("-inf"), -2.0]])
 
 
-def test_what_nobody_uses_is_dropped(graph_of: Callable[..., IRGraph]) -> None:
+def test_unused_values_are_dropped(graph_of: Callable[..., IRGraph]) -> None:
     def f(x: engine.Tensor) -> engine.Tensor:
         x.exp().sum()
         functional.dropout(x, 0.5)
@@ -101,7 +101,7 @@ def test_random_numbers_from_other_states_are_others(graph_of: Callable[..., IRG
     assert names(graph) == before
 
 
-def test_numbers_that_may_change_are_not_taken_for_equal(graph_of: Callable[..., IRGraph]) -> None:
+def test_numbers_that_may_change_are_not_treated_as_equal(graph_of: Callable[..., IRGraph]) -> None:
     """Two floats that happen to be equal while recording; ints and bools, which compare equal in Python."""
     graph = graph_of(lambda x: x * 2.0 + x * 2.0 + (x * 1 + x * True), X)
     eliminate_common_subexpressions(graph)
@@ -365,7 +365,7 @@ def test_plans_compute_what_the_graph_says(graph: IRGraph, seed: int) -> None:
             np.testing.assert_array_equal(array, copies[slot])
 
 
-def test_what_is_handed_out_is_no_part_of_other_memory() -> None:
+def test_lent_buffers_do_not_overlap() -> None:
     def f(x: engine.Tensor) -> list[engine.Tensor]:
         return [engine.ones(3) * 2, x.T.contiguous(), x.expand(2, 2, 3).contiguous()]
 

@@ -381,7 +381,7 @@ def test_a_step_that_is_another_one_is_noticed(turn: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [optim.Adam, optim.SGD, optim.NAdam, optim.RAdam, optim.RMSprop, optim.Muon])
-def test_parameters_that_began_later_keep_counts_of_their_own(kind: Any) -> None:
+def test_parameters_that_began_later_have_separate_step_counts(kind: Any) -> None:
     def trained(*, is_compiled: bool) -> tuple[list[float], list[int]]:
         engine.manual_seed(0)
         model = nn.Sequential(nn.Linear(3, 4, bias=False), nn.Tanh(), nn.Linear(4, 2, bias=False)).double()

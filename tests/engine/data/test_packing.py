@@ -72,7 +72,7 @@ def test_tensors_with_more_than_numbers() -> None:
     assert through(engine.ones(3, requires_grad=True)).requires_grad
 
 
-def test_an_array_of_a_kind_of_its_own_stays_one() -> None:
+def test_an_array_subclass_is_preserved() -> None:
     assert type(through(WIDE.view(Own))) is Own
 
 

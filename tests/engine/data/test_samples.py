@@ -230,7 +230,7 @@ def test_places_of_views(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_passes_of_a_loader_are_augmented_anew_and_by_seed(nested: bool) -> None:
+def test_each_pass_of_a_loader_is_augmented_differently_by_seed(nested: bool) -> None:
     train: Any = line().map(Jitter()).train
 
     def passes(workers: int) -> list[list[list[float]]]:

@@ -104,7 +104,7 @@ def same(one: Batches, other: Batches) -> bool:
     seed=st.integers(0, 99),
     skip=st.integers(0, 6),
 )
-def test_each_sample_comes_once_in_one_order_whoever_reads_it(
+def test_each_sample_comes_once_in_the_same_order_for_every_reader(
     groups: list[int], buffer: int, batch_size: int, shuffle: bool, drop_last: bool, seed: int, skip: int
 ) -> None:
     splits = Counting(*groups, buffer=buffer).map(Shaken())

@@ -177,7 +177,7 @@ def test_workers_start_small() -> None:
     assert list(DataLoader(Loaded(), None, num_workers=1)) == [[[]]]
 
 
-def test_chance_in_workers_follows_from_the_seed() -> None:
+def test_random_numbers_of_workers_depend_on_the_seed() -> None:
     random.seed(3)
     np.random.seed(3)  # noqa: NPY002 - must stay as it is
     once = taken(Chance(), num_workers=2, seed=5)
@@ -324,7 +324,7 @@ def test_what_is_skipped_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"num_workers": 1, "persistent_workers": True}, {"num_workers": 1, **THREADS}])
-def test_data_sets_are_told_the_epoch(more: dict[str, Any]) -> None:
+def test_data_sets_get_the_epoch(more: dict[str, Any]) -> None:
     loader = DataLoader(engine.data.Subset(Told(), [0, 1]), 2, **more)
     for epoch in (2, 5):
         loader.set_epoch(epoch, seed=7)

@@ -77,7 +77,7 @@ PLANS: dict[str, Make] = {
 
 @pytest.mark.parametrize("batches", [2, 4, 7, 12])
 @pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)
-def test_a_longer_training_goes_on_by_its_own_plan(make: Make, batches: int) -> None:
+def test_a_longer_training_continues_with_its_plan(make: Make, batches: int) -> None:
     whole = rates(fit.fit(task(make, 5), epochs=5))
     state = put_down(make, 3, batches)
     training, [planned] = taken_up(make, 5, state)
@@ -133,7 +133,7 @@ def test_what_a_plateau_has_taken_off_stays_off() -> None:
     assert planned.after == pytest.approx(0.05 * (1 - 9 / 32) * 0.5)
 
 
-def test_patience_begins_anew() -> None:
+def test_patience_is_reset() -> None:
     stopping = fit.EarlyStopping(patience=1, min_change=1e9)
     whole = fit.fit(Clouds(seed=1), epochs=9, early_stopping=stopping)
     [done] = [event for event in whole if isinstance(event, fit.Done)]

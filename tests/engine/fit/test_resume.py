@@ -192,7 +192,7 @@ def test_a_training_can_be_taken_back() -> None:
     assert len(events) == 4
 
 
-def test_other_threads_draw_random_numbers_of_their_own() -> None:
+def test_other_threads_draw_separate_random_numbers() -> None:
     """Such as an explanation of another task's step, which seeds and draws while this one is trained."""
     alone, disturbed = Clouds(seed=1), Clouds(seed=1)
     list(fit.fit(alone, epochs=3))

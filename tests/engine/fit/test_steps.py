@@ -62,7 +62,7 @@ def _trained(task: Clouds) -> Clouds:
     return task
 
 
-def test_explain_knows_of_no_break_with_all_of_them() -> None:
+def test_explain_reports_no_graph_break_with_all_of_them() -> None:
     task = made(**SETTINGS["all"])
     batch = next(iter(task.setup().train))
     assert explain(Steps(task, compile=True).train, repeat=1)(task, batch).breaks == ()

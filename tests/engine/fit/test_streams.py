@@ -120,7 +120,7 @@ def test_an_epoch_that_steps_cut_off_does_not_tell_how_many_batches_there_are() 
     assert (epoch.epoch, epoch.batches) == (1, None)
 
 
-def test_a_resumed_run_knows_what_the_first_epoch_told() -> None:
+def test_a_resumed_run_has_the_metrics_of_the_first_epoch() -> None:
     first = fit.fit(Streamed(), epochs=3)
     for event in first:
         if isinstance(event, fit.Step) and event.step == 6:
@@ -148,7 +148,7 @@ def test_a_run_on_a_stream_can_be_put_down_after_any_event(averaging: bool) -> N
     assert_resumable(lambda: kind(seed=1), epochs=2, validate_steps=2, compile=False)
 
 
-def test_a_step_is_told_before_the_next_batch_is_there() -> None:
+def test_a_step_is_reported_before_the_next_batch_arrives() -> None:
     """A stream can be slower than the training; progress is reported."""
     asked: list[int] = []
 

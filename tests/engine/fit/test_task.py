@@ -33,7 +33,7 @@ def test_what_is_found_may_be_changed_by_who_asked() -> None:
     assert list(task.metrics) == ["accuracy"]
 
 
-def test_a_copy_finds_its_own() -> None:
+def test_a_copy_refers_to_its_copies() -> None:
     task = Clouds()
     task.setup()
     assert list(task.modules) == ["model", "criterion"]

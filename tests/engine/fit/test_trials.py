@@ -26,7 +26,7 @@ def test_a_learning_rate_is_found_and_nothing_is_changed() -> None:
     assert same_weights(task, twin)
 
 
-def test_the_rate_is_told_without_the_lag_of_the_mean() -> None:
+def test_the_rate_is_shown_without_the_lag_of_the_mean() -> None:
     """The losses fall along an S that is steepest at the 50th rate; their running mean is behind."""
     mean, tried = 0.0, list[trials.RateTried]()
     for number in range(100):

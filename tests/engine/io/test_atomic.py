@@ -53,7 +53,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_that_saves(tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not lock temporary files")
-def test_a_temporary_file_that_was_taken_for_abandoned_is_made_anew(tmp_path: Path, monkeypatch) -> None:
+def test_a_temporary_file_that_was_removed_as_stale_is_written_again(tmp_path: Path, monkeypatch) -> None:
     lock, removed = locks.try_lock, list[Path]()
 
     def slow(descriptor: int, *, shared: bool = False) -> bool:

@@ -204,7 +204,7 @@ def test_dropout_at_its_bounds(name: str, p: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout"])
-def test_dropout_refuses_what_is_no_probability(name: str) -> None:
+def test_dropout_refuses_probabilities_outside_0_to_1(name: str) -> None:
     with pytest.raises(ValueError, match=r"between 0 and 1, not 1\.5"):
         getattr(F, name)(engine.ones(2, 2, 2, 2), 1.5, training=False)
 

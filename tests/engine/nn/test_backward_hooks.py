@@ -262,7 +262,7 @@ def test_what_hooks_on_loading_leave_is_an_error() -> None:
         third.state_dict()
 
 
-def test_state_that_is_no_tensor_and_state_of_ones_own() -> None:
+def test_state_that_is_not_a_tensor_and_user_defined_state() -> None:
     def program(lib: Any) -> Any:
         class Counter(lib.nn.Linear):
             count = 3

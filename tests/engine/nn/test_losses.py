@@ -379,7 +379,7 @@ def test_binary_cross_entropy_stays_finite_for_certain_answers() -> None:
 
 @pytest.mark.parametrize("wrong", [-0.25, 1.5, float("nan")])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_binary_cross_entropy_refuses_what_is_no_probability(wrong: float, compiled: bool) -> None:
+def test_binary_cross_entropy_refuses_values_outside_0_to_1(wrong: float, compiled: bool) -> None:
     function = engine.compile(F.binary_cross_entropy) if compiled else F.binary_cross_entropy
     target = engine.tensor([1.0, 0.0])
     for _ in range(4):

@@ -124,7 +124,7 @@ def test_names_that_cannot_be(name: str) -> None:
         Block().register_parameter(name, nn.Parameter(engine.ones(1)))
 
 
-def test_a_computed_tensor_is_no_parameter() -> None:
+def test_a_computed_tensor_is_not_a_parameter() -> None:
     parameter = nn.Parameter(engine.ones(1))
     computed = parameter * 2
     assert type(computed) is engine.Tensor

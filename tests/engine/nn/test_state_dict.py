@@ -127,7 +127,7 @@ def test_batch_norm_weights_without_a_count_load() -> None:
     layer.load_state_dict(state)
 
 
-def test_what_is_no_tensor_is_named_too() -> None:
+def test_non_tensors_are_named_too() -> None:
     state: dict[str, Any] = {**nn.Linear(1, 1).state_dict(), "comment": "from run 7"}
     with pytest.raises(WeightsError, match="unexpected: comment"):
         nn.Linear(1, 1).load_state_dict(state)

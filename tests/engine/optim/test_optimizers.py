@@ -280,7 +280,7 @@ def parameter(*values: float) -> nn.Parameter:
     return nn.Parameter(engine.tensor(values))
 
 
-def test_groups_have_their_own_options() -> None:
+def test_groups_have_separate_options() -> None:
     a, b = parameter(1.0), parameter(1.0)
     optimizer = optim.SGD([{"params": [a], "lr": 0.5}, {"params": b}], lr=0.1)
     a.grad, b.grad = engine.ones(1), engine.ones(1)

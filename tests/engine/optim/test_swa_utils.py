@@ -59,7 +59,7 @@ def test_averages_are_pytorchs(options: Any) -> None:
     )
 
 
-def test_batch_norm_is_measured_anew() -> None:
+def test_batch_norm_statistics_are_computed_again() -> None:
     batches = np.random.default_rng(0).standard_normal((5, 8, 3))
     found = []
     for library in (engine, torch):

@@ -114,7 +114,7 @@ def test_the_layers_of_an_optimizer_are_set() -> None:
     "text",
     ["{}=nn.ReLU", "{}.x=1", "hidden.{}=1", "hidden={}", "hidden.out_features={}", "training.{}=1", "training.seed={}"],
 )
-def test_what_is_too_long_is_told_by_its_beginning(text: str) -> None:
+def test_a_long_value_is_reported_by_its_beginning(text: str) -> None:
     with pytest.raises(InputError) as caught:
         apply_assignments(DOCUMENT, catalogue(), [text.format("9" * 5000)])
     assert len(str(caught.value)) < 600

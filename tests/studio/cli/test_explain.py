@@ -36,6 +36,6 @@ def test_explain_says_what_is_wrong(gradwire, project: Path) -> None:
     assert {line["event"] for line in result.lines} == {"failed"}
 
 
-def test_a_step_that_fails_is_told_with_its_node(gradwire, project: Path) -> None:
+def test_a_failed_step_is_reported_with_its_node(gradwire, project: Path) -> None:
     result = gradwire("explain", project, "--set", "adam.lr=1e30", "--set", "dropout.p=0.5")
     assert result.code == 0, "numbers that are not finite are no failure"

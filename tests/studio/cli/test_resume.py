@@ -136,7 +136,7 @@ def test_resuming_from_the_command_line(gradwire, project: Path) -> None:
     assert "warning: Of the weights in" in other.err
 
 
-def test_a_run_goes_by_its_number_and_by_its_name(gradwire, project: Path) -> None:
+def test_a_run_is_found_by_number_and_by_name(gradwire, project: Path) -> None:
     assert gradwire("run", project, "--epochs", 1).code == 0
     [folder] = [path.parent for path in project.with_suffix(".runs").glob("*/run.json")]
     about = json.loads((folder / "run.json").read_text())

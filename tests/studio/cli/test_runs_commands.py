@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_written_is_refused(gradwire, project: Path, train
     assert refused.code == 2 and "cannot be written" in refused.err
 
 
-def test_damaged_lines_are_told(gradwire, project: Path, trained: list[Path]) -> None:
+def test_damaged_lines_are_reported(gradwire, project: Path, trained: list[Path]) -> None:
     with (trained[0] / "metrics.jsonl").open("a") as file:
         file.write("{\n")
     exported = gradwire("runs", "export", project, "1")

@@ -132,7 +132,7 @@ def test_locks_of_one_process_exclude_each_other(tmp_path: Path) -> None:
     RunLock(tmp_path).release()
 
 
-def test_a_file_system_without_locks_is_told(gradwire, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_locks_is_reported(gradwire, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(*_: object, **__: object) -> bool:
         raise OSError(errno.ENOLCK, "No locks available")
 

@@ -236,7 +236,7 @@ def test_a_sweep_that_is_done_goes_on_for_more_epochs(gradwire, project: Path) -
     assert "--epochs 2: trials of" in refused.err and "have trained for 3 epochs already" in refused.err
 
 
-def test_a_sweep_over_lengths_has_none_of_its_own(gradwire, project: Path) -> None:
+def test_a_sweep_over_lengths_has_no_length_option(gradwire, project: Path) -> None:
     swept(project, "-p", "training.epochs=1,2", "--jobs", 2)
     refused = gradwire("sweep", project, "--resume", "--epochs", 2)
     assert refused.code == 2

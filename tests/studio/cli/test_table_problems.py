@@ -96,7 +96,7 @@ def test_identifiers_can_be_ignored_one_after_the_other_without_a_new_check(loss
     assert document.nodes["table"].params["ignore"] == "Name, Ticket, PassengerId, column 1"
 
 
-def test_remedies_that_contradict_each_other_are_told_alike(gradwire: Gradwire, tmp_path: Path) -> None:
+def test_contradicting_remedies_are_reported_alike(gradwire: Gradwire, tmp_path: Path) -> None:
     rows = "".join(f"{row / 7:.2f},{row % 5 + 0.5},{row},{'uvw'[row % 3]}\n" for row in range(60))
     project = learning(tmp_path, "5.25,3.5,70,u\n" + rows, target="u", ignore="3.5")
     checked = [line for line in gradwire("check", project, "--json").lines if line["event"] == "problem"]

@@ -76,7 +76,7 @@ def test_the_work_of_a_killed_process_is_offered(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="zombies are a POSIX notion")
-def test_a_process_that_nobody_has_reaped_is_gone(tmp_path: Path) -> None:
+def test_a_zombie_process_counts_as_ended(tmp_path: Path) -> None:
     process = start(tmp_path)
     process.send_signal(signal.SIGKILL)
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -250,7 +250,7 @@ def test_runs_of_discarded_work_are_gone(tmp_path: Path) -> None:
     assert not theirs.exists()
 
 
-def test_only_runs_that_nobody_can_see_again_are_swept_away(tmp_path: Path) -> None:
+def test_only_unreachable_runs_are_removed(tmp_path: Path) -> None:
     child = start(tmp_path)
     [journal] = tmp_path.glob("*.json")
     theirs = with_runs(tmp_path, f"{journal.stem}.runs")

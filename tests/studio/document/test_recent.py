@@ -75,7 +75,7 @@ def test_a_damaged_list_is_empty_and_mends(tmp_path: Path, content: bytes) -> No
     assert recent.paths() == (path,)
 
 
-def test_a_list_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_an_unwritable_list_is_not_an_error(tmp_path: Path) -> None:
     recent = RecentFiles(made(tmp_path, "a file"))
     recent.add(tmp_path / "a.gradwire")
     assert recent.paths() == ()

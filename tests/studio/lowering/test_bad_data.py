@@ -473,7 +473,7 @@ def test_divisions_are_mended_in_one_click(tmp_path: Path, counts: tuple[int, ..
     assert [each for each in again.problems if each.code == problem.code and each.severity == problem.severity] == []
 
 
-def test_a_division_is_looked_at_anew_when_its_file_changes(tmp_path: Path) -> None:
+def test_a_split_is_checked_again_when_its_file_changes(tmp_path: Path) -> None:
     made = divided(tmp_path, (1, 1, 1), Node("data.KFold"))
     assert check(made, catalogue(), tmp_path).errors != ()
     divided(tmp_path, (9, 9, 9), Node("data.KFold"))

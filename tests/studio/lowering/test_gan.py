@@ -58,7 +58,7 @@ def test_shapes_of_a_joined_batch() -> None:
     }
 
 
-def test_each_loss_changes_its_own_network_alone() -> None:
+def test_each_loss_changes_only_its_network() -> None:
     """A step of one optimizer by the gradients that `fit` gives it: nothing of the other loss is in them."""
     whole = task()
     whole.setup()
@@ -98,7 +98,7 @@ def test_each_optimizer_tells_its_learning_rate() -> None:
     assert rates["judge_adam"] == 0.003 != rates["generator_adam"]
 
 
-def test_a_muted_optimizer_leaves_its_network_as_it_was() -> None:
+def test_a_muted_optimizer_does_not_change_its_network() -> None:
     only_judge = edits.set_flag(GAN, ["generator_adam"], muted=True)
     codes = {problem.code for problem in check(only_judge, catalogue()).problems}
     assert "left-alone" in codes

@@ -38,7 +38,7 @@ def test_two_loaders_cannot_feed_one_run() -> None:
     assert coded(broken, "several-loaders").node == "other"
 
 
-def test_a_loss_for_each_sample_is_no_goal() -> None:
+def test_a_loss_per_sample_cannot_be_minimized() -> None:
     broken = edits.set_param(mlp(), "cross_entropy", "reduction", "none")
     problem = coded(broken, "loss-not-scalar")
     assert problem.message.startswith("cross_entropy gives N float32, but an optimizer can only make one number small.")

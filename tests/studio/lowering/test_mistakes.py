@@ -42,7 +42,7 @@ def test_each_mistake_is_found_alone_and_its_fix_leaves_none(code: str) -> None:
     assert report(fixed(MISTAKES[code], problem)).problems == ()
 
 
-def test_a_fixed_order_is_no_mistake_where_one_batch_has_all_samples() -> None:
+def test_a_fixed_order_is_accepted_if_one_batch_has_all_samples() -> None:
     whole = changed(mlp(), "batches", params={"shuffle": False, "batch_size": 1797})
     assert codes(changed(whole, "adam", type="optim.LBFGS", params={"line_search_fn": "strong_wolfe"})) == []
     assert codes(changed(whole, "batches", params={"shuffle": False, "batch_size": 1000})) == ["not-shuffled"]
@@ -69,7 +69,7 @@ def test_the_evidence_is_in_the_message() -> None:
     assert only(MISTAKES["too-few-classes"]).severity == "error"
 
 
-def test_the_usual_rate_of_an_optimizer_is_no_mistake() -> None:
+def test_the_usual_rate_of_an_optimizer_is_accepted() -> None:
     for kind in catalogue():
         if kind.role is Role.OPTIMIZER:
             assert "learning-rate-high" not in codes(changed(mlp(), "adam", type=kind.key, params={}))

@@ -218,7 +218,7 @@ def test_the_cause_is_named_and_its_fix_is_right(name: str, tmp_path: Path) -> N
     assert any(isinstance(event, fit.Step) for event in fit.fit(task, steps=1, compile=False))
 
 
-def test_what_is_meant_is_no_mixup() -> None:
+def test_intended_choices_are_not_reported_as_mixups() -> None:
     """Embedded targets; logarithms of probabilities; an autoencoder, whose targets are its inputs."""
     rows = Node("nn.Embedding", {"num_embeddings": 10, "embedding_dim": 64})
     come = ["batches.target -> rows.input", "flatten.output -> sum.x", "rows.output -> sum.y"]

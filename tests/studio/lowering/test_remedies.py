@@ -119,7 +119,7 @@ def dead_ends(count: int) -> Document:
     )
 
 
-def test_equal_warnings_are_told_once() -> None:
+def test_equal_warnings_are_shown_once() -> None:
     found = report(dead_ends(12)).problems
     assert len(found) == 12
     [one] = grouped(found, ())
@@ -140,7 +140,7 @@ def test_a_fix_of_several_problems_mends_them_all() -> None:
     assert report(one.fix.edit(document)).problems == ()
 
 
-def test_problems_with_other_figures_or_severities_are_told_each() -> None:
+def test_problems_with_different_figures_or_severities_are_separate() -> None:
     made = [Problem("warning", "odd", f"{name} has {len(name)}.", node=name) for name in ("a", "bb", "ccc")]
     assert grouped(made, ()) == made
     mixed = [Problem("error" if name == "b" else "warning", "odd", f"{name} is odd.", node=name) for name in "abc"]

@@ -63,7 +63,7 @@ def test_a_cosine_ends_with_the_training() -> None:
     assert info.inferred == {"T_max"} and info.summary == ""
 
 
-def test_what_follows_from_the_training_follows_the_data() -> None:
+def test_values_inferred_from_training_follow_the_data() -> None:
     document = network(epochs=3, cosine=("CosineAnnealingLR", {"per": "step"}, "adam"))
     smaller = edits.set_param(document, "batches", "batch_size", 100)
     assert f"T_max={3 * 15}" in text(smaller)
@@ -216,7 +216,7 @@ def test_cycles_count_steps_whatever_is_before_them() -> None:
     assert codes(mended) == []
 
 
-def test_nobody_knows_when_the_next_begins() -> None:
+def test_the_start_of_the_next_schedule_is_unknown() -> None:
     document = network(a=("ExponentialLR", {"gamma": 0.9}, "adam"), b=("CosineAnnealingLR", {}, "a"))
     problem = only(document)
     assert problem.node == "a" and "lasts" in problem.message

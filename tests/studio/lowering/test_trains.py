@@ -43,7 +43,7 @@ def moved(document: Document) -> set[str]:
     return {name.partition(".")[0] for name, (old, new) in pairs if not np.array_equal(old, new)}
 
 
-def test_each_trains_its_own_layers() -> None:
+def test_each_optimizer_trains_its_layers() -> None:
     document = two()
     assert codes(document) == []
     source = lower(document, catalogue()).source

@@ -32,7 +32,7 @@ def in_place() -> Document:
     return digits({**layers, "relu": Node("nn.ReLU", {"inplace": True}), "logits": linear["logits"]})
 
 
-def test_a_stale_tensor_is_told_at_the_node_that_needs_it() -> None:
+def test_a_stale_tensor_is_reported_at_the_node_that_needs_it() -> None:
     run = Session(in_place(), catalogue(), steps=1)
     run.start()
     assert run.join(600)

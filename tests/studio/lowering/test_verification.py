@@ -84,7 +84,7 @@ def test_the_writer_refuses_a_type_that_the_catalogue_lacks(monkeypatch: pytest.
     "text",
     ["", "a b", "a.b", "1a", "class", "None", "a\n", "__import__", "__class__", "_own", "ﬁt", "a#", "nn.ReLU()", "ａ"],
 )
-def test_what_is_no_plain_identifier_enters_no_code(text: str) -> None:
+def test_only_plain_identifiers_enter_code(text: str) -> None:
     with pytest.raises(UnsafeSyntaxError):
         identifier(text)
 
@@ -110,7 +110,7 @@ def test_identifiers_enter_syntax_in_one_file_only() -> None:
 # -- programs ---------------------------------------------------------------------------------
 
 
-def test_programs_call_what_the_catalogue_has_and_no_more() -> None:
+def test_programs_call_only_catalogue_entries() -> None:
     assert ("nn", "Linear") in functions() and ("engine", "cat") in functions()
     assert len(functions()) == len([each for each in catalogue() if each.target is not None]) + 2
 

@@ -70,7 +70,7 @@ def test_a_smoothed_band_covers_the_whole_course_in_view_and_nothing_else(
         assert band.low.min() <= inside.min() + 1e-12 and band.high.max() >= inside.max() - 1e-12
 
 
-def test_another_share_and_a_cut_are_smoothed_anew() -> None:
+def test_another_smoothing_and_a_truncation_are_smoothed_again() -> None:
     made, x = column(noise(6400)), np.arange(6400.0)
     made.band(x, 0, 6400, 20, share=0.9)
     assert made.unsmoothed(0.9) == 0 and made.unsmoothed(0.5) == 6400

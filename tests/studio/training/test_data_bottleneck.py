@@ -43,5 +43,5 @@ def test_more_workers_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "quick", [progress(waiting=0.2), progress(waiting=None), progress(pace=0.003), progress(step=20)]
 )
-def test_what_is_no_problem(quick: RunProgress) -> None:
+def test_accepted_settings(quick: RunProgress) -> None:
     assert find_data_bottleneck(DOCUMENT, catalogue(), quick) is None

@@ -43,7 +43,7 @@ def test_a_loss_that_varies_does_not_diverge(digits) -> None:
 @pytest.mark.parametrize(
     ("loss", "told"), [(math.nan, "is not a number in batch 3"), (math.inf, "is infinite in"), (1e6, "is 1e+06 in")]
 )
-def test_it_is_told_once_where_and_what_to_try(digits, loss: float, told: str) -> None:
+def test_it_is_reported_once_with_location_and_remedies(digits, loss: float, told: str) -> None:
     [problem] = found(digits(), 2.3, 2.0, loss, loss, 1.0, loss)
     assert (problem.node, problem.severity, problem.code) == ("adam", "warning", "diverged")
     assert "the loss of adam was 2.3 at first" in problem.message and told in problem.message
@@ -71,7 +71,7 @@ def test_a_loss_that_never_was_a_number_is_not_the_learning_rates_fault(digits) 
     assert problem.fix is None
 
 
-def test_each_of_several_optimizers_is_told_once(digits) -> None:
+def test_each_of_several_optimizers_is_reported_once(digits) -> None:
     watch = DivergenceDetector(digits(), catalogue())
     assert watch.look(step(1, adam=1.0, other=1.0)) is None
     problems = [watch.look(step(number, adam=math.nan, other=1e4)) for number in (2, 3, 4)]

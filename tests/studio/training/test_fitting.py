@@ -53,7 +53,7 @@ def test_what_is_learned_fits_the_node(tmp_path: Path, kind: NodeType) -> None:
     assert facts.counts["training"] == 40
 
 
-def test_progress_is_told_and_can_end_it(tmp_path: Path) -> None:
+def test_progress_is_reported_and_can_cancel(tmp_path: Path) -> None:
     document = chained(arrays(tmp_path, np.zeros((2000, 2)), np.arange(2000) % 2), "transforms.Normalize")
     told: list[tuple[int, int]] = []
     learn(document, catalogue(), "b", lambda done, total: told.append((done, total)))

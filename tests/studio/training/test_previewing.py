@@ -145,7 +145,7 @@ def test_an_image_that_does_not_decode_is_shown_beside_the_others(tmp_path: Path
         ((2, 3, 4, 5), "float32", "vectors"),
     ],
 )
-def test_the_kind_follows_from_the_shape(tmp_path: Path, shape: tuple[int, ...], dtype: str, kind: str) -> None:
+def test_the_kind_depends_on_the_shape(tmp_path: Path, shape: tuple[int, ...], dtype: str, kind: str) -> None:
     source = arrays(tmp_path, np.ones((10, *shape), dtype), np.arange(10) % 2)
     preview = previewed(chained(source))
     assert preview.facts.kind == kind

@@ -21,7 +21,7 @@ def test_a_run_has_the_colour_of_its_number_if_it_is_free() -> None:
 
 
 @given(numbers, st.sets(st.integers(0, 29)), st.sets(st.integers(0, 29)))
-def test_no_two_are_alike_while_there_are_enough_and_each_keeps_its_own(
+def test_colours_are_distinct_while_enough_exist_and_are_kept(
     numbers: list[int], first: set[int], second: set[int]
 ) -> None:
     made = runs(*numbers)
@@ -80,7 +80,7 @@ def test_runs_without_a_choice_keep_out_of_the_way_of_those_that_were_chosen(cho
         assert None not in others and len(set(others)) == len(others) and not set(others) & set(wanted.values())
 
 
-def test_a_colour_that_is_none_is_no_choice() -> None:
+def test_an_invalid_colour_is_not_chosen() -> None:
     for color in (-1, True, "red", 2.5, None, [], 10**30):
         [run] = made = runs(1)
         run.about = {"color": color}

@@ -93,7 +93,7 @@ def test_a_table_has_all_points_with_all_their_digits(tmp_path: Path) -> None:
     assert curve is not None and losses == curve.column.values.tolist()
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot be written"):
@@ -163,7 +163,7 @@ def test_shares_rise_to_the_whole(tmp_path: Path) -> None:
     assert shares == sorted(shares) and len(shares) > 6 and shares[-1] == 1
 
 
-def test_a_run_of_this_process_is_exported_as_it_was_when_that_was_asked_for(tmp_path: Path) -> None:
+def test_a_run_of_this_process_is_exported_as_of_the_request(tmp_path: Path) -> None:
     run = trained(1, 100)
     before = export_snapshot(run)
     work = write_csv(sources(run), tmp_path / "a.csv")

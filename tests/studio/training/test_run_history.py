@@ -176,7 +176,7 @@ def test_a_line_whose_losses_are_damaged_costs_only_itself(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "damaged", [{"event": "step"}, {"event": "epoch", "epoch": "x"}, 5, None, [], {"event": "done"}]
 )
-def test_a_damaged_line_is_no_event(damaged: Any) -> None:
+def test_a_damaged_line_is_not_an_event(damaged: Any) -> None:
     with pytest.raises(ValueError, match="damaged"):
         event_from_json(damaged)
 
@@ -209,7 +209,7 @@ def test_a_growing_file_is_followed_line_by_line(tmp_path: Path) -> None:
     assert len(run.curve("loss", "train") or []) == 20
 
 
-def test_damaged_lines_cost_only_themselves_and_are_told(tmp_path: Path) -> None:
+def test_only_damaged_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     lines = text(whole()).splitlines()
     lines[3], lines[8], lines[14] = lines[3][:20], '{"event": "step", "step": "x", "loss": 1}', "\x00\xff"
     lines.insert(6, "5")
@@ -227,7 +227,7 @@ def test_figures_that_are_not_finite_are_gaps(tmp_path: Path) -> None:
     np.testing.assert_equal(found(run, "validation").column.values, [np.nan])
 
 
-def test_a_missing_file_is_told_and_comes_later(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_until_it_appears(tmp_path: Path) -> None:
     follower, run = MetricsFollower(tmp_path), Run(1, tmp_path)
     read(tmp_path, run, follower)
     assert "metrics.jsonl" in run.trouble
@@ -236,7 +236,7 @@ def test_a_missing_file_is_told_and_comes_later(tmp_path: Path) -> None:
     assert run.trouble == "" and run.curve("loss", "train") is not None
 
 
-def test_a_run_that_was_cut_back_is_read_anew(tmp_path: Path) -> None:
+def test_a_truncated_run_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text(text(whole(3)))
     follower, run = MetricsFollower(tmp_path), Run(1, tmp_path)
@@ -257,7 +257,7 @@ def test_a_resumed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (np.diff(curve.x("seconds")) > 0).all()
 
 
-def test_steps_that_were_not_told_took_time_too() -> None:
+def test_unreported_steps_count_in_the_time() -> None:
     [points] = PointReader().take([BEGIN, step(1), step(5)])
     assert isinstance(points, MetricPoints) and points.seconds.tolist() == [0.5, 2.5]
 
@@ -288,7 +288,7 @@ def test_the_shelf_tells_what_is_there_and_how_it_stands(tmp_path: Path) -> None
     assert RunFolder(tmp_path / "nowhere").look() == []
 
 
-def test_runs_put_together_from_several_folders_get_numbers_of_their_own(tmp_path: Path) -> None:
+def test_runs_merged_from_several_folders_get_unique_numbers(tmp_path: Path) -> None:
     for name, number in (("a", 4), ("b", 4), ("c", None)):
         folder_of(tmp_path, name, started="2026-01-01", number=number)
     runs: list[Run] = []
@@ -354,7 +354,7 @@ def test_a_real_run_is_read_back_whole(session, digits, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such permissions")
-def test_a_run_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_run_is_reported(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "a", state="done")
     (folder / "run.json").unlink()
     (folder / "run.json").mkdir()

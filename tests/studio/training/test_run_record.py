@@ -67,7 +67,7 @@ def test_the_best_weights_are_those_of_the_best_epoch(session, digits, tmp_path:
     assert all(np.array_equal(ours[name].numpy(), theirs[name].numpy()) for name in ours)
 
 
-def test_each_run_gets_a_folder_of_its_own(session, tmp_path: Path) -> None:
+def test_each_run_gets_a_separate_folder(session, tmp_path: Path) -> None:
     runs = tmp_path / "digits.runs"
     for _ in range(2):
         run = session(runs=runs, steps=1)

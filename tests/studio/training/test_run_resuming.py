@@ -193,7 +193,7 @@ def test_a_run_without_a_sound_checkpoint_has_no_weights_to_begin_with(session, 
 
 
 @pytest.mark.parametrize("left", [b"", b"x" * 100_000])
-def test_lost_lines_are_told_beside_what_became_of_checkpoints(session, cut, left: bytes) -> None:
+def test_lost_lines_are_reported_with_the_checkpoints(session, cut, left: bytes) -> None:
     folder = cut()
     next(list_checkpoints(folder))[1].write_bytes(b"")
     (folder / "metrics.jsonl").write_bytes(left)
@@ -296,9 +296,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, kind: str, *outcomes: int) -> None:
     monkeypatch.setattr(atomic, "write", tried)
 
 
-def test_a_full_disk_at_checkpoints_is_told_when_it_changes(
-    session, digits, whole: Path, tmp_path, monkeypatch
-) -> None:
+def test_a_full_disk_is_reported_when_its_state_changes(session, digits, whole: Path, tmp_path, monkeypatch) -> None:
     full, forbidden = errno.ENOSPC, errno.EACCES
     failing(monkeypatch, "checkpoints", 0, full, full, full, 0, 0, full, forbidden, forbidden)
     folder = tmp_path / "full"

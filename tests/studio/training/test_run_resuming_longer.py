@@ -76,7 +76,7 @@ def test_every_schedule_goes_on_as_in_a_run_of_that_length(
         assert f"it is {rates(folder)[len(ended)]:.4g} from here on, where it was" in told
 
 
-def test_schedules_in_a_row_are_planned_anew_together(session, digits, tmp_path: Path) -> None:
+def test_consecutive_schedules_are_planned_again_together(session, digits, tmp_path: Path) -> None:
     warm = ("lr_scheduler.LinearLR", {"per": "step", "total_iters": 10})
     document = scheduled(digits(), warm, ("lr_scheduler.CosineAnnealingLR", {"per": "step"}))
     folder, whole = (trained(session, document, tmp_path / str(epochs), epochs) for epochs in (2, 4))
@@ -86,9 +86,7 @@ def test_schedules_in_a_row_are_planned_anew_together(session, digits, tmp_path:
     assert rates(folder)[len(ended)] > 0.001 > ended[-1]
 
 
-def test_a_run_that_was_to_be_longer_and_was_cut_off_at_once_is_planned_anew_then(
-    session, digits, tmp_path: Path
-) -> None:
+def test_a_lengthened_run_that_was_killed_at_once_is_planned_again(session, digits, tmp_path: Path) -> None:
     folder = trained(session, scheduled(digits(), ("lr_scheduler.PolynomialLR", {})), tmp_path / "run", 2)
     about = json.loads((folder / "run.json").read_text())
     about |= {"state": "running", "settings": {**about["settings"], "epochs": 4}}
@@ -107,7 +105,7 @@ def test_steps_alone_leave_the_plan_as_it_is(session, digits, tmp_path: Path) ->
     assert rates(tmp_path / "run") == rates(whole)[:30]
 
 
-def test_a_plan_of_ones_own_that_is_too_short_is_told_before_anything_happens(session, digits, tmp_path: Path) -> None:
+def test_a_user_defined_plan_that_is_too_short_is_reported_first(session, digits, tmp_path: Path) -> None:
     cycle = ("lr_scheduler.OneCycleLR", {"max_lr": 0.01, "total_steps": 30})
     folder = trained(session, scheduled(digits(), cycle), tmp_path / "run", 2)
     before = (folder / "run.json").read_bytes()
@@ -118,7 +116,7 @@ def test_a_plan_of_ones_own_that_is_too_short_is_told_before_anything_happens(se
     assert (folder / "run.json").read_bytes() == before
 
 
-def test_a_half_cosine_of_ones_own_that_rises_again_is_told(session, digits, tmp_path: Path) -> None:
+def test_a_user_defined_cosine_that_rises_again_is_reported(session, digits, tmp_path: Path) -> None:
     cosine = ("lr_scheduler.CosineAnnealingLR", {"T_max": 2})
     folder = trained(session, scheduled(digits(), cosine), tmp_path / "run", 2)
     _, events = resume(session, folder, epochs=4)
@@ -126,7 +124,7 @@ def test_a_half_cosine_of_ones_own_that_rises_again_is_told(session, digits, tmp
     assert "schedule_0 is lowest at epoch 2, and rises again until epoch 4" in told
 
 
-def test_patience_begins_anew_in_a_run_that_it_had_ended(session, digits, tmp_path: Path) -> None:
+def test_patience_is_reset_in_a_run_that_it_had_ended(session, digits, tmp_path: Path) -> None:
     document = edits.set_training(digits(epochs=9), patience=1, min_change=100.0, compile=False)
     finished(session(document, out=tmp_path / "run"))
     assert lines(tmp_path / "run")[-1]["reason"] == "early"
@@ -144,7 +142,7 @@ def test_patience_begins_anew_in_a_run_that_it_had_ended(session, digits, tmp_pa
         ({"steps": 3}, {}, "has trained for 3 steps, and 3 are asked for"),
     ],
 )
-def test_nothing_left_to_do_is_told(session, digits, begun, asked, message: str, tmp_path: Path) -> None:
+def test_a_finished_run_is_reported(session, digits, begun, asked, message: str, tmp_path: Path) -> None:
     finished(session(digits(), out=tmp_path / "run", **begun))
     before = (tmp_path / "run/run.json").read_bytes()
     run, events = resume(session, tmp_path / "run", **asked)

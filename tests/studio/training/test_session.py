@@ -114,7 +114,7 @@ def test_step_while_running_halts(session, digits) -> None:
     wait_for(run, "paused")
 
 
-def test_an_exception_is_told_with_its_node(session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_is_reported_with_its_node(session, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: object, input: object) -> None:
         raise ZeroDivisionError("by nobody")
 
@@ -133,7 +133,7 @@ def test_an_exception_is_told_with_its_node(session, monkeypatch: pytest.MonkeyP
     assert states(events) == ["running", "failed"]
 
 
-def test_bad_data_are_told_at_their_source(session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_data_are_reported_at_their_source(session, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(header: object) -> None:
         raise DataError("images.gz: damaged")
 
@@ -244,7 +244,7 @@ def test_without_a_place_nothing_is_written(session, tmp_path: Path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
-def test_how_steps_run_is_told(session) -> None:
+def test_the_execution_mode_of_steps_is_shown(session) -> None:
     run = session()
     assert run.explanation() is None
     run.start()

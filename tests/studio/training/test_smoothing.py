@@ -68,7 +68,7 @@ def test_a_course_has_the_extremes_of_each_block_however_the_values_come(
     np.testing.assert_allclose(high, np.fmax.reduce(blocks, axis=1), rtol=1e-9, atol=1e-12)
 
 
-def test_there_is_no_bias_at_the_beginning() -> None:
+def test_there_is_no_bias_at_the_start() -> None:
     np.testing.assert_allclose(smooth(np.full(50, 3.0), 0.99), 3.0)
     assert smooth(noise(5), 0.0).tolist() == noise(5).tolist()
     assert smooth(noise(5), 0.5)[0] == noise(5)[0]

@@ -187,7 +187,7 @@ def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: py
     assert of_arrays(tmp_path, np.zeros((1000, 2)), np.arange(1000) % 10).parts[0].looked_at == 10
 
 
-def test_it_is_told_how_far_it_is_and_can_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_shows_progress_and_can_be_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics, "_CHUNK_SAMPLES", 10)
     source = arrays(tmp_path, np.zeros((100, 2)), np.zeros(100, np.int64))
     items = describing(previewed(chained(source)))
@@ -199,7 +199,7 @@ def test_it_is_told_how_far_it_is_and_can_be_ended(tmp_path: Path, monkeypatch: 
     ended.close()
 
 
-def test_points_of_a_plane_are_told_with_their_classes() -> None:
+def test_points_of_a_plane_are_drawn_with_their_classes() -> None:
     preview = previewed(chained("data.Moons"))
     training, validation = described(preview).parts
     assert (len(training.points), len(validation.points)) == (800, 200)
@@ -217,7 +217,7 @@ def test_regression_has_figures_of_its_target() -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 3])
-def test_columns_of_targets_have_figures_of_their_own(tmp_path: Path, columns: int) -> None:
+def test_columns_of_targets_have_separate_metrics(tmp_path: Path, columns: int) -> None:
     targets = np.arange(40 * columns, dtype=np.float64).reshape(40, columns)
     targets[5, -1] = np.nan
     source = arrays(tmp_path, np.random.default_rng(0).random((40, 4)), targets)
@@ -241,7 +241,7 @@ def test_targets_that_are_pictures_have_figures_together(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("highest", [400, 90_000])
-def test_prices_that_count_as_classes_are_told(tmp_path: Path, highest: int) -> None:
+def test_prices_that_count_as_classes_are_reported(tmp_path: Path, highest: int) -> None:
     prices = np.linspace(10, highest, 60).astype(np.int64)
     source = arrays(tmp_path, np.random.default_rng(0).random((60, 4)), prices)
     found = described(previewed(chained(source)))
@@ -269,7 +269,7 @@ def test_a_histogram_counts_all_whatever_the_order(batches: list[list[float]]) -
     np.testing.assert_array_equal(found.counts, np.histogram(values, edges)[0])
 
 
-def test_whole_numbers_have_bins_of_their_own() -> None:
+def test_integers_have_separate_bins() -> None:
     histogram = Histogram(whole=True)
     histogram.add(np.array([0, 3, 3, 9]))
     assert histogram.result.width == 1

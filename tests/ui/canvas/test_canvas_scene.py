@@ -215,7 +215,7 @@ def test_from_afar_one_layer_draws_everything(view: CanvasView) -> None:
     assert canvas.nodes["new"].flags() & QGraphicsItem.GraphicsItemFlag.ItemHasNoContents
 
 
-def test_wires_of_inputs_targets_and_losses_have_lines_of_their_own(view: CanvasView) -> None:
+def test_wires_of_inputs_targets_and_losses_have_different_lines(view: CanvasView) -> None:
     pens = {str(each): item.pen() for each, item in view.canvas_scene.wires.items()}
     lines = [
         pens["batches.input -> hidden.input"],

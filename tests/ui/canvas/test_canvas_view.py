@@ -174,7 +174,7 @@ def test_screen_readers_hear_the_selection(view: CanvasView, store: ProjectStore
     assert view.accessibleDescription() == "2 of 6 nodes selected"
 
 
-def test_every_command_has_a_title_and_its_own_keys(view: CanvasView) -> None:
+def test_every_command_has_a_title_and_unique_keys(view: CanvasView) -> None:
     commands = CommandRegistry(view)
     commands.add(*canvas_commands(lambda: view, view))
     for command in commands:

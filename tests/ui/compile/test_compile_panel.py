@@ -149,7 +149,7 @@ def test_edits_make_it_stale_and_one_click_mends_that(
     assert not panel.stale.isVisible()
 
 
-def test_errors_are_told_and_tried_again(
+def test_errors_are_reported_and_retried(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,

@@ -38,7 +38,7 @@ def test_a_smaller_batch_does_not_hide_the_usual_one(
     assert explainer.explanation.eager_seconds == whole.eager_seconds, "of the same graph"
 
 
-def test_nobody_looking_costs_nothing(
+def test_no_observer_costs_nothing(
     qtbot: QtBot, project: Project, whole: Explanation, tell: Callable[..., None]
 ) -> None:
     explainer = project.explainer

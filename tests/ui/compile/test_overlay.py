@@ -176,7 +176,7 @@ def test_the_legend_and_the_minimap_keep_apart(
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_regions_can_be_told_from_the_ground_and_read_on(name: str) -> None:
+def test_regions_contrast_with_the_background_and_are_readable(name: str) -> None:
     theme = themes.load(name)
     style, ground = RegionStyle(theme), theme.color("background")
     for segment in range(1, len(theme.series) + 1):

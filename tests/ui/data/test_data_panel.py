@@ -318,7 +318,7 @@ def test_closing_the_project_ends_the_threads(qtbot: QtBot, window: MainWindow, 
     previewer.watch(True)
 
 
-def test_a_picture_is_sharp_and_what_is_no_number_stands_out(qtbot: QtBot) -> None:
+def test_an_image_is_sharp_and_highlights_nan(qtbot: QtBot) -> None:
     image = sample_painting.image_of(np.array([[[0.0, 1.0], [np.nan, 0.5]]]), Scale(0, 1))
     assert image.pixelColor(0, 0) == QColor("#000000")
     assert image.pixelColor(1, 0) == QColor("#ffffff")

@@ -72,7 +72,7 @@ def test_a_run_that_is_done_goes_on_for_more_epochs(qtbot: QtBot, make_run: Make
     assert values(project.library.runs[0]) == recorded(short) == recorded(long)
 
 
-def test_a_longer_run_has_its_learning_rate_planned_anew(
+def test_a_longer_run_gets_a_new_learning_rate_plan(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
 ) -> None:
     document = edits.add(digits(), "fall", Node("lr_scheduler.PolynomialLR"))
@@ -125,7 +125,7 @@ def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     assert said[1] == said[0] and run.state == "stopped"
 
 
-def test_a_refusal_is_told_although_a_look_fails_beside_it(
+def test_a_refusal_is_reported_although_another_check_fails(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Autograd panel looks at a run as soon as it is resumed; that fails for the same reason, just afterwards."""

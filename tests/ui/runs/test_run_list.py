@@ -138,7 +138,7 @@ def test_every_state_can_be_read_in_full(window: MainWindow, opened: Opened) -> 
     assert view.columnViewportPosition(column) + view.columnWidth(column) <= view.viewport().width()
 
 
-def test_sixteen_runs_have_colours_of_their_own(window: MainWindow, opened: Opened, tmp_path: Path) -> None:
+def test_sixteen_runs_have_distinct_colours(window: MainWindow, opened: Opened, tmp_path: Path) -> None:
     copies(tmp_path, 18)
     project, panel = opened(window)
     for number in range(3, 9):

@@ -49,14 +49,14 @@ def test_code_comes_from_another_process_and_runs_here(process: CompileProcess) 
     assert where(process) == where(process) != os.getpid()
 
 
-def test_a_mistake_is_told_and_the_process_goes_on(process: CompileProcess) -> None:
+def test_a_mistake_is_reported_and_the_process_continues(process: CompileProcess) -> None:
     before = where(process)
     with pytest.raises(KernelCompileError, match="not a kernel"):
         process.code_of(FAILS, "file")
     assert where(process) == before
 
 
-def test_what_compiling_prints_is_no_answer(process: CompileProcess) -> None:
+def test_output_of_the_compiler_is_not_parsed_as_an_answer(process: CompileProcess) -> None:
     assert process.code_of("import os\nos.write(1, b'hello')\nprint('hello')\n" + TELLS, "file").needs == ()
 
 
@@ -73,7 +73,7 @@ def test_one_that_dies_of_a_source_is_done_without(process: CompileProcess) -> N
     assert where(process) != before
 
 
-def test_an_answer_that_nobody_took_is_not_the_next_ones(
+def test_an_abandoned_answer_is_not_returned_to_the_next_caller(
     process: CompileProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(_: object) -> None:

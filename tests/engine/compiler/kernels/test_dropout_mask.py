@@ -24,7 +24,7 @@ def test_the_bits_are_those_of_the_generator(state: State) -> None:
             assert (out == kept(state, count, p)).all(), (count, p)
 
 
-def test_each_call_draws_anew() -> None:
+def test_each_call_draws_again() -> None:
     def function(x: engine.Tensor) -> engine.Tensor:
         return functional.dropout(x, 0.3) * 2
 
