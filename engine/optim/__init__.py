@@ -1,4 +1,4 @@
-"""What changes parameters by their gradients, with PyTorch's names, arguments and arithmetic."""
+"""Optimizers and learning-rate schedulers, with PyTorch's names, arguments and arithmetic."""
 
 from engine.optim import lr_scheduler as lr_scheduler
 from engine.optim import swa_utils as swa_utils

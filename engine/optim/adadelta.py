@@ -9,6 +9,7 @@ from engine.optim.optimizer import (
     Parameters,
     State,
     UpdateRule,
+    hyperparameters,
     same_for_all_parameters,
 )
 from engine.registry import OPTIMIZERS, NonNegative, Probability
@@ -18,16 +19,16 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Adaptive")
 class Adadelta(UpdateRule):
-    """Steps in the parameter's own unit: ``p ← p - lr g √(u + eps) / √(v + eps)``.
+    """Adaptive steps without a tuned learning rate: ``p ← p - lr g √(u + eps) / √(v + eps)``.
 
-    ``v`` is the running square of the gradient, ``u`` that of the steps. Source: Zeiler, arXiv 1212.5701.
+    ``v`` is the running average of squared gradients, ``u`` of squared steps. Source: Zeiler, arXiv 1212.5701.
 
     Args:
-        lr: factor of the steps
-        rho: how much of the running squares stays with each step
-        eps: added to both squares; sets the size of the first steps
-        weight_decay: strength of the pull towards 0, as part of the gradient
-        maximize: climb instead of descend
+        lr: factor that scales each step
+        rho: decay rate of the running averages of squares
+        eps: term added to both running averages for numerical stability; also sets the size of the first steps
+        weight_decay: L2 penalty; ``weight_decay p`` is added to the gradient
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
@@ -43,19 +44,7 @@ class Adadelta(UpdateRule):
         maximize: bool = False,
         differentiable: KernelFlag = False,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "rho": rho,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "capturable": capturable,
-                "foreach": foreach,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}

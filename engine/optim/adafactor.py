@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any
 
 from engine.dtypes import finfo, float32, float64
-from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule, hyperparameters
 from engine.registry import OPTIMIZERS, NonNegative, Range
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -14,45 +14,33 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Adaptive", tags=("adam", "little memory", "relative step"))
 class Adafactor(UpdateRule):
-    """Adam's divisor from the means of rows and columns, which take little memory; steps in proportion to the weights.
+    """Adam-like steps with little memory: squared gradients are kept as row and column means of each matrix.
 
-    Source: Shazeer and Stern, arXiv 1804.04235.
+    The step size is relative to the root mean square of the parameter. Source: Shazeer and Stern, arXiv 1804.04235.
 
     Args:
-        lr: the largest relative size of a step
-        beta2_decay: power with which the running squares forget, below 0
-        eps: least square, and least size of weights; None for the dtype's precision
-        d: the largest root mean square of a step before scaling
-        weight_decay: strength of the pull towards 0
-        maximize: climb instead of descend
+        lr: upper bound of the relative step size
+        beta2_decay: exponent of the decay of the running averages; at most 0
+        eps: pair of lower bounds, for squared gradients (None: the precision of the dtype) and for the parameter's root
+            mean square
+        d: clipping threshold of the update's root mean square
+        weight_decay: weight decay coefficient; each step multiplies parameters by ``1 - lr weight_decay``
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
         self,
         params: Parameters,
         lr: LearningRate = 1e-2,
-        beta2_decay: float = -0.8,
-        eps: Any = (None, 1e-3),  # a pair of which the first may be None: no form can show that
+        beta2_decay: Annotated[float, Range(le=0)] = -0.8,
+        eps: Any = (None, 1e-3),  # untyped, because a form cannot edit a pair whose first item may be None
         d: Annotated[float, Range(ge=1)] = 1.0,
         weight_decay: NonNegative = 0.0,
         *,
         foreach: KernelFlag = None,
         maximize: bool = False,
     ) -> None:
-        if beta2_decay > 0:
-            raise ValueError(f"Adafactor: beta2_decay must be ≤ 0, not {beta2_decay}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "beta2_decay": beta2_decay,
-                "eps": eps,
-                "d": d,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
         if name == "variance":
@@ -88,6 +76,6 @@ class Adafactor(UpdateRule):
 
 
 def _norm(x: Tensor) -> Tensor:
-    """A tensor, which nobody has to wait for; in single precision at least, as numbers made of it need."""
+    """The L2 norm as a tensor, so that no value is read back; at least float32, for the arithmetic that follows."""
     found = x.norm()
     return found if found.dtype == float64 else found.to(float32)

@@ -12,6 +12,7 @@ from engine.optim.optimizer import (
     Parameters,
     State,
     UpdateRule,
+    hyperparameters,
     same_for_all_parameters,
 )
 from engine.registry import OPTIMIZERS, NonNegative
@@ -21,17 +22,17 @@ from engine.tensors.creation import full_like
 
 @OPTIMIZERS.register(category="Adaptive", tags=("adaptive gradient",))
 class Adagrad(UpdateRule):
-    """Steps divided by the root of all squared gradients so far: ``p ← p - lr g / (√Σg² + eps)``.
+    """Adaptive gradient: ``p ← p - lr g / (√Σg² + eps)``, with the sum of all squared gradients so far.
 
-    The learning rate falls as ``lr / (1 + lr_decay t)``. Source: Duchi et al., JMLR 12 (2011).
+    The learning rate decays as ``lr / (1 + lr_decay t)``. Source: Duchi et al., JMLR 12 (2011).
 
     Args:
-        lr: learning rate, about the size of the first steps
-        lr_decay: how fast the learning rate falls
-        weight_decay: strength of the pull towards 0, as part of the gradient
-        initial_accumulator_value: what the sum of squares starts with
-        eps: added to the divisor, so that nothing is divided by 0
-        maximize: climb instead of descend
+        lr: learning rate
+        lr_decay: decay of the learning rate per step
+        weight_decay: L2 penalty; ``weight_decay p`` is added to the gradient
+        initial_accumulator_value: initial value of the sum of squared gradients
+        eps: term added to the denominator for numerical stability
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
@@ -48,20 +49,7 @@ class Adagrad(UpdateRule):
         differentiable: KernelFlag = False,
         fused: KernelFlag = None,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "initial_accumulator_value": initial_accumulator_value,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
         super().add_param_group(param_group)

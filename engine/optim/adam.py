@@ -12,6 +12,7 @@ from engine.optim.optimizer import (
     Parameters,
     State,
     UpdateRule,
+    hyperparameters,
     same_for_all_parameters,
 )
 from engine.registry import OPTIMIZERS, NonNegative
@@ -21,19 +22,19 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Adaptive", tags=("adaptive moments", "amsgrad"))
 class Adam(UpdateRule):
-    """Steps scaled by running moments of the gradient: ``p ← p - lr m̂ / (√v̂ + eps)``.
+    """Adaptive moment estimation: ``p ← p - lr m̂ / (√v̂ + eps)``.
 
-    ``m ← β₁ m + (1 - β₁) g`` and ``v ← β₂ v + (1 - β₂) g²``; the hats divide by ``1 - βᵗ``. `weight_decay` adds
-    ``weight_decay p`` to the gradient first. Sources: Kingma and Ba, arXiv 1412.6980; amsgrad: Reddi et al., ICLR 2018.
+    ``m ← β₁ m + (1 - β₁) g`` and ``v ← β₂ v + (1 - β₂) g²``; ``m̂`` and ``v̂`` divide them by ``1 - βᵗ`` (bias
+    correction). Sources: Kingma and Ba, arXiv 1412.6980; AMSGrad: Reddi et al., ICLR 2018.
 
     Args:
-        lr: learning rate, about the size of the steps
-        betas: how much of the running mean, and of the running square, stays with each step
-        eps: added to the divisor, so that nothing is divided by 0
-        weight_decay: strength of the pull towards 0, as part of the gradient
-        amsgrad: divide by the largest running square so far
-        maximize: climb instead of descend
-        decoupled_weight_decay: pull towards 0 apart from the gradient, as AdamW does
+        lr: learning rate
+        betas: decay rates of the running averages of the gradient and of its square
+        eps: term added to the denominator for numerical stability
+        weight_decay: weight decay coefficient; an L2 penalty unless `decoupled_weight_decay` is set
+        amsgrad: divide by the largest running average of the square so far (AMSGrad)
+        maximize: maximize the objective instead of minimizing it
+        decoupled_weight_decay: apply weight decay to the parameter instead of the gradient, as AdamW does
     """
 
     def __init__(
@@ -52,22 +53,7 @@ class Adam(UpdateRule):
         fused: KernelFlag = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-                "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         state: State = {"step": 0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
@@ -89,7 +75,7 @@ class Adam(UpdateRule):
         square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"].maximum_(square)
-        # m̂ / (√v̂ + eps), with numerator and divisor multiplied by √(1 - β₂ᵗ): one pass over the parameter less.
+        # m̂ / (√v̂ + eps), numerator and denominator multiplied by √(1 - β₂ᵗ): saves one pass over the parameter.
         correction = math.sqrt(1 - beta2 ** state["step"])
         rate = lr * correction / (1 - beta1 ** state["step"])
         param.addcdiv_sqrt_(mean, square, eps=group["eps"] * correction, value=-rate)

@@ -10,6 +10,7 @@ from engine.optim.optimizer import (
     Parameters,
     State,
     UpdateRule,
+    hyperparameters,
     same_for_all_parameters,
 )
 from engine.registry import OPTIMIZERS, NonNegative
@@ -19,16 +20,16 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Adaptive", tags=("adam", "infinity norm"))
 class Adamax(UpdateRule):
-    """Adam that divides by a decaying maximum of the gradient: ``u ← max(β₂ u, |g| + eps)``, ``p ← p - lr m̂ / u``.
+    """Adam with the infinity norm: ``u ← max(β₂ u, |g| + eps)``, ``p ← p - lr m̂ / u``.
 
     Source: Kingma and Ba, arXiv 1412.6980, section 7.
 
     Args:
-        lr: learning rate, about the size of the steps
-        betas: how much of the running mean, and of the running maximum, stays with each step
-        eps: added to the gradient's size, so that nothing is divided by 0
-        weight_decay: strength of the pull towards 0, as part of the gradient
-        maximize: climb instead of descend
+        lr: learning rate
+        betas: decay rates of the running average and of the infinity norm
+        eps: term added to the absolute gradient for numerical stability
+        weight_decay: L2 penalty; ``weight_decay p`` is added to the gradient
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
@@ -44,19 +45,7 @@ class Adamax(UpdateRule):
         differentiable: KernelFlag = False,
         capturable: KernelFlag = False,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "exp_avg": zeros_like(param), "exp_inf": zeros_like(param)}

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from engine.optim.adam import Adam
-from engine.optim.optimizer import DecayRate, KernelFlag, LearningRate, Parameters
+from engine.optim.optimizer import DecayRate, KernelFlag, LearningRate, Parameters, hyperparameters
 from engine.registry import OPTIMIZERS, NonNegative
 
 
 @OPTIMIZERS.register(category="Adaptive", tags=("adam", "decoupled weight decay"))
 class AdamW(Adam):
-    """Adam whose weight decay does not pass through the moments: ``p ← (1 - lr weight_decay) p`` before each step.
+    """Adam with decoupled weight decay: ``p ← (1 - lr weight_decay) p`` before each Adam step.
 
-    Source: Loshchilov and Hutter, arXiv 1711.05101.
+    The decay does not pass through the running averages. Source: Loshchilov and Hutter, arXiv 1711.05101.
 
     Args:
-        lr: learning rate, about the size of the steps
-        betas: how much of the running mean, and of the running square, stays with each step
-        eps: added to the divisor, so that nothing is divided by 0
-        weight_decay: strength of the pull towards 0
-        amsgrad: divide by the largest running square so far
-        maximize: climb instead of descend
+        lr: learning rate
+        betas: decay rates of the running averages of the gradient and of its square
+        eps: term added to the denominator for numerical stability
+        weight_decay: weight decay coefficient; each step multiplies parameters by ``1 - lr weight_decay``
+        amsgrad: divide by the largest running average of the square so far (AMSGrad)
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
@@ -37,17 +37,4 @@ class AdamW(Adam):
         differentiable: KernelFlag = False,
         fused: KernelFlag = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        super().__init__(params, **hyperparameters(locals()), decoupled_weight_decay=True)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule, round_to_float32
+from engine.optim.optimizer import (
+    Group,
+    KernelFlag,
+    LearningRate,
+    Parameters,
+    State,
+    UpdateRule,
+    hyperparameters,
+    round_to_float32,
+)
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -10,17 +19,18 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Gradient descent", tags=("averaging", "polyak"))
 class ASGD(UpdateRule):
-    """Gradient descent with a falling rate that keeps an average of the parameters, in its state as "ax".
+    """Averaged stochastic gradient descent: a decaying learning rate and a running average of the parameters.
 
-    The rate is ``lr / (1 + lambd lr t) ** alpha``. Source: Polyak and Juditsky, SIAM J. Control Optim. 30 (1992).
+    The learning rate is ``lr / (1 + lambd lr t) ** alpha``; the average is ``state[p]["ax"]``. Source: Polyak and
+    Juditsky, SIAM J. Control Optim. 30 (1992).
 
     Args:
-        lr: learning rate, the size of the first steps
-        lambd: pull towards 0, and how fast the learning rate falls
-        alpha: power of the learning rate's fall
-        t0: the step from which on parameters are averaged
-        weight_decay: strength of a further pull towards 0
-        maximize: climb instead of descend
+        lr: initial learning rate
+        lambd: decay term of parameters and learning rate
+        alpha: exponent of the learning rate's decay
+        t0: step at which averaging starts
+        weight_decay: L2 penalty; ``weight_decay p`` is added to the gradient
+        maximize: maximize the objective instead of minimizing it
     """
 
     scalar_state = frozenset({"step", "eta", "mu"})
@@ -38,20 +48,7 @@ class ASGD(UpdateRule):
         differentiable: KernelFlag = False,
         capturable: KernelFlag = False,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lambd": lambd,
-                "alpha": alpha,
-                "t0": t0,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "eta": round_to_float32(group["lr"]), "mu": 1.0, "ax": zeros_like(param)}

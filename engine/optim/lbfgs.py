@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from engine.modes import enable_grad, no_grad, note_items
 from engine.ops.movement.primitives import cat
 from engine.optim.line_search import LineSearchPoint, strong_wolfe
-from engine.optim.optimizer import Group, LearningRate, Optimizer, Parameters, State
+from engine.optim.optimizer import Group, LearningRate, Optimizer, Parameters, State, hyperparameters
 from engine.registry import OPTIMIZERS, NonNegative, Range, Size
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -16,19 +16,19 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Second order", title="L-BFGS", tags=("newton", "quasi-newton", "line search"))
 class LBFGS(Optimizer):
-    """Newton's method with a curvature estimated from the last steps. Its `step` needs a closure.
+    """Limited-memory BFGS, a quasi-Newton method. `step` requires a closure that computes the loss.
 
-    For gradients of the whole data, not of batches; all parameters are one group. Source: Nocedal and Wright, Numerical
-    Optimization, chapter 7.
+    Suited to full-batch gradients, not to mini-batches. Supports one parameter group. Source: Nocedal and Wright,
+    Numerical Optimization, chapter 7.
 
     Args:
-        lr: length of the steps, in Newton steps
-        max_iter: iterations in one call of `step`
-        max_eval: evaluations of the closure in one call of `step`; by default 1.25 times `max_iter`
-        tolerance_grad: stop where no component of the gradient is larger
-        tolerance_change: stop where parameters and loss change by less
-        history_size: how many of the last steps are remembered
-        line_search_fn: "strong_wolfe" to search along each direction for a good length
+        lr: learning rate, as a factor of the Newton step
+        max_iter: maximal number of iterations per step
+        max_eval: maximal number of loss evaluations per step (default: 1.25 × `max_iter`)
+        tolerance_grad: termination tolerance on the largest component of the gradient
+        tolerance_change: termination tolerance on changes of loss and parameters
+        history_size: number of past updates that are stored
+        line_search_fn: line search along each direction: "strong_wolfe", or none for a fixed step
     """
 
     needs_closure = True
@@ -45,20 +45,10 @@ class LBFGS(Optimizer):
         history_size: Size = 100,
         line_search_fn: Literal["strong_wolfe"] | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "max_iter": max_iter,
-                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-                "tolerance_grad": tolerance_grad,
-                "tolerance_change": tolerance_change,
-                "history_size": history_size,
-                "line_search_fn": line_search_fn,
-            },
-        )
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, hyperparameters(locals()))
         if len(self.param_groups) != 1:
-            raise ValueError("LBFGS has one direction for all parameters, so it takes no parameter groups")
+            raise ValueError(f"LBFGS supports one parameter group, not {len(self.param_groups)}. Pass one list.")
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"func_evals": 0, "n_iter": 0}
@@ -79,9 +69,9 @@ class LBFGS(Optimizer):
         return found
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Runs up to `max_iter` iterations; `closure` computes loss and gradients anew and returns the loss."""
+        """Run up to `max_iter` iterations; `closure` clears and recomputes the gradients and returns the loss."""
         if closure is None:
-            raise TypeError("LBFGS evaluates the loss several times in each step: give step() a closure")
+            raise TypeError("LBFGS evaluates the loss several times per step. Pass a closure to step().")
         with no_grad():
             return self._minimize(enable_grad()(closure))
 
@@ -105,7 +95,7 @@ class LBFGS(Optimizer):
             step = _first_step(following, gradient, float(group["lr"]))
             following |= {"d": direction, "t": step, "prev_flat_grad": gradient, "prev_loss": loss}
             note_items(state)
-            state.update(following)  # all at once: an interruption leaves a state that the next step can go on from
+            state.update(following)  # in one update, so that an interrupted step leaves a consistent state
             if start.slope > -group["tolerance_change"]:
                 break
             last = iteration == group["max_iter"]
@@ -135,7 +125,7 @@ class LBFGS(Optimizer):
         *,
         evaluate: bool,
     ) -> tuple[LineSearchPoint, int]:
-        """Moves the parameters along `direction`; the point reached, and how often the closure ran."""
+        """Move the parameters along `direction`. Returns the point reached and the number of closure calls."""
         group = self.param_groups[0]
         if group["line_search_fn"] is None:
             self._move(direction, step)
@@ -144,14 +134,14 @@ class LBFGS(Optimizer):
             loss = float(closure())
             gradient = self._flat_gradient()
             return LineSearchPoint(step, loss, gradient, _dot(gradient, direction)), 1
-        places = [param.detach().clone() for param in group["params"]]
+        before = [param.detach().clone() for param in group["params"]]
 
         def at(step: float) -> LineSearchPoint:
             self._move(direction, step)
             loss = float(closure())
             gradient = self._flat_gradient()
-            for param, place in zip(group["params"], places, strict=True):
-                param.copy_(place)
+            for param, value in zip(group["params"], before, strict=True):
+                param.copy_(value)
             return LineSearchPoint(step, loss, gradient, _dot(gradient, direction))
 
         found, count = strong_wolfe(at, start, step, _largest(direction), limit=limit)
@@ -175,9 +165,9 @@ def _first_step(state: State, gradient: Tensor, lr: float) -> float:
 
 
 def _direction(state: State, gradient: Tensor, history_size: int) -> Tensor:
-    """Minus the gradient times the estimate of the inverse Hessian, by the two-loop recursion.
+    """Negative gradient times the estimated inverse Hessian, by the two-loop recursion.
 
-    Puts new lists into `state`: those that were there stay as they are.
+    Assigns new lists to `state` and leaves the existing lists unchanged.
     """
     if state["n_iter"] == 1:
         state |= {"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1.0}

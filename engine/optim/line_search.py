@@ -1,4 +1,4 @@
-"""A line search: how far to go along a direction."""
+"""Line search with the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CURVATURE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class LineSearchPoint:
-    """A step along the direction: how long, the loss there, the gradient, and the loss's slope along the direction."""
+    """A step along the search direction: its length, and the loss, gradient and directional derivative there."""
 
     step: float
     loss: float
@@ -30,18 +30,18 @@ def strong_wolfe(
     smallest: float = 1e-9,
     limit: int = 25,
 ) -> tuple[LineSearchPoint, int]:
-    """A point that meets the strong Wolfe conditions, and how many points were evaluated.
+    """Search a point that meets the strong Wolfe conditions. Returns it and the number of evaluated points.
 
-    The algorithm of Nocedal and Wright, Numerical Optimization, 3.5 and 3.6, with cubic interpolation as in Schmidt's
-    minFunc, whose constants are PyTorch's too.
+    Algorithms 3.5 and 3.6 of Nocedal and Wright, Numerical Optimization, with the cubic interpolation and constants of
+    Schmidt's minFunc, as in PyTorch.
 
     Args:
-        evaluate: gives the point at a step
+        evaluate: function that returns the point at a step
         start: the point at step 0
-        first: the step to try first
-        length: the direction's largest component
-        smallest: a bracket narrower than this, times `length`, ends the search
-        limit: the most points to try
+        first: initial step
+        length: largest component of the direction
+        smallest: bracket width, times `length`, below which the search ends
+        limit: maximal number of points
     """
 
     def violates_decrease(point: LineSearchPoint) -> bool:
@@ -65,7 +65,7 @@ def strong_wolfe(
         previous, new = new, evaluate(cubic_minimum(previous, new, bounds))
         tried += 1
     low, high = bracket or (start, new)
-    position = 0  # of the lower end, which matters to the interpolation's rounding
+    position = 0  # index of the end with the lower loss; the order affects rounding in the interpolation
     if low.loss > high.loss:
         low, high, position = high, low, 1
     stuck = False
@@ -89,7 +89,7 @@ def strong_wolfe(
 
 
 def cubic_minimum(a: LineSearchPoint, b: LineSearchPoint, bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic through two points with their slopes is least, held within `bounds`, else between the points."""
+    """Minimizer of the cubic through two points and their slopes, clamped to `bounds` (default: the two points)."""
     least, most = bounds or (min(a.step, b.step), max(a.step, b.step))
     left, right = (a, b) if a.step <= b.step else (b, a)
     if a.step == b.step:
@@ -107,7 +107,7 @@ def cubic_minimum(a: LineSearchPoint, b: LineSearchPoint, bounds: tuple[float, f
 
 
 def _away_from_ends(step: float, low: float, high: float, *, stuck: bool) -> tuple[float, bool]:
-    """`step`, moved into the bracket if it came close to an end twice, and whether it is close to one now."""
+    """`step`, moved into the bracket on the second time close to an end; and whether it is close to an end now."""
     least, most = min(low, high), max(low, high)
     margin = 0.1 * (most - least)
     if min(most - step, step - least) >= margin:

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 from engine.functions import addmm
-from engine.optim.optimizer import Group, LearningRate, Parameters, State, UpdateRule
-from engine.registry import NonNegative, Size
+from engine.optim.optimizer import Group, LearningRate, Parameters, State, UpdateRule, hyperparameters
+from engine.registry import NonNegative, Range
 from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
 
-_MOST_STEPS = 99
-
 
 class Muon(UpdateRule):
-    """Momentum whose steps are made orthogonal: each direction of a matrix gets a step of about the same size.
+    """Momentum with orthogonalized updates, for the weight matrices of hidden layers.
 
-    For the matrices of hidden layers alone; biases, embeddings and the like take another optimizer, such as AdamW, so
-    it is not among those for a whole canvas. Source: Jordan et al., "Muon: An optimizer for hidden layers in neural
-    networks", 2024.
+    All parameters must be matrices; optimize biases and embeddings with another optimizer, such as AdamW. Not a node,
+    because one optimizer trains all parameters of a project. Source: Jordan et al., "Muon: An optimizer for hidden
+    layers in neural networks", 2024.
 
     Args:
         lr: learning rate
-        weight_decay: strength of the pull towards 0, apart from the steps
-        momentum: how much of the running mean of gradients stays with each step
-        nesterov: step with the mean after next
-        ns_coefficients: of the polynomial a x + b x³ + c x⁵, which is applied to singular values again and again
-        eps: least norm that a gradient is divided by
-        ns_steps: how often the polynomial is applied
-        adjust_lr_fn: how the rate follows a matrix's sides: "original", or "match_rms_adamw" for AdamW's rates
+        weight_decay: weight decay coefficient; each step multiplies parameters by ``1 - lr weight_decay``
+        momentum: decay rate of the running average of gradients
+        nesterov: use Nesterov momentum
+        ns_coefficients: coefficients (a, b, c) of the Newton-Schulz polynomial ``a x + b x³ + c x⁵``
+        eps: lower bound of the gradient norm in the denominator
+        ns_steps: number of Newton-Schulz iterations
+        adjust_lr_fn: scaling of the learning rate by the shape of the matrix: "original" (default), or
+            "match_rms_adamw" to match AdamW's updates
     """
 
     def __init__(
@@ -42,23 +41,17 @@ class Muon(UpdateRule):
         nesterov: bool = True,
         ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
         eps: NonNegative = 1e-7,
-        ns_steps: Size = 5,
+        ns_steps: Annotated[int, Range(ge=1, le=99)] = 5,
         adjust_lr_fn: Literal["original", "match_rms_adamw"] | None = None,
     ) -> None:
-        if len(ns_coefficients) != 3:
-            raise ValueError(f"Muon: ns_coefficients must be three numbers, not {ns_coefficients}")
-        if ns_steps > _MOST_STEPS:
-            raise ValueError(f"Muon: ns_steps must be {_MOST_STEPS} or less, not {ns_steps}")
-        defaults = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov}
-        defaults |= {"ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps, "adjust_lr_fn": adjust_lr_fn}
-        super().__init__(params, defaults)
+        super().__init__(params, hyperparameters(locals()))
 
     def check_params(self, tensors: list[Tensor]) -> None:
         for tensor in tensors:
             if tensor.ndim != 2:
                 raise ValueError(
-                    f"Muon is for matrices, but a parameter is {format_shape(tensor.shape)}. "
-                    "Give those of p.ndim == 2, and the others to AdamW."
+                    f"Muon optimizes matrices, but a parameter has shape {format_shape(tensor.shape)}. "
+                    "Pass the parameters with p.ndim == 2, and optimize the others with AdamW."
                 )
 
     def initial_state(self, param: Tensor, group: Group) -> State:
@@ -69,11 +62,11 @@ class Muon(UpdateRule):
         wanted = gradient.lerp(mean, group["momentum"]) if group["nesterov"] else mean
         step = newton_schulz(wanted, group["ns_coefficients"], group["ns_steps"], group["eps"])
         param.mul_(1 - group["lr"] * group["weight_decay"])
-        param.add_(step, alpha=-group["lr"] * _adjustment(group["adjust_lr_fn"], *param.shape))
+        param.add_(step, alpha=-group["lr"] * _lr_factor(group["adjust_lr_fn"], *param.shape))
 
 
 def newton_schulz(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
-    """U Vᵀ of a matrix U diag(S) Vᵀ, roughly: Newton's and Schulz's iteration in half precision."""
+    """Approximate U Vᵀ of a matrix U diag(S) Vᵀ by Newton-Schulz iterations in bfloat16."""
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.bfloat16()
@@ -85,7 +78,7 @@ def newton_schulz(matrix: Tensor, coefficients: tuple[float, float, float], step
     return x.T if tall else x
 
 
-def _adjustment(way: str | None, rows: int, columns: int) -> float:
-    if way == "match_rms_adamw":
+def _lr_factor(method: str | None, rows: int, columns: int) -> float:
+    if method == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))

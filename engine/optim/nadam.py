@@ -10,6 +10,7 @@ from engine.optim.optimizer import (
     Parameters,
     State,
     UpdateRule,
+    hyperparameters,
     round_to_float32,
     same_for_all_parameters,
 )
@@ -20,18 +21,18 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Adaptive", tags=("nesterov", "adam"))
 class NAdam(UpdateRule):
-    """Adam that looks ahead along its momentum, as Nesterov's method does.
+    """Adam with Nesterov momentum.
 
     Source: Dozat, Incorporating Nesterov momentum into Adam, ICLR workshop 2016.
 
     Args:
-        lr: learning rate, about the size of the steps
-        betas: how much of the running mean, and of the running square, stays with each step
-        eps: added to the divisor, so that nothing is divided by 0
-        weight_decay: strength of the pull towards 0
-        momentum_decay: how fast the momentum approaches its final value
-        decoupled_weight_decay: pull towards 0 apart from the gradient, as AdamW does
-        maximize: climb instead of descend
+        lr: learning rate
+        betas: decay rates of the running averages of the gradient and of its square
+        eps: term added to the denominator for numerical stability
+        weight_decay: weight decay coefficient; an L2 penalty unless `decoupled_weight_decay` is set
+        momentum_decay: decay of the momentum schedule
+        decoupled_weight_decay: apply weight decay to the parameter instead of the gradient, as AdamW does
+        maximize: maximize the objective instead of minimizing it
     """
 
     scalar_state = frozenset({"step", "mu_product"})
@@ -51,21 +52,7 @@ class NAdam(UpdateRule):
         capturable: KernelFlag = False,
         differentiable: KernelFlag = False,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "momentum_decay": momentum_decay,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "mu_product": 1.0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}

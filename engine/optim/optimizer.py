@@ -1,4 +1,4 @@
-"""The base of all optimizers: parameters in groups, options, state, hooks."""
+"""Base classes of optimizers: parameter groups, state, hooks."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from engine.tensors import Tensor
 from engine.tensors.creation import as_tensor
 
 Parameters: TypeAlias = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
-"""What an optimizer changes: tensors, (name, tensor) pairs, or groups ``{"params": tensors, "lr": 0.1, …}``."""
+"""Tensors, (name, tensor) pairs, or parameter groups ``{"params": tensors, "lr": 0.1, …}``."""
 
 Group: TypeAlias = dict[str, Any]
 State: TypeAlias = dict[str, Any]
 
 LearningRate: TypeAlias = NonNegative | Tensor
-"""A learning rate; as a tensor of one element it can be changed in place."""
+"""A learning rate; a tensor of one element can be changed in place."""
 
 DecayRate: TypeAlias = Annotated[float, Range(ge=0, lt=1)]
-"""How much of a running mean stays with each step."""
+"""Factor by which each step multiplies a running average."""
 
 KernelFlag: TypeAlias = Any
-"""A bool or None that PyTorch has for choosing among its kernels. Taken and kept in groups; forms leave it out."""
+"""A bool or None that selects a kernel in PyTorch. Accepted and stored in parameter groups; not shown in forms."""
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if "_hooks" not in vars(self):  # wrappers of another optimizer may leave out Optimizer.__init__
+        if "_hooks" not in vars(self):  # a wrapper of an optimizer may not call Optimizer.__init__
             return step(self, *args, **kwargs)
         for hook in self._hooks.hooks_for("step_pre"):
             replaced = hook(self, args, kwargs)
@@ -58,47 +58,62 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer:
-    """Changes parameters by their gradients.
+    """Base class of optimizers, which update parameters by their gradients.
 
-    Options apply to groups of parameters: `param_groups` is a list of dictionaries with "params" and the options, which
-    may be changed between steps. `state` holds what the optimizer remembers of each parameter.
+    `param_groups` is a list of dictionaries with "params" and hyperparameters, which may change between steps. `state`
+    maps each parameter to its buffers and counters.
 
-    A subclass gives `step`, or derives from `UpdateRule`, whose `step` goes through the parameters.
+    A subclass defines `step`, or derives from `UpdateRule` and defines `update`. The signature of its constructor
+    declares the hyperparameters: `hyperparameters` collects their values, `check` validates them against the
+    annotations, and forms are derived from both.
+
+    Args:
+        params: tensors, (name, tensor) pairs, or parameter groups
+        defaults: hyperparameters of groups that do not set them
     """
 
     needs_closure: ClassVar[bool] = False
-    """Its `step` evaluates the loss several times, so it cannot do without a closure."""
+    """`step` requires a closure, because it evaluates the loss several times."""
     scalar_state: ClassVar[frozenset[str]] = frozenset({"step"})
-    """State that is a Python number here and a float32 tensor in PyTorch's state dict."""
+    """State entries that are Python numbers here and float32 tensors in PyTorch's state dict."""
 
     def __init__(self, params: Parameters, defaults: Mapping[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError("an optimizer takes an iterable of tensors, not one tensor. Put it into a list.")
+            raise TypeError("an optimizer takes an iterable of tensors, not one tensor. Pass [tensor].")
         self.defaults = dict(defaults)
         self.param_groups: list[Group] = []
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.steps = 0
-        """How often `step` was called."""
+        """Number of calls of `step`."""
         self._hooks = OptimizerHooks()
         _check_kernel_flags(self.defaults)
         given: list[Any] = list(params)
         if not given:
-            raise ValueError("the optimizer got no parameters. Is model.parameters() empty, or was it used up before?")
+            raise ValueError(
+                "the optimizer got an empty parameter list. Check that model.parameters() is not empty or consumed."
+            )
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.add_param_group(group)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Counts the calls of `step` wherever it is defined, and runs hooks around them."""
+        """Wrap the subclass's `step`: count its calls and run hooks around it."""
         super().__init_subclass__(**kwargs)
         if "step" in vars(cls):
             cls.step = _with_hooks(vars(cls)["step"])
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient. Returns what `closure`, which may compute them first, returns."""
+        """Update every parameter that has a gradient.
+
+        Args:
+            closure: function that computes loss and gradients and returns the loss
+
+        Returns:
+            the loss that `closure` returned; None without `closure`
+        """
         raise NotImplementedError(f"{type(self).__name__} has no step(). Define it in the class.")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or set them to zero."""
+        """Reset the gradients of all parameters: to None, or to zeros if `set_to_none` is false."""
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none or param.grad is None:
@@ -109,16 +124,16 @@ class Optimizer:
     # -- groups
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
-        """Take on more parameters; options that `param_group` leaves out are the optimizer's defaults."""
+        """Add a parameter group; hyperparameters missing in `param_group` are the optimizer's defaults."""
         if not isinstance(param_group, Mapping):
-            raise TypeError(f"a parameter group is a dictionary with 'params', not {type(param_group).__name__}")
+            raise TypeError(f"a parameter group must be a dictionary with 'params', not {type(param_group).__name__}")
         params = param_group["params"]
         if isinstance(params, set):
-            raise TypeError("parameters need an order, which a set does not have. Give a list.")
+            raise TypeError("params must be ordered, but is a set. Pass a list.")
         items = [params] if isinstance(params, Tensor) else list(params)
         named = [item for item in items if isinstance(item, tuple)]
         if named and len(named) != len(items):
-            raise ValueError("either all parameters of a group have names or none has")
+            raise ValueError("either all parameters of a group must be named or none")
         tensors = [tensor for _, tensor in named] if named else items
         self._check(tensors)
         self.check_params(tensors)
@@ -128,52 +143,52 @@ class Optimizer:
         self.param_groups.append(group | options)
 
     def check(self, options: Mapping[str, Any]) -> None:
-        """Raises ValueError for options of a group that the constructor's annotations do not allow."""
-        for parameter in _hyperparameters(type(self)):
+        """Validate hyperparameters of a group against the annotations of the constructor. Raises ValueError."""
+        for parameter in _declared_hyperparameters(type(self)):
             value = options.get(parameter.name, parameter.default)
             if isinstance(value, Tensor) and value.numel() != 1:
-                raise ValueError(f"{type(self).__name__}: {parameter.name} as a tensor must have one element")
+                raise ValueError(f"{type(self).__name__}: {parameter.name} must be a number or a tensor of one element")
             problem = parameter.problem(value.item() if isinstance(value, (Tensor, np.generic)) else value)
             if problem:
                 raise ValueError(f"{type(self).__name__}: {parameter.name} {problem}")
 
     def check_params(self, tensors: list[Tensor]) -> None:
-        """Raises ValueError for parameters that this optimizer cannot change."""
+        """Raise ValueError if this optimizer does not support a parameter."""
 
     def _check(self, tensors: list[Any]) -> None:
         known = {id(tensor) for group in self.param_groups for tensor in group["params"]}
         if len({id(tensor) for tensor in tensors}) < len(tensors):
             warnings.warn(
-                f"{type(self).__name__}: a parameter is listed several times in one group, so each step changes it "
-                "several times. List each one once.",
+                f"{type(self).__name__}: a parameter group repeats a parameter, so each step updates it "
+                "more than once. List each parameter once.",
                 stacklevel=3,
             )
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
-                raise TypeError(f"an optimizer changes tensors, but got {type(tensor).__name__}")
+                raise TypeError(f"an optimizer updates tensors, not {type(tensor).__name__}")
             if not tensor.is_leaf:
                 raise ValueError(
-                    f"a {format_shape(tensor.shape)} tensor is the result of an op, so changing it changes no model. "
-                    "Give leaf tensors, such as model.parameters()."
+                    f"a {format_shape(tensor.shape)} tensor is not a leaf tensor, so an optimizer cannot update it. "
+                    "Pass leaf tensors, such as model.parameters()."
                 )
             if id(tensor) in known:
                 raise ValueError(
                     f"a {format_shape(tensor.shape)} parameter is in more than one parameter group. "
-                    "List each one in one group."
+                    "List each parameter in one group."
                 )
 
     # -- state
 
     def initial_state(self, param: Tensor, group: Group) -> State:
-        """What is remembered of a parameter before its first step."""
+        """State of a parameter before its first update."""
         return {}
 
     def required_state(self, state: State, param: Tensor, group: Group) -> State:
-        """The entries that a saved state of a parameter must have, each with a value of the right type."""
+        """Entries required in a saved state of a parameter, each with a value of the expected type."""
         return self.initial_state(param, group) if state else {}
 
     def check_state_entries(self, state: State, param: Tensor, group: Group) -> None:
-        """Raises WeightsError for a saved state that lacks an entry, or in which one is of another type."""
+        """Raise WeightsError if a saved state lacks an entry or an entry has the wrong type."""
         for name, value in self.required_state(state, param, group).items():
             if name not in state:
                 problem = f"lacks the entry {name!r}"
@@ -185,13 +200,14 @@ class Optimizer:
                 continue
             number = next(number for number, one in enumerate(self._params()) if one is param)
             raise WeightsError(
-                f"the saved {type(self).__name__} state of parameter {number} {problem}. Load one that is complete."
+                f"the saved {type(self).__name__} state of parameter {number} {problem}. Load a complete state."
             )
 
     def state_dict(self) -> dict[str, Any]:
-        """PyTorch's format: ``{"state": {number: {…}}, "param_groups": [{…, "params": [numbers]}]}``.
+        """State and hyperparameters in PyTorch's format.
 
-        Tensors share memory with the optimizer.
+        The format is ``{"state": {index: {…}}, "param_groups": [{…, "params": [indices]}]}``. Tensors share memory with
+        the optimizer.
         """
         self._hooks.run("state_dict_pre", self)
         numbers = {id(param): number for number, param in enumerate(self._params())}
@@ -212,9 +228,10 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over options and state that `state_dict` gave, here or in PyTorch, for parameters in the same order.
+        """Load hyperparameters and state from a `state_dict` of this library or of PyTorch.
 
-        Raises WeightsError, and changes nothing, if groups or shapes do not fit.
+        The optimizer must have the same parameters in the same order. Raises WeightsError, and changes nothing, if
+        parameter groups or shapes do not match.
         """
         for hook in self._hooks.hooks_for("load_state_dict_pre"):
             replaced = hook(self, state_dict)
@@ -223,8 +240,8 @@ class Optimizer:
         sizes, found = [len(g["params"]) for g in self.param_groups], [len(g["params"]) for g in given]
         if sizes != found:
             raise WeightsError(
-                f"this {type(self).__name__} has parameter groups of {sizes} parameters, the saved one of {found}. "
-                "Build the optimizer over the same parameters in the same groups."
+                f"this {type(self).__name__} has parameter groups of sizes {sizes}, but the state dict has {found}. "
+                "Create the optimizer with the same parameter groups."
             )
         loaded: defaultdict[Tensor, State] = defaultdict(dict)
         for group, options in zip(self.param_groups, given, strict=True):
@@ -242,7 +259,7 @@ class Optimizer:
         return as_tensor(float(value)) if name in self.scalar_state else value
 
     def _unpacked(self, name: str, value: Any, param: Tensor) -> Any:
-        """A count as a Python number, and a copy of a tensor in the parameter's dtype and place."""
+        """A saved value: counters as Python numbers, tensors copied to the parameter's dtype and device."""
         if isinstance(value, (list, tuple)):
             return type(value)(self._unpacked("", item, param) for item in value)
         if not isinstance(value, (Tensor, np.ndarray)):
@@ -256,10 +273,10 @@ class Optimizer:
         return tensor.detach().to(dtype=dtype, device=param.device, copy=True)
 
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
-        """Raises WeightsError for saved state that does not fit its parameter."""
+        """Raise WeightsError if a saved tensor does not fit its parameter."""
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
-        """What a replayed step depends on: names, dicts, and keys whose values may change, as its numbers are new."""
+        """State that replayed steps guard: names, dicts, and keys whose values may change between steps."""
         for number, group in enumerate(self.param_groups):
             yield f"param_groups[{number}]", group, ("lr", "betas")
         for state in self.state.values():
@@ -304,16 +321,16 @@ class Optimizer:
 
 
 class UpdateRule(Optimizer):
-    """An optimizer that goes through its parameters one by one.
+    """Base class of optimizers that update each parameter separately.
 
-    A subclass gives `update`, and `initial_state` if it remembers something of each parameter. `update` changes one
-    parameter by in-place ops and never reads numbers back, so that a whole step can be recorded; what follows from
-    options and counts alone is computed with Python numbers.
+    A subclass defines `update`, and `initial_state` if it keeps state. `update` uses in-place ops and never reads
+    values of tensors, so that compiled steps can record it; what depends only on hyperparameters and counters is
+    computed with Python numbers.
     """
 
     @abstractmethod
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        """Change `param` in place. `gradient` points uphill and must not be changed."""
+        """Update `param` in place; `gradient` must not be modified. With `maximize`, `gradient` is already negated."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = None
@@ -329,7 +346,7 @@ class UpdateRule(Optimizer):
         return loss
 
     def _with_gradients(self) -> Iterator[tuple[Tensor, Tensor, Group]]:
-        """The parameters with a gradient, that, and the options of their group."""
+        """Each parameter with a gradient, the gradient, and the hyperparameters of its group."""
         for group in self.param_groups:
             rate = group["lr"]
             options = group if not isinstance(rate, Tensor) else {**group, "lr": rate.item()}
@@ -338,10 +355,10 @@ class UpdateRule(Optimizer):
                     yield param, param.grad, options
 
     def update_one(self, param: Tensor, gradient: Tensor, group: Group) -> None:
-        """Do what a step does to one parameter.
+        """Update one parameter and its state.
 
-        A replayed step calls this for its counts and for the arguments of its ops, which it computes itself: there
-        only the gradient's shape and dtype matter.
+        A replayed step also calls this, to update counters and to compute the scalar arguments of its recorded ops. It
+        passes a gradient with the right shape and dtype only.
         """
         state = self.state[param]
         if not state:
@@ -351,8 +368,8 @@ class UpdateRule(Optimizer):
     def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
         if tuple(value.shape) != tuple(param.shape):
             raise WeightsError(
-                f"the saved {name} is {format_shape(value.shape)}, but its parameter is {format_shape(param.shape)}. "
-                "Build the optimizer over the same parameters in the same order."
+                f"the saved {name} has shape {format_shape(value.shape)}, but the parameter has shape "
+                f"{format_shape(param.shape)}. Create the optimizer with the same parameters in the same order."
             )
 
 
@@ -361,31 +378,40 @@ def _is_number(value: Any) -> bool:
 
 
 def same_for_all_parameters(update: Callable[..., None]) -> Callable[..., None]:
-    """Declares of an `update` that its ops, and their numbers, follow from options and counts alone.
+    """Declare that the ops of an `update` and their scalars depend only on hyperparameters and counters.
 
-    Parameters that share these then share the numbers of a step that is replayed.
+    A replayed step then computes the scalars once for all parameters with the same hyperparameters and counters.
     """
     update.is_same_for_all_parameters = True  # pyright: ignore[reportFunctionMemberAccess]
     return update
 
 
 def round_to_float32(value: float) -> float:
-    """`value` rounded to single precision, as PyTorch keeps numbers that change with the steps."""
+    """`value` rounded to float32, the precision of PyTorch's scalar state."""
     return float(np.float32(value))
 
 
+def hyperparameters(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an optimizer's constructor after `params`: the `defaults` of its parameter groups.
+
+    Args:
+        arguments: `locals()` of the constructor, before it assigns other variables
+    """
+    return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
+
+
 @functools.cache
-def _hyperparameters(kind: type[Optimizer]) -> tuple[Parameter, ...]:
+def _declared_hyperparameters(kind: type[Optimizer]) -> tuple[Parameter, ...]:
     return parameters(kind)
 
 
 def _check_kernel_flags(options: Mapping[str, Any]) -> None:
     if options.get("fused") and options.get("foreach"):
-        raise RuntimeError("fused and foreach cannot both be True. Leave both out: here one kernel does for all.")
+        raise RuntimeError("fused and foreach cannot both be True. Omit both: one kernel is used in either case.")
     if options.get("differentiable"):
         raise NotImplementedError(
-            "differentiable=True is not supported: steps write in place. Compute the new parameters from "
+            "differentiable=True is not supported, because steps write in place. Compute the new parameters from "
             "engine.grad(..., create_graph=True) and call the model with engine.func.functional_call()."
         )
     if isinstance(options.get("lr"), Tensor) and options.get("foreach") and not options.get("capturable"):
-        raise ValueError("lr as a tensor does not go with foreach=True unless capturable=True. Leave foreach out.")
+        raise ValueError("a tensor lr with foreach=True requires capturable=True. Omit foreach.")

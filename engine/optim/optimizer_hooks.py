@@ -1,4 +1,4 @@
-"""Functions that run around an optimizer's steps, and around reading and writing its state."""
+"""Hooks of an optimizer: around `step`, `state_dict` and `load_state_dict`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.graph import RemovableHandle
 
 
 class OptimizerHooks:
-    """Functions by event, in the order in which they run."""
+    """Hook functions by event, in the order in which they run."""
 
     def __init__(self) -> None:
         self._hooks: defaultdict[str, dict[int, Callable[..., Any]]] = defaultdict(dict)

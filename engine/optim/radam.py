@@ -12,6 +12,7 @@ from engine.optim.optimizer import (
     Parameters,
     State,
     UpdateRule,
+    hyperparameters,
     same_for_all_parameters,
 )
 from engine.registry import OPTIMIZERS, NonNegative
@@ -21,17 +22,19 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Adaptive", tags=("rectified", "adam", "warm-up"))
 class RAdam(UpdateRule):
-    """Adam that does without its divisor until enough gradients were seen to trust it; needs no warm-up.
+    """Adam with a rectified adaptive learning rate, which replaces a warm-up of the learning rate.
+
+    In the first steps, while the variance estimate is unreliable, it is momentum SGD.
 
     Source: Liu et al., On the variance of the adaptive learning rate and beyond, arXiv 1908.03265.
 
     Args:
-        lr: learning rate, about the size of the steps
-        betas: how much of the running mean, and of the running square, stays with each step
-        eps: added to the divisor, so that nothing is divided by 0
-        weight_decay: strength of the pull towards 0
-        decoupled_weight_decay: pull towards 0 apart from the gradient, as AdamW does
-        maximize: climb instead of descend
+        lr: learning rate
+        betas: decay rates of the running averages of the gradient and of its square
+        eps: term added to the denominator for numerical stability
+        weight_decay: weight decay coefficient; an L2 penalty unless `decoupled_weight_decay` is set
+        decoupled_weight_decay: apply weight decay to the parameter instead of the gradient, as AdamW does
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
@@ -48,20 +51,7 @@ class RAdam(UpdateRule):
         capturable: KernelFlag = False,
         differentiable: KernelFlag = False,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
@@ -79,7 +69,7 @@ class RAdam(UpdateRule):
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         rate, remainder = lr / (1 - beta1**step), 1 - beta2**step
         most = 2 / (1 - beta2) - 1
-        length = _length(step, beta2)
+        length = _average_length(step, beta2)
         if length <= 5:
             param.add_(mean, alpha=-rate)
             return
@@ -87,6 +77,6 @@ class RAdam(UpdateRule):
         param.addcdiv_sqrt_(mean, square, eps=group["eps"], value=-rate * rectified)
 
 
-def _length(step: int, beta2: float) -> float:
-    """Of the average that the running square amounts to."""
+def _average_length(step: int, beta2: float) -> float:
+    """Length of the simple moving average that approximates the running average of squares."""
     return 2 / (1 - beta2) - 1 - 2 * step * beta2**step / (1 - beta2**step)

@@ -9,6 +9,7 @@ from engine.optim.optimizer import (
     Parameters,
     State,
     UpdateRule,
+    hyperparameters,
     same_for_all_parameters,
 )
 from engine.registry import OPTIMIZERS, NonNegative
@@ -18,19 +19,19 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Adaptive", tags=("root mean square",))
 class RMSprop(UpdateRule):
-    """Steps divided by a running root mean square of the gradient: ``p ← p - lr g / (√v + eps)``.
+    """Steps divided by a running root mean square of gradients: ``p ← p - lr g / (√v + eps)``.
 
     ``v ← alpha v + (1 - alpha) g²``. Sources: Hinton, lecture 6e of Neural Networks for Machine Learning, 2012;
-    centered: Graves, arXiv 1308.0850.
+    centered: divide by the running standard deviation instead of the root mean square
 
     Args:
-        lr: learning rate, about the size of the steps
-        alpha: how much of the running square stays with each step
-        eps: added to the divisor, so that nothing is divided by 0
-        weight_decay: strength of the pull towards 0, as part of the gradient
-        momentum: how much of the last step is taken again
-        centered: divide by the running standard deviation instead
-        maximize: climb instead of descend
+        lr: learning rate
+        alpha: decay rate of the running average of squared gradients
+        eps: term added to the denominator for numerical stability
+        weight_decay: L2 penalty; ``weight_decay p`` is added to the gradient
+        momentum: momentum factor; 0 disables momentum
+        centered: divide by the running standard deviation instead of the root mean square
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
@@ -47,21 +48,7 @@ class RMSprop(UpdateRule):
         maximize: bool = False,
         differentiable: KernelFlag = False,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "centered": centered,
-                "weight_decay": weight_decay,
-                "capturable": capturable,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         state: State = {"step": 0, "square_avg": zeros_like(param)}

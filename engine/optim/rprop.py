@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from engine.ops.elementwise.choice import where
-from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule, hyperparameters
 from engine.registry import OPTIMIZERS, Positive, Range
 from engine.tensors import Tensor
 from engine.tensors.creation import full_like, ones_like, zeros_like
@@ -14,15 +14,15 @@ from engine.tensors.creation import full_like, ones_like, zeros_like
 
 @OPTIMIZERS.register(category="Gradient descent", tags=("resilient backpropagation", "sign"))
 class Rprop(UpdateRule):
-    """Steps by the gradient's sign; their size grows while the sign stays and shrinks when it turns.
+    """Resilient backpropagation: uses only the sign of the gradient and adapts one step size per element.
 
-    For gradients of the whole data, not of batches. Source: Riedmiller and Braun, ICNN 1993.
+    Suited to full-batch gradients, not to mini-batches. Source: Riedmiller and Braun, ICNN 1993.
 
     Args:
-        lr: the size of the first steps
-        etas: what a step's size is multiplied by when the sign turns, and when it stays
-        step_sizes: the smallest and the largest step
-        maximize: climb instead of descend
+        lr: initial step size
+        etas: factors of the step size when the gradient's sign changes and when it stays
+        step_sizes: smallest and largest step size
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
@@ -37,24 +37,13 @@ class Rprop(UpdateRule):
         maximize: bool = False,
         differentiable: KernelFlag = False,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "etas": etas,
-                "step_sizes": step_sizes,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def check(self, options: Mapping[str, Any]) -> None:
         super().check(options)
         less, more = options["etas"]
         if not 0 < less < 1 < more:
-            raise ValueError(f"Rprop: etas must be a number below 1 and one above 1, not {options['etas']}")
+            raise ValueError(f"Rprop: etas must be a pair below and above 1, not {options['etas']}")
 
     def initial_state(self, param: Tensor, group: Group) -> State:
         return {"step": 0, "prev": zeros_like(param), "step_size": full_like(param, group["lr"])}
@@ -63,10 +52,10 @@ class Rprop(UpdateRule):
         state["step"] += 1
         (less, more), (smallest, largest) = group["etas"], group["step_sizes"]
         agreement = gradient * state["prev"]
-        turned = agreement < 0
-        factor = where(turned, less, where(agreement > 0, more, ones_like(gradient)))
+        flipped = agreement < 0
+        factor = where(flipped, less, where(agreement > 0, more, ones_like(gradient)))
         size = state["step_size"]
         size.copy_((size * factor).clamp(smallest, largest))
-        gradient = where(turned, 0.0, gradient)  # no step where the sign has turned
+        gradient = where(flipped, 0.0, gradient)  # no step where the sign has changed
         param.addcmul_(gradient.sign(), size, value=-1)
         state["prev"].copy_(gradient)

@@ -12,6 +12,7 @@ from engine.optim.optimizer import (
     Parameters,
     State,
     UpdateRule,
+    hyperparameters,
     same_for_all_parameters,
 )
 from engine.registry import OPTIMIZERS, NonNegative
@@ -20,18 +21,18 @@ from engine.tensors import Tensor
 
 @OPTIMIZERS.register(category="Gradient descent", tags=("stochastic gradient descent", "momentum", "nesterov"))
 class SGD(UpdateRule):
-    """Gradient descent with momentum: ``b ← momentum b + (1 - dampening) g``, ``p ← p - lr b``.
+    """Stochastic gradient descent with momentum: ``b ← momentum b + (1 - dampening) g``, ``p ← p - lr b``.
 
-    `weight_decay` adds ``weight_decay p`` to the gradient first. The momentum's first value is the first gradient.
-    Sources: Polyak, 1964; Sutskever et al., ICML 2013, whose Nesterov form this is.
+    The momentum buffer ``b`` starts with the first gradient. Sources: Polyak, 1964; Nesterov form: Sutskever et al.,
+    ICML 2013.
 
     Args:
-        lr: learning rate, the size of the steps
-        momentum: how much of the last step is taken again
-        dampening: how much less the gradient counts in the momentum
-        weight_decay: strength of the pull towards 0
-        nesterov: look ahead along the momentum
-        maximize: climb instead of descend
+        lr: learning rate
+        momentum: momentum factor; 0 disables momentum
+        dampening: dampening of the momentum: the gradient is scaled by ``1 - dampening``
+        weight_decay: L2 penalty; ``weight_decay p`` is added to the gradient
+        nesterov: use Nesterov momentum; requires `momentum` > 0 and `dampening` 0
+        maximize: maximize the objective instead of minimizing it
     """
 
     def __init__(
@@ -48,25 +49,12 @@ class SGD(UpdateRule):
         differentiable: KernelFlag = False,
         fused: KernelFlag = None,
     ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        super().__init__(params, hyperparameters(locals()))
 
     def check(self, options: Mapping[str, Any]) -> None:
         super().check(options)
         if options["nesterov"] and (options["momentum"] == 0 or options["dampening"] != 0):
-            raise ValueError("SGD: nesterov needs a momentum above 0, and a dampening of 0")
+            raise ValueError("SGD: nesterov requires momentum > 0 and dampening = 0. For example, set momentum to 0.9.")
 
     @same_for_all_parameters
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:

@@ -1,4 +1,4 @@
-"""Averaging of weights: the model, its schedule, its batch norm."""
+"""Stochastic weight averaging: averaged models, the learning-rate scheduler, and batch-norm updates."""
 
 from engine.nn.averaged_model import (
     AveragedModel,

@@ -11,7 +11,7 @@ import pytest
 import engine
 from engine import nn, optim
 from engine.errors import WeightsError
-from engine.registry import OPTIMIZERS
+from engine.registry import OPTIMIZERS, Entry
 
 torch = pytest.importorskip("torch")
 
@@ -260,12 +260,23 @@ def test_muon(options: dict[str, Any], shape: tuple[int, int]) -> None:
     np.testing.assert_allclose(states[0], states[1], rtol=0.05, atol=0.02)
 
 
+@pytest.mark.parametrize("entry", OPTIMIZERS, ids=lambda entry: entry.key)
+def test_defaults_are_the_constructors_arguments(entry: Entry) -> None:
+    """The signature alone declares the hyperparameters, with their defaults."""
+    optimizer = entry.target([parameter_of(2)])
+    declared = {n: p.default for n, p in inspect.signature(entry.target.__init__).parameters.items()}
+    assert list(declared)[:2] == ["self", "params"]
+    further = {"decoupled_weight_decay": True} if entry.target is optim.AdamW else {}
+    resolved = {"max_eval": 25} if entry.target is optim.LBFGS else {}
+    assert optimizer.defaults == dict(list(declared.items())[2:]) | further | resolved
+
+
 def test_muon_is_for_matrices() -> None:
-    with pytest.raises(ValueError, match=r"Muon is for matrices, but a parameter is 3\. "):
+    with pytest.raises(ValueError, match=r"Muon optimizes matrices, but a parameter has shape 3\. "):
         optim.Muon(nn.Linear(2, 3).parameters())
-    with pytest.raises(ValueError, match="ns_steps must be 99 or less"):
+    with pytest.raises(ValueError, match="ns_steps must be ≥ 1 and ≤ 99, not 100"):
         optim.Muon([parameter_of(2, 2)], ns_steps=100)
-    with pytest.raises(ValueError, match="must be three numbers"):
+    with pytest.raises(ValueError, match="ns_coefficients must be 3 numbers, not 2"):
         optim.Muon([parameter_of(2, 2)], ns_coefficients=(1.0, 2.0))  # pyright: ignore[reportArgumentType]
 
 
@@ -354,7 +365,7 @@ def test_repr() -> None:
 @pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate parameters")  # PyTorch's
 @pytest.mark.parametrize(("name", "options"), [("SGD", {"lr": 0.1}), ("Adam", {"lr": 0.1}), ("RMSprop", {})])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_parameter_listed_twice_changes_twice_a_step(name: str, options: dict[str, Any], compiled: bool) -> None:
+def test_a_repeated_parameter_is_updated_twice_a_step(name: str, options: dict[str, Any], compiled: bool) -> None:
     def train(lib: Any) -> tuple[list[float], dict[str, Any]]:
         p, q = (lib.tensor([value, -2.0], requires_grad=True) for value in (1.0, 3.0))
         optimizer = getattr(lib.optim, name)([p, q, p], **options)
@@ -369,7 +380,7 @@ def test_a_parameter_listed_twice_changes_twice_a_step(name: str, options: dict[
             run()
         return [*p.tolist(), *q.tolist()], optimizer.state_dict()
 
-    with pytest.warns(UserWarning, match="listed several times"):
+    with pytest.warns(UserWarning, match="repeats a parameter"):
         (ours, state) = train(engine)
     theirs, wanted = train(torch)
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
@@ -380,10 +391,10 @@ def test_a_parameter_listed_twice_changes_twice_a_step(name: str, options: dict[
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
-        (lambda: optim.SGD([]), ValueError, "no parameters"),
-        (lambda: optim.SGD(parameter(1.0)), TypeError, "Put it into a list"),
+        (lambda: optim.SGD([]), ValueError, "empty parameter list"),
+        (lambda: optim.SGD(parameter(1.0)), TypeError, r"Pass \[tensor\]"),
         (lambda: optim.SGD([1.0]), TypeError, "float"),
-        (lambda: optim.SGD([parameter(1.0) * 2]), ValueError, "result of an op"),
+        (lambda: optim.SGD([parameter(1.0) * 2]), ValueError, "not a leaf tensor"),
         (
             lambda: optim.SGD([{"params": [p := parameter(1.0)]}, {"params": [p]}]),
             ValueError,
@@ -392,16 +403,20 @@ def test_a_parameter_listed_twice_changes_twice_a_step(name: str, options: dict[
         (lambda: optim.SGD([{"params": {parameter(1.0)}}]), TypeError, "order"),
         (lambda: optim.SGD([parameter(1.0)], lr=-1), ValueError, "lr must be ≥ 0, not -1"),
         (lambda: optim.SGD([parameter(1.0)], lr=float("nan")), ValueError, "lr must be a finite number, not nan"),
-        (lambda: optim.SGD([parameter(1.0)], nesterov=True), ValueError, "nesterov needs a momentum"),
+        (lambda: optim.SGD([parameter(1.0)], nesterov=True), ValueError, "nesterov requires momentum > 0"),
         (lambda: optim.Adam([parameter(1.0)], betas=(0.9, 1.0)), ValueError, "betas"),
-        (lambda: optim.Adam([("a", parameter(1.0)), parameter(2.0)]), ValueError, "names"),
+        (lambda: optim.Adam([("a", parameter(1.0)), parameter(2.0)]), ValueError, "named"),
         (lambda: optim.Adadelta([parameter(1.0)], rho=2), ValueError, "rho must be ≥ 0 and ≤ 1, not 2"),
         (lambda: optim.Adafactor([parameter(1.0)], beta2_decay=1.0), ValueError, "beta2_decay"),
         (lambda: optim.Rprop([parameter(1.0)], etas=(1.1, 1.2)), ValueError, "etas"),
         (lambda: optim.SGD([parameter(1.0)], fused=True, foreach=True), RuntimeError, "cannot both be True"),
         (lambda: optim.SGD([parameter(1.0)], differentiable=True), NotImplementedError, "differentiable"),
         (lambda: optim.SGD([parameter(1.0)], lr=engine.ones(2)), ValueError, "one element"),
-        (lambda: optim.LBFGS([{"params": [parameter(1.0)]}, {"params": [parameter(1.0)]}]), ValueError, "no parameter"),
+        (
+            lambda: optim.LBFGS([{"params": [parameter(1.0)]}, {"params": [parameter(1.0)]}]),
+            ValueError,
+            "one parameter",
+        ),
         (lambda: optim.LBFGS([parameter(1.0)]).step(), TypeError, "closure"),
         (lambda: optim.Optimizer([parameter(1.0)], {}).step(), NotImplementedError, "has no step"),
     ],
@@ -417,10 +432,10 @@ def test_state_of_other_parameters_is_refused() -> None:
     optimizer = optim.Adam([p])
     optimizer.step()
     state = optimizer.state_dict()
-    with pytest.raises(WeightsError, match=r"groups of \[2\] parameters, the saved one of \[1\]"):
+    with pytest.raises(WeightsError, match=r"groups of sizes \[2\], but the state dict has \[1\]"):
         optim.Adam([parameter(1.0), parameter(1.0)]).load_state_dict(state)
     other = optim.Adam([parameter(1.0)], lr=0.5)
-    with pytest.raises(WeightsError, match="exp_avg is 2, but its parameter is 1"):
+    with pytest.raises(WeightsError, match="exp_avg has shape 2, but the parameter has shape 1"):
         other.load_state_dict(state)
     assert other.param_groups[0]["lr"] == 0.5
 
