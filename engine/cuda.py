@@ -9,9 +9,9 @@ from typing import Any
 from engine import dtypes, random
 from engine.backend import Device, cuda_available, namespace
 from engine.errors import OutOfMemoryError
-from engine.legacy import type_of
-from engine.philox import State
 from engine.random import initial_seed, manual_seed, seed
+from engine.random.philox import State
+from engine.tensors.tensor_types import type_of
 
 is_available = cuda_available
 

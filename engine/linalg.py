@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from engine import return_types
 from engine.errors import LinAlgError
+from engine.ops import return_types
 from engine.ops.argument_names import for_users
 from engine.ops.linalg.decompositions import eigh, eigvalsh, svdvals
 from engine.ops.linalg.decompositions import linalg_qr as qr

@@ -38,10 +38,10 @@ FAILURES: list[str] = []
 """Failed tests of all steps."""
 USES_WHEEL = """
 import sys; sys.path.insert(0, sys.argv[1])
-import engine.resources, main, studio.cli
-engine.resources.page("reference/graph-breaks.md"), engine.resources.page("reference/window.md")
+import engine.system.assets, main, studio.cli
+engine.system.assets.page("reference/graph-breaks.md"), engine.system.assets.page("reference/window.md")
 assert all(path.startswith(sys.argv[1]) for path in (engine.__file__, main.__file__, studio.__file__))
-print("assets:", *sorted(path.name for path in engine.resources.asset("data/digits").parents[1].iterdir()))
+print("assets:", *sorted(path.name for path in engine.system.assets.asset("data/digits").parents[1].iterdir()))
 """
 
 

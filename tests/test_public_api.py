@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import engine
+from engine.torch_compat.paths import PATHS
 
 GOLDEN = Path(__file__).with_name("public_api.txt")
 
@@ -19,6 +20,8 @@ def modules() -> list[ModuleType]:
     """Yield `engine` and its public modules, except those that need TensorBoard."""
     names = [found.name for found in pkgutil.walk_packages(engine.__path__, "engine.", onerror=lambda name: None)]
     names = [name for name in names if not name.startswith("engine.utils.tensorboard")]
+    names = [name for name in names if not name.startswith("engine.torch_compat")]  # public by PyTorch's paths
+    names += [f"engine.{path}" for path, source in PATHS.items() if source == f"torch_compat.{path}"]
     public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
     return [engine, *map(importlib.import_module, public)]
 
@@ -26,7 +29,11 @@ def modules() -> list[ModuleType]:
 def public_names() -> str:
     """Return one dotted name per line, for every module with `__all__`."""
     listed = [module for module in modules() if hasattr(module, "__all__") and not _is_internal(module)]
-    return "".join(sorted(f"{module.__name__}.{name}\n" for module in listed for name in module.__all__))
+    return "".join(sorted(f"{_path(module)}.{name}\n" for module in listed for name in module.__all__))
+
+
+def _path(module: ModuleType) -> str:
+    return module.__name__.replace(".torch_compat", "")
 
 
 def _is_internal(module: ModuleType) -> bool:

@@ -34,7 +34,7 @@ from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
-from engine.philox import State
+from engine.random.philox import State
 from engine.shape import Dim
 from engine.tensors import Storage, Tensor
 from engine.tensors.deferred import Deferred, Form

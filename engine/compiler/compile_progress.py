@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
 from engine.compiler.compiled_function import CompiledFunction
 from engine.compiler.plan import ExecutionPlan
-from engine.events import CompileState, Tier
+
+Tier: TypeAlias = Literal["recording", "interpreted", "compiled", "replayed"]
+"""How a step runs: op by op while it is recorded; by a plan whose kernels are still being compiled; by a plan with its
+kernels; by a plan without Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileState:
+    """How training steps run from now on. Sent after the first step that this is true of; never if none is compiled."""
+
+    step: int
+    """In the whole run."""
+    tier: Tier
+    breaks: int
+    """Graph breaks in that step."""
+    recompiles: int
+    """Steps so far that did something no earlier one had done, the first one left out."""
+    kernels: int
+    """Of all recordings of the step."""
+    kernels_ready: int
+    """Those that are compiled."""
+    kernels_failed: int
+    """Those that cannot be compiled; the plan does without them for good."""
 
 
 def compile_state(compiled: CompiledFunction, step: int) -> CompileState:
@@ -34,4 +59,4 @@ def tier(compiled: CompiledFunction) -> Tier:
     return "compiled"
 
 
-__all__ = ["compile_state", "tier"]
+__all__ = ["CompileState", "Tier", "compile_state", "tier"]

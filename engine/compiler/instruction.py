@@ -11,7 +11,7 @@ from engine.compiler.break_reasons import BreakReason
 from engine.graph import Place
 from engine.modes import MODES
 from engine.ops.record import Op
-from engine.philox import State
+from engine.random.philox import State
 from engine.tensors.deferred import Form
 
 

@@ -33,7 +33,7 @@ from engine.compiler.undo_log import UndoLog
 from engine.dtypes import get_default_dtype
 from engine.graph.reach import reachable
 from engine.modes import MODES
-from engine.philox import State
+from engine.random.philox import State
 from engine.tensors import Tensor
 from engine.tensors.deferred import Deferred, Form, settled
 from engine.tensors.storage import Storage

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from engine.compiler.break_reasons import BOOL, ITERATION, LIST, NUMBER, PRINT, BreakReason
 from engine.graph import Place
-from engine.syntax import parsed
+from engine.system.syntax import parsed
 
 
 def suggest_rewrite(reason: BreakReason, where: Place) -> str:

@@ -18,9 +18,9 @@ from engine.data.samples import ArraySamples, JoinedSamples, Samples
 from engine.data.splits import Splits
 from engine.dtypes import int64, uint8
 from engine.errors import DataError
-from engine.files import read_regular
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec
+from engine.system.files import read_regular
 
 _LONGEST_NAMES = 2**16
 """Bytes of a file of class names."""

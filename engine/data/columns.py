@@ -20,7 +20,7 @@ from pyarrow import csv as arrow_csv
 
 from engine.data.table_check import find_fault
 from engine.errors import DataError
-from engine.files import check_regular, open_regular
+from engine.system.files import check_regular, open_regular
 
 Separator: TypeAlias = Literal["comma", "semicolon", "tab"]
 

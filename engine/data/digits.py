@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.data.idx_folder import Pair, PairSplits
 from engine.data.splits import Share
 from engine.registry import DATASETS
-from engine.resources import asset
+from engine.system.assets import asset
 
 
 @DATASETS.register(category="Images", outputs=("samples",), tags=("handwritten", "UCI", "bundled", "example"))

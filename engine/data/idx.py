@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from engine.data.mapped import mapped
 from engine.data.reading import DEFLATE_RATIO, Reading, check_memory, in_bytes
 from engine.errors import DataError
-from engine.files import open_regular
+from engine.system.files import open_regular
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _MOST_DIMENSIONS = 8

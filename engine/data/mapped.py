@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from engine.data.reading import Reading, in_bytes
 from engine.errors import DataError
-from engine.files import open_regular
+from engine.system.files import open_regular
 
 
 def mapped(

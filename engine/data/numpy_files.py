@@ -23,9 +23,9 @@ from engine.data.samples import ArraySamples, Samples
 from engine.data.splits import HeldOutSplits, Share
 from engine.dtypes import DType, float32, from_numpy, int64
 from engine.errors import DataError
-from engine.files import open_regular
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec, format_shape
+from engine.system.files import open_regular
 
 _DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, IndexError, RuntimeError, ValueError)
 """What zipfile raises on damaged archives."""

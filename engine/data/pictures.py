@@ -14,7 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from engine.data.reading import check_memory
 from engine.errors import DataError
-from engine.files import open_regular
+from engine.system.files import open_regular
 
 Colour: TypeAlias = Literal["colour", "grey"]
 

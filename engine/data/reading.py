@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 
 from engine.errors import DataError
-from engine.files import check_regular
+from engine.system.files import check_regular
 
 DEFLATE_RATIO = 1032
 """What DEFLATE can at most shrink by: 258 bytes in two bits."""

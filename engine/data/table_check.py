@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 
-from engine.files import open_regular
+from engine.system.files import open_regular
 
 
 def find_fault(

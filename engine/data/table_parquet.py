@@ -14,8 +14,8 @@ from engine.data.reading import Reading, existing
 from engine.data.splits import Share
 from engine.data.table import Missing, TableSplits
 from engine.errors import DataError
-from engine.files import check_regular
 from engine.registry import DATASETS, PathTo
+from engine.system.files import check_regular
 
 
 @DATASETS.register(

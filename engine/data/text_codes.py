@@ -17,7 +17,7 @@ from engine.data.reading import Reading, check_memory
 from engine.data.recent import Recent
 from engine.data.row_store import RowStore
 from engine.errors import DataError
-from engine.files import open_regular
+from engine.system.files import open_regular
 
 UnitKind = Literal["characters", "words"]
 

@@ -27,10 +27,10 @@ from engine.data.stream import Record, Stream
 from engine.data.transforms.transform import Batch
 from engine.dtypes import int64
 from engine.errors import DataError
-from engine.files import open_regular
 from engine.random import Generator
 from engine.registry import DATASETS, PathTo, Range, Size
 from engine.shape import Spec
+from engine.system.files import open_regular
 
 _LONGEST_LABEL = 1000
 _LONGEST_HEADER = 2**20

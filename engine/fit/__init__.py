@@ -30,15 +30,15 @@ change the task between two events. To put a training down and take it up again:
     training.load_state_dict(engine.load("half.safetensors"))
 """
 
-from engine.events import CompileState as CompileState
-from engine.events import Done as Done
-from engine.events import Epoch as Epoch
-from engine.events import Event as Event
-from engine.events import Started as Started
-from engine.events import Step as Step
-from engine.events import Tier as Tier
-from engine.events import Validated as Validated
-from engine.events import ValidationStep as ValidationStep
+from engine.compiler.compile_progress import CompileState as CompileState
+from engine.compiler.compile_progress import Tier as Tier
+from engine.fit.events import Done as Done
+from engine.fit.events import Epoch as Epoch
+from engine.fit.events import Event as Event
+from engine.fit.events import Started as Started
+from engine.fit.events import Step as Step
+from engine.fit.events import Validated as Validated
+from engine.fit.events import ValidationStep as ValidationStep
 from engine.fit.loop import Training as Training
 from engine.fit.loop import evaluate as evaluate
 from engine.fit.loop import fit as fit

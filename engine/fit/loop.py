@@ -10,7 +10,6 @@ from engine import random
 from engine.data.batches import Loaders
 from engine.data.loader import DataLoader
 from engine.errors import DataError
-from engine.events import Done, Epoch, Event, Started, Step, Validated, ValidationStep
 from engine.fit.batches import (
     Mean,
     Timed,
@@ -22,6 +21,7 @@ from engine.fit.batches import (
     length,
     no_batches,
 )
+from engine.fit.events import Done, Epoch, Event, Started, Step, Validated, ValidationStep
 from engine.fit.figures import followed, learning_rate, learning_rates, named, read_metrics, reset_metrics, tables_of
 from engine.fit.state import metric_sums, restore, restore_metrics, state_of
 from engine.fit.steps import Steps, modes_kept

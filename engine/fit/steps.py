@@ -11,14 +11,13 @@ from typing import Any
 from engine import random
 from engine.amp import autocast
 from engine.compiler import CompiledFunction
-from engine.compiler.compile_progress import compile_state
+from engine.compiler.compile_progress import CompileState, compile_state
 from engine.dtypes import BY_NAME
-from engine.events import CompileState
 from engine.fit.task import Task
 from engine.modes import no_grad
 from engine.nn.utils import clip_grad_norm_, clip_grad_value_
 from engine.optim.optimizer import Optimizer
-from engine.philox import State
+from engine.random.philox import State
 from engine.tensors import Tensor
 
 Closure = Callable[[], Tensor]

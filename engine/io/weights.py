@@ -17,8 +17,8 @@ from safetensors.numpy import save
 from engine.backend import Device
 from engine.dtypes import BY_NAME
 from engine.errors import WeightsError
-from engine.files import open_regular, read_regular
 from engine.io import atomic
+from engine.system.files import open_regular, read_regular
 from engine.tensors import Tensor
 from engine.tensors.creation import from_numpy
 

@@ -8,7 +8,7 @@ from engine import random
 from engine.dtypes import bool_
 from engine.ops.elementwise.update import clone
 from engine.ops.record import op
-from engine.philox import State, kept
+from engine.random.philox import State, kept
 from engine.shape import Spec, count
 
 

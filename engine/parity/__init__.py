@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.left_out import REASONS as REASONS
 from engine.parity.names import Name as Name
 from engine.parity.names import names as names
 from engine.parity.names import version as version
+from engine.torch_compat.left_out import REASONS as REASONS
 
 __all__ = ["REASONS", "Name", "names", "version"]

@@ -11,7 +11,8 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Literal
 
-from engine.left_out import reason
+from engine.torch_compat.left_out import reason
+from engine.torch_compat.paths import PATHS
 
 HOMONYMS = {"torch.ops"}
 """Names under which the engine has something else."""
@@ -72,7 +73,7 @@ def names(namespace: str | None = None) -> Iterator[Name]:
 
 def can_be_imported(path: str) -> bool:
     """Whether there is a module with this path. Nothing is imported."""
-    if path in sys.modules:
+    if path in sys.modules or path.removeprefix("engine.") in PATHS:
         return True
     parts = path.split(".")
     folders: Sequence[str] | None = sys.modules[parts[0]].__path__

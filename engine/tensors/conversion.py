@@ -8,8 +8,8 @@ from engine import dtypes
 from engine.backend import CPU, Device, resolve
 from engine.dtypes import DType
 from engine.errors import DTypeError, RangeError
-from engine.layout import memory_format
 from engine.ops.movement import primitives
+from engine.tensors.memory_format import memory_format
 
 if TYPE_CHECKING:
     from engine.tensors.tensor import Tensor

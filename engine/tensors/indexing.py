@@ -21,6 +21,9 @@ from engine.tensors.creation import from_array
 from engine.tensors.dispatch import run_in_place
 from engine.tensors.tensor import Tensor
 
+newaxis = None
+"""In an index, a new dimension of size 1."""
+
 
 def getitem(x: Tensor, index: Any) -> Tensor:
     """Slices give a view, index tensors and masks a copy."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from engine.backend import META, MetaArray, address, is_pinned, namespace, pinned
 from engine.errors import AutogradError, DeviceError, PositionError, ShapeError
-from engine.layout import layout, memory_format, strided
 from engine.shape import Size, count, format_shape
+from engine.tensors.memory_format import layout, memory_format, strided
 from engine.tensors.storage import Storage, UntypedStorage, is_shared, shared_copy, whole
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ class HasMemory:
         """Moves the numbers to memory that processes share which are forked from this one."""
         if self.is_cpu and not self.is_shared():
             self._array = shared_copy(_numbers(self))
+            importlib.import_module("engine.tensors.sharing").refuse_copies(type(self))  # loads multiprocessing
         return cast("Tensor", self)
 
     def resize_(self, *sizes: Any, memory_format: object = None) -> Tensor:

@@ -19,8 +19,8 @@ from engine.autograd.graph import saved_tensors_hooks
 from engine.errors import AutogradError, CheckpointError
 from engine.graph import backward
 from engine.modes import MODES, enable_grad, no_grad
-from engine.philox import State
 from engine.random import default_generator
+from engine.random.philox import State
 from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.structure import leaves

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.syntax import parsed
+from engine.system.syntax import parsed
 from studio.document import model
 from studio.document.schema import schema
 from studio.reference.markdown import code, fence, joined, table

@@ -18,8 +18,8 @@ from typing import Any
 
 import psutil
 
-from engine.files import read_regular
 from engine.io import atomic
+from engine.system.files import read_regular
 from studio.document.errors import FileError
 from studio.document.format import dumps, loads
 from studio.document.jsontext import LARGEST

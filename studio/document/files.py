@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.files import open_regular
 from engine.io import atomic
+from engine.system.files import open_regular
 from studio.document.errors import FileError, printable
 from studio.document.format import dumps, loads
 from studio.document.jsontext import LARGEST

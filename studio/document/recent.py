@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from engine.files import read_regular
 from engine.io import atomic
+from engine.system.files import read_regular
 from studio.document.statefolder import state_folder
 
 LONGEST = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from engine.resources import asset
+from engine.system.assets import asset
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.format import SUFFIX

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from engine.files import open_regular
+from engine.system.files import open_regular
 
 _PACKAGES = ("gradwire", "numpy", "pyarrow", "safetensors", "cupy-cuda12x")
 FULL_HASH_BYTES = 4 * 2**30

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.errors import DataError, DeviceError, EngineError, WeightsError
-from engine.syntax import account_of
+from engine.system.syntax import account_of
 from studio.document.errors import FileError
 from studio.lowering.program import LoweringError, Program
 from studio.training.session_events import Failed

@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from engine.syntax import account_of
+from engine.system.syntax import account_of
 from studio.nodes.catalogue import catalogue
 from studio.ui import dialogs
 from studio.ui.garbage_collector import GarbageCollector

@@ -12,7 +12,7 @@ import engine
 from engine import data
 from engine.data.pictures import read_picture
 from engine.errors import DataError
-from engine.files import check_regular, open_regular, read_regular
+from engine.system.files import check_regular, open_regular, read_regular
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 

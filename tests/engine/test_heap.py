@@ -4,7 +4,7 @@ import platform
 
 import pytest
 
-from engine import heap
+from engine.system import heap
 
 
 def test_it_is_set_on_glibc(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import engine.random
 from engine import dtypes
 from engine.errors import DTypeError
-from engine.philox import State, kept, order_of
 from engine.random import Generator
+from engine.random.philox import State, kept, order_of
 
 MASK = 2**64 - 1
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine import return_types
+from engine.ops import return_types
 
 torch: Any = pytest.importorskip("torch")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import engine
-from engine import special
 from engine.errors import AutogradError
+from engine.torch_compat import special
 
 torch = pytest.importorskip("torch")
 

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from engine.syntax import account_of, parsed
+from engine.system.syntax import account_of, parsed
 
 SOURCE = "\n".join(f"value_{number} = [first + second * (third - {number})]" for number in range(300))
 

@@ -17,7 +17,7 @@ import pytest
 import engine
 from engine import multiprocessing as mp
 from engine.errors import SharingError
-from engine.multiprocessing import tensor_sharing
+from engine.tensors import sharing
 
 LIBRARIES = ["engine", "torch"]
 each = pytest.mark.parametrize("library", LIBRARIES)
@@ -214,7 +214,7 @@ def test_shared_memory_is_not_sent_as_a_copy_that_seems_to_be_shared() -> None:
     parameter.share_memory_()
     with pytest.raises(SharingError, match=r'get_context\("fork"\)'):
         send(parameter)
-    assert tensor_sharing.reduced(parameter.detach().clone())
+    assert sharing._reduced(parameter.detach().clone())
 
 
 # -- backends, version, types ------------------------------------------------------------------

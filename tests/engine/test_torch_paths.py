@@ -9,7 +9,7 @@ import pytest
 import engine
 from engine.nn.modules.conv import Conv2d
 from engine.nn.modules.utils import _pair, _triple
-from engine.torch_paths import PATHS
+from engine.torch_compat.paths import PATHS
 from engine.utils.data.dataset import Dataset, random_split
 from engine.utils.data.sampler import SubsetRandomSampler
 
@@ -17,7 +17,9 @@ from engine.utils.data.sampler import SubsetRandomSampler
 @pytest.mark.parametrize("path", PATHS)
 def test_paths_are_pytorchs(path: str) -> None:
     torch = pytest.importorskip("torch")
-    assert importlib.import_module(f"engine.{path}") is PATHS[path]
+    module, _, attribute = PATHS[path].partition(":")
+    source = importlib.import_module(f"engine.{module}")
+    assert importlib.import_module(f"engine.{path}") is (getattr(source, attribute) if attribute else source)
     assert importlib.import_module(f"{torch.__name__}.{path}")
 
 

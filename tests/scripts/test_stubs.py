@@ -28,7 +28,10 @@ def test_stale_stubs_are_named_and_left_alone(
     monkeypatch.setattr(stubs, "ENGINE", tmp_path)
     monkeypatch.setattr(sys, "argv", ["stubs.py", "--check"])
     assert stubs.main() == 1
-    assert capsys.readouterr().err == "out of date: methods.pyi, functions.pyi. Run: python scripts/stubs.py\n"
+    assert (
+        capsys.readouterr().err
+        == "out of date: __init__.pyi, methods.pyi, functions.pyi. Run: python scripts/stubs.py\n"
+    )
     assert methods.read_text(encoding="utf-8") == "stale"
     monkeypatch.setattr(sys, "argv", ["stubs.py"])
     assert stubs.main() == 0

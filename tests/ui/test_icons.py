@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
-from engine.resources import asset
+from engine.system.assets import asset
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import CATEGORIES
 from studio.ui.theme import icons, theme

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from engine.resources import asset
+from engine.system.assets import asset
 from studio.nodes.types import CATEGORIES, PortType
 from studio.ui.canvas.canvas_style import CanvasStyle, flow_color
 from studio.ui.canvas.wires.wire_role import WireRole

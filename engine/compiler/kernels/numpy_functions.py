@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.syntax import parsed
+from engine.system.syntax import parsed
 
 SOURCES = ("exponential", "logarithm", "binary")
 """The files of `functions` that are written in Python."""

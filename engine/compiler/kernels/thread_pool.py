@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.config import follow_num_threads, get_num_threads
+from engine.system.config import follow_num_threads, get_num_threads
 
 _LINE = 64
 """Bytes of a cache line."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from engine.data.fetching import Rows, Stream
 from engine.data.workers.packing import pack, unpack
 from engine.data.workers.segments import Place
-from engine.syntax import account_of
+from engine.system.syntax import account_of
 
 
 class Work(NamedTuple):

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from engine.config import set_num_threads
 from engine.data.fetching import Stream, chance_of, set_chance, set_epoch
 from engine.data.workers.environment import restore
 from engine.data.workers.info import HERE, WorkerInfo
@@ -26,6 +25,7 @@ from engine.data.workers.messages import STARTED, Failure, Pass, Reply, Request,
 from engine.data.workers.packing import hear, pack, tell, unpack
 from engine.data.workers.segments import Place, Segment, placed, views
 from engine.random import manual_seed
+from engine.system.config import set_num_threads
 
 _PATIENCE = 5.0  # seconds for the batch that is being made when the loader is gone
 

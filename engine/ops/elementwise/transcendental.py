@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import return_types
 from engine.dtypes import float64, int32
 from engine.errors import DTypeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.record import op

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from engine import return_types
 from engine.errors import ShapeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.linalg.decompositions import linalg_eigh, svdvals
 from engine.ops.linalg.lapack import matrices, solved, square

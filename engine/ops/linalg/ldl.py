@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, return_types
+from engine import dtypes
 from engine.errors import DTypeError, LinAlgError, ShapeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import matrices, square

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import return_types
 from engine.dtypes import from_numpy, int32
 from engine.errors import LinAlgError, ShapeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.linalg.identity import identity_like

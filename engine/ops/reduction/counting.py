@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, return_types
+from engine import dtypes
 from engine.errors import ShapeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.record import op
 from engine.shape import Spec, format_shape

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, return_types
+from engine import dtypes
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, return_types
+from engine import dtypes
 from engine.dtypes import DType, is_floating
 from engine.errors import RangeError, ShapeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.indexing.index import gather_backward
 from engine.ops.movement.primitives import cat

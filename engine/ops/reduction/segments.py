@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine import return_types
 from engine.errors import DTypeError, ShapeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.movement.joining import stack
 from engine.ops.reduction.counting import searchsorted

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine import dtypes, return_types
+from engine import dtypes
 from engine.errors import ShapeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op

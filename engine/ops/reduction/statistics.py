@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine import dtypes, return_types
+from engine import dtypes
 from engine.errors import DTypeError, ShapeError
+from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.elementwise.choice import where
 from engine.ops.indexing.index import gather_backward

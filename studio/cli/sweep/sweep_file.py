@@ -12,8 +12,8 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from engine.files import read_regular
 from engine.io import atomic
+from engine.system.files import read_regular
 from studio.cli.assignments import apply_assignments
 from studio.cli.error_output import InputError
 from studio.document.errors import FileError

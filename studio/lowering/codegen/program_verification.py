@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from engine.syntax import parsed
+from engine.system.syntax import parsed
 from studio.lowering.codegen.safe_identifiers import MODULES, SUBPACKAGES, UnsafeSyntaxError, identifier, path_of
 from studio.lowering.codegen.task_source import OF_A_STEP
 from studio.nodes.catalogue import catalogue

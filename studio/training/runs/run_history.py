@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from engine import fit
-from engine.files import open_regular
+from engine.system.files import open_regular
 from studio.document.errors import FileError
 from studio.document.files import load
 from studio.document.model import Document

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict
 import msgspec
 from msgspec import Meta
 
-from engine.files import read_regular
+from engine.system.files import read_regular
 from studio.document.errors import FileError
 
 _LARGEST = 32 * 2**20

@@ -14,7 +14,7 @@ import msgspec
 
 from engine import Tensor, fit
 from engine.errors import WeightsError
-from engine.files import open_regular
+from engine.system.files import open_regular
 from studio.document import edits
 from studio.document.errors import FileError
 from studio.document.files import load

@@ -6,7 +6,7 @@ import functools
 
 from PySide6.QtGui import QFont, QFontDatabase
 
-from engine.resources import asset
+from engine.system.assets import asset
 
 INTERFACE_PX = 13
 MONOSPACE_PX = 12

@@ -11,7 +11,7 @@ from PySide6.QtCore import QByteArray, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QImage, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
-from engine.resources import asset
+from engine.system.assets import asset
 from studio.ui.theme import theme
 
 FALLBACK = "unknown"

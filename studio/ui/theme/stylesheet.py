@@ -8,7 +8,7 @@ import re
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 
-from engine.resources import asset
+from engine.system.assets import asset
 from studio.ui.theme import icons
 from studio.ui.theme.fonts import monospace_families
 from studio.ui.theme.theme import Theme

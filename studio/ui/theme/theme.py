@@ -11,7 +11,7 @@ from typing import Literal
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication
 
-from engine.resources import asset
+from engine.system.assets import asset
 from studio.nodes.types import PortType
 
 Mode = Literal["light", "dark", "system"]

@@ -115,7 +115,7 @@ TENSORS: dict[str, Case] = {
     ),
     "inference mode": ("k = [False]; around = lambda: engine.inference_mode(k[0])", "x * 2", "k[0] = not k[0]"),
     "deterministic algorithms": (
-        "patch.setattr(engine.determinism, '_mode', 0)",
+        "patch.setattr(engine.torch_compat.determinism, '_mode', 0)",
         "x * (2 if engine.are_deterministic_algorithms_enabled() else 3)",
         "engine.use_deterministic_algorithms(n == 1)",
     ),

@@ -14,10 +14,10 @@ import pytest
 
 import engine
 import parity_names
-from engine.left_out import matches
 from engine.parity import REASONS, names, version
 from engine.parity.__main__ import main
 from engine.parity.names import MODULES, engine_space, modules, stored
+from engine.torch_compat.left_out import matches
 from tests.engine.parity.differences import DIFFERENCES
 from tests.engine.parity.signatures import found
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import RegistryError
-from engine.resources import asset
+from engine.system.assets import asset
 from studio.document import names
 from studio.lowering.checks.structure_checks import RESERVED
 from studio.nodes import CATEGORIES, Catalogue, NodeType, Port, PortType, Role, catalogue, placeholder

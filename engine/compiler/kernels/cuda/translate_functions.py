@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.syntax import parsed
+from engine.system.syntax import parsed
 
 SOURCES = Path(__file__).parents[1] / "functions"
 

@@ -11,7 +11,7 @@ from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
 from engine.ops.random import dropout_mask
-from engine.philox import State, kept
+from engine.random.philox import State, kept
 from engine.shape import count
 
 _WORDS = 8

@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.compiler.kernels.library.dropout_mask_kernel import DropoutMask
 from engine.nn import functional
-from engine.philox import State, kept
+from engine.random.philox import State, kept
 
 STATES = [State(0, 0, 0), State(2**64 - 1, 5, 12345), State(3, 2**63 + 1, 2**64 - 2)]
 

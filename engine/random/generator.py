@@ -41,7 +41,18 @@ from engine.backend import CPU, Device
 from engine.dtypes import DType, float32, float64
 from engine.errors import DTypeError
 from engine.modes import MODES
-from engine.philox import MASK, State, Words, draw, draw_rows, high_product, high_product_128, order_of, unit32, unit64
+from engine.random.philox import (
+    MASK,
+    State,
+    Words,
+    draw,
+    draw_rows,
+    high_product,
+    high_product_128,
+    order_of,
+    unit32,
+    unit64,
+)
 
 Shape: TypeAlias = int | Iterable[int]
 

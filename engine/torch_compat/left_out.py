@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Final, NoReturn
+from typing import Final
 
 REASONS: Final[dict[str, tuple[str, ...]]] = {
     "its results are complex numbers, and tensors are real; numpy.fft computes them on arrays": (
@@ -201,22 +199,13 @@ def matches(path: str, pattern: str) -> bool:
     return all(fnmatchcase(part, wanted) for part, wanted in parts)
 
 
-def install() -> None:
-    """Has modules answer for names that they leave out by an AttributeError that says why."""
-    spaces = {pattern.rpartition(".")[0] for patterns in REASONS.values() for pattern in patterns}
-    for space in sorted(spaces):
-        module = sys.modules.get(space.replace("torch", "engine", 1))
-        if module is not None:
-            vars(module).setdefault("__getattr__", _answer(space))
+def explanation(module: str, name: str) -> str:
+    """The text of the AttributeError for a name that a module such as "engine.fft" does not have."""
+    why = "" if name.startswith("_") else reason(f"{module.replace('engine', 'torch', 1)}.{name}")
+    return f"{module}.{name} is left out: {why}" if why else f"module {module!r} has no attribute {name!r}"
 
 
-def _answer(space: str) -> Callable[[str], NoReturn]:
-    module = space.replace("torch", "engine", 1)
-
-    def answer(name: str) -> NoReturn:
-        why = "" if name.startswith("_") else reason(f"{space}.{name}")
-        if why:
-            raise AttributeError(f"{module}.{name} is left out: {why}")
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
-
-    return answer
+SPACES: Final = frozenset(
+    pattern.rpartition(".")[0].replace("torch", "engine", 1) for patterns in REASONS.values() for pattern in patterns
+)
+"""The modules of the engine that leave out names."""

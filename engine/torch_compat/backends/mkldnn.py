@@ -1,6 +1,6 @@
 """Switches of oneDNN, which the engine does not use: they are accepted so that programs run unchanged."""
 
-from engine.backends.switches import flags_of
+from engine.torch_compat.backends.switches import flags_of
 
 enabled = True
 deterministic = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.backends.switches import flags_of
+from engine.torch_compat.backends.switches import flags_of
 
 enabled = True
 benchmark = False

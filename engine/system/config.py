@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from engine import backend, threads
+from engine import backend
 from engine.errors import DeviceError
+from engine.system import environment
 
 
 def get_num_threads() -> int:
@@ -68,7 +69,7 @@ def _lines() -> Iterator[str]:
             if (value := getattr(library, name, None)) is not None
         )
         yield f"BLAS: {library.internal_api} {library.version}, {', '.join(details)}, {library.num_threads} threads"
-    yield from threads.explanations()
+    yield from environment.explanations()
 
 
 def _cupy() -> str:

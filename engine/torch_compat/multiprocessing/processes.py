@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from engine.syntax import account_of
+from engine.system.syntax import account_of
 
 GRACE_PERIOD = 30.0
 """Seconds that other processes have to end after one failed, before they are killed."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import threads
-from engine.threads import Cpu
+from engine.system import environment
+from engine.system.environment import Cpu
 
 FLAGS = "fpu avx512f avx512dq avx512cd avx512bw avx512vl"
 CPUINFO = "processor\t: 0\nvendor_id\t: {}\ncpu family\t: {}\nflags\t\t: {}\n\nprocessor\t: 1\nvendor_id\t: Other\n"
@@ -26,20 +26,20 @@ CPUINFO = "processor\t: 0\nvendor_id\t: {}\ncpu family\t: {}\nflags\t\t: {}\n\np
     ],
 )
 def test_the_choice_on_linux(text: str, cpu: Cpu, core: str | None) -> None:
-    assert threads._linux_cpu(text) == cpu
-    assert threads.settings(cpu).get("OPENBLAS_CORETYPE") == core
-    assert threads.settings(cpu)["OMP_WAIT_POLICY"] == "passive"
-    assert int(threads.settings(cpu)["OPENBLAS_THREAD_TIMEOUT"]) < 26  # what it is otherwise
+    assert environment._linux_cpu(text) == cpu
+    assert environment.settings(cpu).get("OPENBLAS_CORETYPE") == core
+    assert environment.settings(cpu)["OMP_WAIT_POLICY"] == "passive"
+    assert int(environment.settings(cpu)["OPENBLAS_THREAD_TIMEOUT"]) < 26  # what it is otherwise
 
 
 def test_the_choice_on_windows() -> None:
-    found = threads._windows_cpu("AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD", True)
+    found = environment._windows_cpu("AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD", True)
     assert found == Cpu("AuthenticAMD", 26, True)
-    assert threads._windows_cpu("", False) == Cpu()
+    assert environment._windows_cpu("", False) == Cpu()
 
 
-def _run(code: str, **environment: str) -> dict[str, str]:
-    file = Path(threads.__file__)
+def _run(code: str, **variables: str) -> dict[str, str]:
+    file = Path(environment.__file__)
     start = (
         "import importlib.util, json, os, sys\n"
         f"spec = importlib.util.spec_from_file_location('threads', {str(file)!r})\n"
@@ -50,7 +50,7 @@ def _run(code: str, **environment: str) -> dict[str, str]:
     code = code.replace("configure", "os.environ.update(threads.missing_settings())")
     end = "\nprint(json.dumps({k: os.environ.get(k) for k in ('OPENBLAS_CORETYPE', 'OMP_WAIT_POLICY')}))"
     result = subprocess.run(
-        [sys.executable, "-c", start + code + end], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", start + code + end], env=variables, capture_output=True, text=True, check=True
     )
     return json.loads(result.stdout)
 
@@ -62,21 +62,21 @@ def test_what_is_set_when() -> None:
 
 
 def test_each_setting_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "this_cpu", lambda: Cpu("AuthenticAMD", 26, True))
-    monkeypatch.setattr(threads, "_added", {"OMP_WAIT_POLICY": "passive"})
+    monkeypatch.setattr(environment, "this_cpu", lambda: Cpu("AuthenticAMD", 26, True))
+    monkeypatch.setattr(environment, "_added", {"OMP_WAIT_POLICY": "passive"})
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Zen")
-    waiting, _, core = threads.explanations()
+    waiting, _, core = environment.explanations()
     assert waiting.startswith("OMP_WAIT_POLICY=passive (set by the engine: ")
     assert core == "OPENBLAS_CORETYPE=Zen (set by the environment)"
     monkeypatch.delenv("OPENBLAS_CORETYPE")
-    assert "NumPy was imported before the engine" in list(threads.explanations())[-1]
-    monkeypatch.setattr(threads, "this_cpu", lambda: Cpu("GenuineIntel", 6, True))
-    assert "OpenBLAS knows this CPU" in list(threads.explanations())[-1]
+    assert "NumPy was imported before the engine" in list(environment.explanations())[-1]
+    monkeypatch.setattr(environment, "this_cpu", lambda: Cpu("GenuineIntel", 6, True))
+    assert "OpenBLAS knows this CPU" in list(environment.explanations())[-1]
 
 
 def test_the_engine_sets_it_first_of_all() -> None:
     code = "import engine, os; print(os.environ['OMP_WAIT_POLICY'])"
-    root = Path(threads.__file__).parents[1]
+    root = Path(environment.__file__).parents[2]
     result = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "passive"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from types import ModuleType
 from typing import Any, NoReturn
 
-from engine import cpu, cuda
+from engine import cuda
 from engine.backend import Device
 from engine.errors import DeviceError
+from engine.torch_compat import cpu
 
 
 class Absent(ModuleType):
@@ -34,9 +34,7 @@ class Absent(ModuleType):
 
 
 def _absent(kind: str, what: str) -> Any:
-    name = f"engine.{kind}"
-    sys.modules[name] = module = Absent(name, f"{what}, which the engine does not use.")
-    return module
+    return Absent(f"engine.{kind}", f"{what}, which the engine does not use.")
 
 
 mps = _absent("mps", "Apple's GPUs")

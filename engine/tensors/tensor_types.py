@@ -7,9 +7,8 @@ from typing import Any
 from engine import backend, dtypes
 from engine.backend import Device
 from engine.dtypes import DType
-from engine.tensors import Tensor
 from engine.tensors.conversion import named
-from engine.tensors.tensor import legacy_memory
+from engine.tensors.tensor import Tensor, legacy_memory
 
 
 class TensorType(type):

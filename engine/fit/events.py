@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from engine.compiler.compile_progress import CompileState
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -124,30 +126,6 @@ class Done:
     seconds: float
     reason: Literal["epochs", "steps", "early", "stopped"]
     """What ended it: "early" is no more improvement, "stopped" is whoever asks for the events."""
-
-
-Tier: TypeAlias = Literal["recording", "interpreted", "compiled", "replayed"]
-"""How a step runs: op by op while it is recorded; by a plan whose kernels are still being compiled; by a plan with its
-kernels; by a plan without Python."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompileState:
-    """How training steps run from now on. Sent after the first step that this is true of; never if none is compiled."""
-
-    step: int
-    """In the whole run."""
-    tier: Tier
-    breaks: int
-    """Graph breaks in that step."""
-    recompiles: int
-    """Steps so far that did something no earlier one had done, the first one left out."""
-    kernels: int
-    """Of all recordings of the step."""
-    kernels_ready: int
-    """Those that are compiled."""
-    kernels_failed: int
-    """Those that cannot be compiled; the plan does without them for good."""
 
 
 Event: TypeAlias = Started | Step | CompileState | ValidationStep | Validated | Epoch | Done

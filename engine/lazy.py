@@ -1,0 +1,71 @@
+"""Names of a package that import their module when they are first used (PEP 562).
+
+After the first use a name is an ordinary global of the package. Python's import locks make this safe in threads: two
+that ask at once get the same object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+
+def attach(
+    package: str,
+    names: Mapping[str, str],
+    collections: Sequence[str] = (),
+    modules: Iterable[str] = (),
+    missing: Callable[[str], str] | None = None,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Returns `__getattr__` and `__dir__` for a package. `__all__` is then computed on demand, too.
+
+    Args:
+        package: the name of the package
+        names: for each module the names to take from it, as in an import statement: "Device as device, cuda_available"
+        collections: modules whose `__all__` belongs to the package; they are searched in this order
+        modules: names of submodules that belong to `__all__`; the others can be reached as well
+        missing: the text of the AttributeError for a name that does not exist
+    """
+    sources = dict(_sources(names))
+
+    def listed() -> list[str]:
+        found = [*sources, *modules]
+        for collection in collections:
+            found += importlib.import_module(collection).__all__
+        return sorted({name for name in found if not name.startswith("_")})
+
+    def find(name: str) -> Any:
+        if name in sources:
+            module, attribute = sources[name]
+            return getattr(importlib.import_module(module), attribute)
+        if name == "__all__":
+            return listed()
+        if not name.startswith("__"):
+            path = f"{package}.{name}"
+            if importlib.util.find_spec(path) is not None:
+                return importlib.import_module(path)
+            for module in map(importlib.import_module, collections):
+                if name in module.__all__:
+                    return getattr(module, name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}" if missing is None else missing(name))
+
+    def get(name: str) -> Any:
+        value = find(name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names_of_package() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *listed()})
+
+    return get, names_of_package
+
+
+def _sources(names: Mapping[str, str]) -> Iterable[tuple[str, tuple[str, str]]]:
+    """For each name of the package the module that defines it and its name there."""
+    for module, listed in names.items():
+        for item in listed.split(", "):
+            attribute, _, name = item.partition(" as ")
+            yield name or attribute, (module, attribute)

@@ -1,0 +1,170 @@
+"""PyTorch's import paths, as in `from engine.nn.modules.conv import Conv2d`.
+
+`PATHS` gives the module behind each path. A finder in `sys.meta_path` imports it when the path is imported or used as
+an attribute, so `import engine` loads none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any, Final
+
+from engine.torch_compat.left_out import SPACES, explanation
+
+LAYER_MODULES = (
+    "activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout", "flatten",
+    "fold", "instancenorm", "lazy", "linear", "linear_cross_entropy", "linear_cross_entropy_options", "loss", "module",
+    "normalization", "padding", "pixelshuffle", "pooling", "rnn", "sparse", "transformer", "upsampling",
+)  # fmt: skip
+_SAME_NAME = (
+    "_utils", "accelerator", "backends", "backends.cuda", "backends.cudnn", "backends.mkl", "backends.mkldnn",
+    "backends.mps", "backends.openmp", "backends.opt_einsum", "cpu", "distributed", "functional", "hub", "jit",
+    "multiprocessing", "onnx", "overrides", "serialization", "special", "types",
+)  # fmt: skip
+
+PATHS: Final[dict[str, str]] = {
+    **{name: f"torch_compat.{name}" for name in _SAME_NAME},
+    **{f"nn.modules.{name}": f"torch_compat.nn_modules:{name}" for name in LAYER_MODULES},
+    "_dynamo": "torch_compat.dynamo",
+    "_dynamo.config": "torch_compat.dynamo.config",
+    "amp.autocast_mode": "amp",
+    "autograd.anomaly_mode": "autograd",
+    "autograd.grad_mode": "autograd",
+    "autograd.gradcheck": "autograd",
+    "autograd.profiler": "profiler.autograd",
+    "cuda.amp": "amp.cuda",
+    "cuda.amp.autocast_mode": "amp.cuda",
+    "cuda.amp.grad_scaler": "amp.cuda",
+    "cuda.memory": "cuda",
+    "cuda.random": "cuda",
+    "distributed.nn": "torch_compat.distributed_functions",
+    "distributed.nn.functional": "torch_compat.distributed_functions",
+    "distributions.utils": "distributions.distribution_parameters",
+    "mps": "torch_compat.other_devices:mps",
+    "mtia": "torch_compat.other_devices:mtia",
+    "multiprocessing.spawn": "torch_compat.multiprocessing.processes",
+    "nn.common_types": "torch_compat.common_types",
+    "nn.modules": "torch_compat.nn_modules",
+    "nn.modules.utils": "torch_compat.size_tuples",
+    "nn.parallel.data_parallel": "nn.parallel",
+    "nn.parallel.distributed": "nn.parallel",
+    "nn.utils.spectral_norm": "nn.utils.weight_norm_hooks",
+    "nn.utils.stateless": "func",
+    "nn.utils.weight_norm": "nn.utils.weight_norm_hooks",
+    "profiler.profiler": "profiler",
+    "return_types": "ops.return_types",
+    "storage": "tensors.storage",
+    "signal.windows.windows": "signal.windows",
+    "utils.data._utils": "data",
+    "utils.data._utils.collate": "data",
+    "utils.data.dataloader": "data",
+    "utils.data.dataset": "data",
+    "utils.data.distributed": "data",
+    "utils.data.sampler": "data",
+    "utils.hooks": "graph.handle",
+    "utils.model_zoo": "torch_compat.model_zoo",
+    "xpu": "torch_compat.other_devices:xpu",
+}
+"""PyTorch's path → the engine's module, or "module:attribute" where the attribute is a module. Both below `engine`."""
+
+_CHILDREN: dict[str, list[str]] = {}
+for _path in sorted(PATHS):
+    _parent, _, _name = f"engine.{_path}".rpartition(".")
+    _CHILDREN.setdefault(_parent, []).append(_name)
+
+
+class TorchPathFinder(MetaPathFinder):
+    """Finds the modules of `PATHS`, and gives the packages that contain such paths a `__getattr__` for them."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        source = PATHS.get(fullname.removeprefix("engine.")) if fullname.startswith("engine.") else None
+        if source is not None:
+            return ModuleSpec(fullname, _AliasLoader(source), is_package=fullname in _CHILDREN)
+        if fullname not in _CHILDREN and fullname not in SPACES:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _ParentLoader(spec.loader)
+        return spec
+
+
+class _AliasLoader(Loader):
+    """Returns an existing module for another path."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        path, _, attribute = self._source.partition(":")
+        module = importlib.import_module(f"engine.{path}")
+        module = getattr(module, attribute) if attribute else module
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        path = module.__spec__.name if module.__spec__ is not None else module.__name__
+        if self._spec is not None:
+            module.__spec__ = self._spec  # importlib has put the alias's there
+        _complete(path, module)
+
+
+class _ParentLoader(Loader):
+    """Loads a module with its ordinary loader, then adds PyTorch's paths below it."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        _complete(module.__name__, module)
+
+
+def _complete(path: str, module: ModuleType) -> None:
+    """Make PyTorch's paths below a module importable, and attributes of it.
+
+    A path whose name the module has for a function, such as `nn.utils.weight_norm`, is entered into `sys.modules` at
+    once: a later import would put the module in place of the function.
+    """
+    children = _CHILDREN.get(path, ())
+    if children and not hasattr(module, "__path__"):
+        module.__path__ = []
+    vars(module).setdefault("__getattr__", attribute_of(path))
+    for name in children:
+        if callable(vars(module).get(name)):
+            source, _, attribute = PATHS[f"{path}.{name}".removeprefix("engine.")].partition(":")
+            found = importlib.import_module(f"engine.{source}")
+            sys.modules.setdefault(f"{path}.{name}", getattr(found, attribute) if attribute else found)
+
+
+def attribute_of(path: str) -> Callable[[str], Any]:
+    """Returns the `__getattr__` of a module: PyTorch's paths below it; the reason why other names are left out."""
+
+    def get(name: str) -> Any:
+        if f"{path}.{name}".removeprefix("engine.") in PATHS:
+            return importlib.import_module(f"{path}.{name}")
+        raise AttributeError(explanation(path, name))
+
+    return get
+
+
+def install() -> None:
+    """Add the finder. It comes first: the folder behind an alias may hold files of the same names."""
+    if not any(isinstance(finder, TorchPathFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, TorchPathFinder())
+
+
+__all__ = ["LAYER_MODULES", "PATHS", "TorchPathFinder", "attribute_of", "install"]
