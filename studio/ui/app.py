@@ -1,4 +1,4 @@
-"""Starts the studio: one QApplication, one window, and a net under both."""
+"""Start the studio: the QApplication, the main window and the handler of uncaught exceptions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 def main(paths: Sequence[Path] = ()) -> int:
-    """Open the studio with these files. Returns the process's exit code."""
+    """Open the studio with these project files. Returns the exit code of the process."""
     if (problem := display_problem()) is not None:
         sys.stderr.write(f"{problem}\n")
         return NO_DISPLAY
@@ -51,19 +51,19 @@ def main(paths: Sequence[Path] = ()) -> int:
 
 
 def display_problem() -> str | None:
-    """Why no window can be opened; None if one can. Qt itself would abort the process."""
+    """Why no window can be opened (no display on Linux), or None. Without this check Qt aborts the process."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return None
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         return None
     return (
-        "Gradwire: there is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are not set). "
-        "Start it from a desktop session, or train without a window: gradwire run FILE."
+        "Gradwire: no display found (DISPLAY and WAYLAND_DISPLAY are not set). Start it from a desktop session, "
+        "or train without a window: gradwire run FILE."
     )
 
 
 def make_application(arguments: Sequence[str]) -> QApplication:
-    """The application with its fonts and colours, before any widget."""
+    """Create the QApplication and set fonts, style and theme."""
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     application = QApplication(list(arguments))
     application.setApplicationName("Gradwire")
@@ -79,7 +79,7 @@ def make_application(arguments: Sequence[str]) -> QApplication:
 
 
 def make_window(settings: Settings, state: Path | None = None) -> MainWindow:
-    """The window in the theme that the settings ask for; `state` is where journals and recent files are kept."""
+    """Create the main window. `state` is the folder for journals and recent files; None uses the default."""
     motion.set_reduced(settings.reduce_motion)
     themes = theme.manager()
     themes.set_mode(settings.theme)
@@ -87,7 +87,7 @@ def make_window(settings: Settings, state: Path | None = None) -> MainWindow:
 
 
 class ExceptionHandler:
-    """Catches what no code caught: keeps all work, tells, and goes on."""
+    """Handle uncaught exceptions: save the journals of all projects, show the traceback, keep running."""
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
@@ -109,8 +109,11 @@ class ExceptionHandler:
     def _tell(self, text: str) -> None:
         dialogs.message(
             self._window,
-            "Something in Gradwire went wrong",
-            "Your work has been kept and you can go on. Save it, then start Gradwire again if anything looks odd.",
+            "Internal error",
+            (
+                "Gradwire hit an unexpected error. Your work was backed up and you can continue. Save it, and "
+                "restart Gradwire if something looks wrong."
+            ),
             traceback=text,
         )
         self._is_telling = False

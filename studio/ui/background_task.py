@@ -1,4 +1,4 @@
-"""Runs something long in a thread of its own and hands on what it tells."""
+"""Consume an iterator in a background thread and emit its items in the GUI thread."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Generator, Iterator
 from PySide6.QtCore import QObject, Signal
 
 _LAST_SECONDS = 5.0
-"""For what is under way when it is given up."""
+"""Maximum time to wait for the thread when closing, in seconds."""
 
 
 class BackgroundTask(QObject):
     told = Signal(object)
-    """What is yielded, one after the other."""
+    """One item of the iterator."""
     ended = Signal()
-    """It came to its end; not sent if it was cancelled."""
+    """The iterator is exhausted. Not emitted after `cancel`."""
     _arrived = Signal(object)
 
     def __init__(self, items: Iterator[object], parent: QObject | None = None) -> None:
@@ -33,11 +33,11 @@ class BackgroundTask(QObject):
         self._thread.start()
 
     def cancel(self) -> None:
-        """Give up after the item under way."""
+        """Stop after the current item."""
         self._is_wanted = False
 
     def close(self) -> None:
-        """Cancel, and wait for the thread."""
+        """Cancel, then wait for the thread."""
         self.cancel()
         if self._thread.is_alive():
             self._thread.join(_LAST_SECONDS)
@@ -49,7 +49,7 @@ class BackgroundTask(QObject):
                     return
                 self._arrived.emit((item,))
             self._arrived.emit(())
-        except RuntimeError:  # the window was closed meanwhile
+        except RuntimeError:  # the window was closed in the meantime
             self._is_wanted = False
         finally:
             if isinstance(self._items, Generator):

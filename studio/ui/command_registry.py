@@ -1,4 +1,4 @@
-"""Commands: what menus, tool bars, the command palette and key bindings are derived from."""
+"""Commands, from which menus, toolbars, the command palette and shortcuts are built."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from studio.ui.theme import icons
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something that a user can do. `id` is stable: "file.save"."""
+    """A user action. `id` is stable, for example "file.save"."""
 
     id: str
     title: str
     run: Callable[[], object]
     shortcuts: tuple[str, ...] = ()
-    """Default keys, in Qt's portable spelling; the first is shown."""
+    """Default shortcuts in Qt's portable notation. The first is shown."""
     menu: str = ""
-    """Title of the menu it stands in, "" for none; "View/Panels" for a menu in a menu."""
+    """Title of its menu, "" for none; "View/Panels" for a submenu."""
     icon: str = ""
     token: str = "text"
-    """Colour of the icon."""
+    """Theme colour of the icon."""
     help: str = ""
     enabled: Callable[[], bool] | None = None
     checked: Callable[[], bool] | None = None
-    """For a command that switches something: whether it is on."""
+    """For a toggle: whether it is on."""
     separated: bool = False
-    """A line stands before it in the menu."""
+    """Whether a separator precedes it in the menu."""
     scope: QWidget | None = None
-    """Its keys work only while this widget or a child has the focus; None means the whole window."""
+    """The shortcuts work only while this widget or a child has the focus; None means the whole window."""
 
 
 class CommandRegistry(QObject):
-    """The commands of a window, each with the QAction that all menus and buttons share."""
+    """The commands of a window. Menus and buttons share one QAction per command."""
 
     changed = Signal()
-    """Commands were added, or keys bound anew."""
+    """Commands were added or removed, or shortcuts changed."""
 
     def __init__(self, window: QWidget, bindings: Mapping[str, tuple[str, ...]] | None = None) -> None:
         super().__init__(window)
@@ -62,7 +62,7 @@ class CommandRegistry(QObject):
         return id in self._commands
 
     def add(self, *commands: Command) -> None:
-        """Declare commands. Raises RegistryError for an id that there already is."""
+        """Register commands. Raises RegistryError if an id is already registered."""
         for command in commands:
             if command.id in self._commands:
                 raise RegistryError(f"the command {command.id!r} is declared twice. Rename one of the two.")
@@ -71,7 +71,7 @@ class CommandRegistry(QObject):
         self.changed.emit()
 
     def remove(self, *ids: str) -> None:
-        """Withdraw commands, for instance those of a view that is closed."""
+        """Remove commands, for example those of a closed view."""
         for id in ids:
             del self._commands[id]
             action = self._actions.pop(id)
@@ -85,38 +85,38 @@ class CommandRegistry(QObject):
         return self._actions[id]
 
     def run(self, id: str) -> None:
-        """Run a command as its key would, if it is enabled."""
+        """Run a command if it is enabled."""
         self._refresh(self._commands[id])
         self._actions[id].trigger()
 
     def refresh(self) -> None:
-        """Ask every command again whether it can run and whether it is on.
+        """Update the enabled and checked state of every action.
 
-        Menus, the command palette and keys do so when they are used. What is in sight all the time, such as buttons of
-        the top bar, needs it after each change as well.
+        Menus, the command palette and shortcuts do so when they are used. Widgets that are always visible, such as the
+        buttons of the top bar, need a call after each change.
         """
         for command in self:
             self._refresh(command)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Qt offers each key to the focus before it looks for shortcuts, and skips those of disabled actions."""
+        """Refresh before Qt looks up a shortcut, because Qt skips disabled actions."""
         if event.type() == QEvent.Type.ShortcutOverride:
             self.refresh()
         return False
 
-    # -- keys
+    # -- shortcuts
 
     def shortcuts(self, id: str) -> tuple[str, ...]:
-        """The keys of a command: the user's, else the default ones."""
+        """Shortcuts of a command: the user's, or the default ones."""
         return self._bindings.get(id, self._commands[id].shortcuts)
 
     @property
     def bindings(self) -> Mapping[str, tuple[str, ...]]:
-        """Only what the user bound otherwise than by default."""
+        """Shortcuts that differ from the defaults, by command id."""
         return dict(self._bindings)
 
     def bind(self, id: str, shortcuts: tuple[str, ...] | None) -> None:
-        """Give a command other keys; None brings back its default ones."""
+        """Set the shortcuts of a command; None restores the defaults."""
         if shortcuts is None or shortcuts == self._commands[id].shortcuts:
             self._bindings.pop(id, None)
         else:
@@ -125,14 +125,14 @@ class CommandRegistry(QObject):
         self.changed.emit()
 
     def rivals(self, id: str, shortcuts: Iterable[str]) -> tuple[Command, ...]:
-        """The commands that would lose a key if this one had these."""
+        """Other commands that would lose a shortcut if this command got these."""
         return tuple(dict.fromkeys(rival for keys in shortcuts for rival in self.conflicts(id, keys)))
 
     def reassign(self, id: str, shortcuts: tuple[str, ...] | None) -> tuple[Command, ...]:
-        """Give a command keys, or its default ones, and take them from the commands that have them.
+        """Set or reset the shortcuts of a command and remove them from other commands.
 
-        A key that it gives up goes back to the command that has it by default, and a command that is left without any
-        gets those of its default ones that are free. Returns the commands that got one.
+        A freed shortcut returns to the command whose default it is. A command that is left without a shortcut gets its
+        free defaults. Returns the commands that got a shortcut back.
         """
         before = self.shortcuts(id)
         wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
@@ -145,7 +145,7 @@ class CommandRegistry(QObject):
         return tuple(command for command in self if command.id != id and self._give_back(command, freed))
 
     def _give_back(self, command: Command, freed: list[str]) -> bool:
-        """The freed keys that are the command's by default and that no other has. Whether there are any."""
+        """Give a command its free default shortcuts. Returns whether there were any."""
         has = self.shortcuts(command.id)
         back = [
             keys
@@ -158,7 +158,7 @@ class CommandRegistry(QObject):
         return bool(back)
 
     def conflicts(self, id: str, keys: str) -> tuple[Command, ...]:
-        """Other commands that have these keys where this one has them, too."""
+        """Other commands that use these shortcuts in the same scope."""
         wanted, scope = QKeySequence(keys), self._commands[id].scope
         return tuple(
             command
@@ -203,5 +203,5 @@ def _is_among(keys: str, others: Iterable[str]) -> bool:
 
 
 def _run(command: Command, *_: object) -> None:
-    """Without the "checked" that Qt passes along."""
+    """Drop the "checked" argument that Qt passes."""
     command.run()

@@ -1,4 +1,4 @@
-"""The questions that the window asks. Each says what happened, what it means, and what can be done."""
+"""Message boxes and file dialogs. Each states what happened, the consequence and the choices."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PICTURES = {
     QMessageBox.Icon.Information: ("app", "accent"),
 }
 _NARROWEST = 420
-"""Pixels: paths in a box as narrow as Qt makes it are broken after each folder."""
+"""Minimum width in pixels, so that long paths are not broken after each folder."""
 Answer: TypeAlias = Literal["save", "discard", "cancel"]
 FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
 
 
 def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: str = "") -> None:
-    """Say that something did not work."""
+    """Show an error message."""
     box = _box(QMessageBox.Icon.Warning, text, parent)
     box.setStandardButtons(QMessageBox.StandardButton.Ok)
     box.setInformativeText(detail)
@@ -34,15 +34,15 @@ def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: s
 
 
 def about(parent: QWidget, version: str) -> None:
-    """Say what this program is."""
+    """Show the About dialog."""
     box = _box(QMessageBox.Icon.Information, f"Gradwire {version}", parent)
-    box.setInformativeText("A studio for neural networks on an engine of its own. MIT licence.")
+    box.setInformativeText("A desktop studio for neural networks with a built-in deep-learning engine. MIT licence.")
     box.setStandardButtons(QMessageBox.StandardButton.Ok)
     _ask(box)
 
 
 def _ask(box: QMessageBox) -> None:
-    """Widen the box and wait for an answer."""
+    """Set a minimum width and run the box."""
     grid = box.layout()
     assert isinstance(grid, QGridLayout)
     grid.addItem(QSpacerItem(_NARROWEST, 0), grid.rowCount(), 0, 1, grid.columnCount())
@@ -50,7 +50,7 @@ def _ask(box: QMessageBox) -> None:
 
 
 def _box(icon: QMessageBox.Icon, text: str, parent: QWidget | None) -> QMessageBox:
-    """Of plain text: names of files and messages may hold what looks like HTML."""
+    """A message box with plain text, because file names and messages may contain HTML."""
     box = QMessageBox(icon, "Gradwire", "", parent=parent)
     name, token = _PICTURES[icon]
     box.setIconPixmap(icons.themed(name, token).pixmap(QSize(32, 32), box.devicePixelRatioF()))
@@ -60,21 +60,23 @@ def _box(icon: QMessageBox.Icon, text: str, parent: QWidget | None) -> QMessageB
 
 
 def save_before_closing(parent: QWidget, name: str, *, is_running: bool, runs: int = 0) -> Answer:
-    """What to do with unsaved changes, and with so many runs that go with them."""
-    box = _box(QMessageBox.Icon.Question, f"Save the changes to {name}?", parent)
-    stops = " The run under way will be stopped." if is_running else ""
-    lost = {0: "They are lost", 1: "They and one run are lost"}.get(runs, f"They and {runs} runs are lost")
-    box.setInformativeText(f"{lost} if you do not save them.{stops}")
-    return _answer(box, "Save", "Discard")
+    """Ask what to do with unsaved changes, and with `runs` runs that only exist while the project is unsaved."""
+    box = _box(QMessageBox.Icon.Question, f"Save changes to {name}?", parent)
+    stops = "The current run will be stopped." if is_running else ""
+    lost = {0: ("Unsaved changes will be lost"), 1: ("Unsaved changes and 1 run will be lost")}.get(
+        runs, (f"Unsaved changes and {runs} runs will be lost")
+    )
+    box.setInformativeText(f"{lost} if you don't save.{stops}")
+    return _answer(box, "Save", "Don't save")
 
 
 def save_before_quitting(parent: QWidget, names: Sequence[str], *, is_running: bool, runs: int = 0) -> Answer:
-    """What to do with several projects that have unsaved changes, and with so many runs that go with them."""
-    box = _box(QMessageBox.Icon.Question, f"Save {len(names)} projects before quitting?", parent)
-    stops = "\n\nThe run under way will be stopped." if is_running else ""
-    lost = {0: "", 1: " and one run"}.get(runs, f" and {runs} runs")
+    """Ask what to do with several projects that have unsaved changes, and with `runs` runs that would be lost."""
+    box = _box(QMessageBox.Icon.Question, f"Save changes to {len(names)} projects?", parent)
+    stops = "The current run will be stopped." if is_running else ""
+    lost = {0: "", 1: "and 1 run"}.get(runs, f" and {runs} runs")
     listed = "\n".join(f"•  {name}" for name in names)
-    box.setInformativeText(f"{listed}\n\nUnsaved changes{lost} are lost if you discard them.{stops}")
+    box.setInformativeText(f"{listed}\n\nUnsaved changes{lost} will be lost if you don't save.{stops}")
     return _answer(box, "Save all", "Discard all")
 
 
@@ -90,10 +92,10 @@ def _answer(box: QMessageBox, save_title: str, discard_title: str) -> Answer:
 
 
 def overwrite_foreign_change(parent: QWidget, path: Path) -> bool:
-    """Whether to save over what somebody else wrote meanwhile."""
-    box = _box(QMessageBox.Icon.Question, f"{path.name} was changed by another program.", parent)
-    box.setInformativeText("Saving replaces what it wrote by your version.")
-    replace = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
+    """Ask before overwriting a file that another program has changed."""
+    box = _box(QMessageBox.Icon.Question, f"{path.name} was changed on disk by another program.", parent)
+    box.setInformativeText("Saving overwrites those changes.")
+    replace = box.addButton("Overwrite", QMessageBox.ButtonRole.AcceptRole)
     box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
     _ask(box)
     return box.clickedButton() is replace
@@ -105,7 +107,7 @@ def paths_to_open(parent: QWidget, folder: Path | None) -> list[Path]:
 
 
 def path_to_save(parent: QWidget, suggestion: Path) -> Path | None:
-    """A path with the project suffix, or None if the person thought better of it."""
+    """Ask for a file name. Returns a path with the project suffix, or None if the user cancels."""
     path, _ = QFileDialog.getSaveFileName(parent, "Save as", str(suggestion), FILTER)
     if not path:
         return None

@@ -1,10 +1,10 @@
-"""Finding what somebody means by a few letters."""
+"""Fuzzy matching of typed letters against titles."""
 
 from __future__ import annotations
 
 
 def score(wanted: str, text: str) -> float | None:
-    """How well `wanted` fits `text`; None if its letters are not all there in order. Higher is better."""
+    """Match score, higher is better; None if `text` does not contain the letters of `wanted` in order."""
     wanted, text = wanted.lower().replace(" ", ""), text.lower()
     if not wanted:
         return 0.0

@@ -1,7 +1,7 @@
-"""Collects Python's garbage in the UI thread only.
+"""Run Python's cyclic garbage collector in the GUI thread only.
 
-Python collects in whichever thread happens to allocate. A widget that is part of a reference cycle would then be
-destroyed in the training thread, which Qt does not survive.
+Python collects in the thread that happens to allocate. A widget in a reference cycle would then be destroyed in the
+training thread, which crashes Qt.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import gc
 from PySide6.QtCore import QObject, QTimer
 
 _INTERVAL = 250
-"""Milliseconds between looks; a look that finds little to do costs nothing."""
+"""Milliseconds between checks. A check that finds little to collect is cheap."""
 
 
 class GarbageCollector(QObject):
-    """While it lives and until `stop`, the automatic collection is off and a timer does its work."""
+    """Turns automatic collection off and collects by timer, until `stop`."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -23,18 +23,18 @@ class GarbageCollector(QObject):
         self._timer.timeout.connect(self.look)
         gc.disable()
         gc.collect()
-        gc.freeze()  # modules and their like stay for good: no need to look at them again
+        gc.freeze()  # modules stay loaded, so exclude them from later collections
         self._timer.start()
 
     def look(self) -> None:
-        """Collect the oldest generation whose threshold has been passed."""
+        """Collect the oldest generation whose threshold was exceeded."""
         ages = enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True))
         due = [age for age, (count, limit) in ages if count > limit]
         if due:
             gc.collect(max(due))
 
     def stop(self) -> None:
-        """Leave collecting to Python again."""
+        """Turn automatic collection on again."""
         self._timer.stop()
         gc.unfreeze()
         gc.enable()

@@ -1,4 +1,4 @@
-"""Kernels that every training may need, compiled while somebody is still looking at the canvas."""
+"""Compiles commonly used kernels in a separate process while the user works on the canvas."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import engine
 
 MODULE = "engine.compiler.kernels.library.precompile"
 _LONGEST = 2000
-"""Milliseconds to wait for the end of a process that was told to end."""
+"""Milliseconds to wait for the killed process to exit."""
 
 
 class KernelPrecompiler(QObject):
-    """A process beside the studio, so that compiling never holds up the window. It ends with the studio."""
+    """A child process, so that compiling never blocks the window. It ends with the studio."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -26,6 +26,6 @@ class KernelPrecompiler(QObject):
         self.process.start(sys.executable, ["-m", MODULE])
 
     def stop(self) -> None:
-        """Ends the process. What it was compiling is compiled when it is needed."""
+        """Kill the process. Kernels that are still missing are compiled on first use."""
         self.process.kill()
         self.process.waitForFinished(_LONGEST)

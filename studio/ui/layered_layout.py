@@ -1,8 +1,8 @@
-"""Layered layout from left to right: ranks, an order with few crossings, and straight links where they fit.
+"""Layered graph layout from left to right: ranks, crossing reduction, and straight edges where possible.
 
-Sugiyama, Tagawa, Toda, "Methods for visual understanding of hierarchical system structures", 1981: longest-path
-ranks, barycentre sweeps. Coordinates are the least-squares fit to the neighbours that keeps the order, which is
-isotonic regression and is solved exactly by pooling adjacent violators.
+Sugiyama, Tagawa, Toda, "Methods for visual understanding of hierarchical system structures", 1981: longest-path ranks,
+barycentre sweeps. Coordinates are the least-squares fit to the neighbours that keeps the order, which is isotonic
+regression, solved exactly by pooling adjacent violators.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Bend(NamedTuple):
-    """The place where a long link passes a rank."""
+    """A dummy node where a long edge crosses a rank."""
 
     link: int
     rank: int
 
 
 Key: TypeAlias = Hashable
-"""A node, or a bend."""
+"""A node or a dummy node."""
 
 
 class CancelledError(Exception):
-    """The layout was given up because nobody waits for it any more."""
+    """The layout was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link(Generic[K]):
-    """An edge between two nodes, with the heights of its ports below their tops."""
+    """An edge between two nodes, with the offsets of its ports below the top of each node."""
 
     source: K
     target: K
@@ -56,9 +56,9 @@ class Spacing:
     column: float
     row: float
     bend: float
-    """Of a passing link from what is above and below."""
+    """Vertical distance between a crossing edge and its neighbours."""
     grid: float = 1.0
-    """Places are multiples of it."""
+    """Positions are rounded to multiples of it."""
 
     def snap(self, value: float) -> float:
         return float(round(value / self.grid) * self.grid)
@@ -69,20 +69,20 @@ class Spacing:
 
 @dataclass(frozen=True, slots=True)
 class Layout(Generic[K]):
-    """Where nodes stand, by their top left corners, beginning at (0, 0)."""
+    """Top-left corners of the nodes, starting at (0, 0)."""
 
     places: dict[K, tuple[float, float]]
     routes: dict[tuple[K, K], tuple[tuple[float, float], ...]]
-    """By source and target of a link: where it passes the columns between them, by their left edges."""
+    """For each long edge (source, target): the points where it crosses the columns in between, at their left sides."""
 
 
 @dataclass(slots=True)
 class _Layers:
-    """Nodes and bends by rank, and who is linked to whom in the next rank."""
+    """Nodes and dummy nodes by rank, and the edges to the next rank."""
 
     rows: list[list[Key]]
     after: defaultdict[Key, list[tuple[Key, float]]] = field(default_factory=lambda: defaultdict(list))
-    """Neighbours in the next rank, with how much lower they have to be for a straight link."""
+    """Neighbours in the next rank, each with the vertical offset that makes the edge straight."""
     before: defaultdict[Key, list[tuple[Key, float]]] = field(default_factory=lambda: defaultdict(list))
 
     def link(self, a: Key, b: Key, lower: float) -> None:
@@ -96,9 +96,9 @@ def arrange(
     spacing: Spacing,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Layout[K]:
-    """Lay out nodes of these sizes so that links lead to the right. Links that close a circle are left out.
+    """Lay out nodes of these sizes so that edges point right. Edges that close a cycle are ignored.
 
-    Raises CancelledError soon after `cancelled()` is true.
+    Raises CancelledError soon after `cancelled()` becomes true.
     """
     graph = _acyclic(sizes, links)
     layout: Layout[K] = Layout({}, {})
@@ -135,7 +135,7 @@ def _acyclic(sizes: Mapping[K, object], links: Sequence[Link[K]]) -> nx.DiGraph[
 
 @dataclass(frozen=True, slots=True)
 class _Component(Generic[K]):
-    """A connected part of the graph."""
+    """A connected component of the graph."""
 
     graph: nx.DiGraph[K]
     sizes: Mapping[K, tuple[float, float]]
@@ -171,7 +171,7 @@ class _Component(Generic[K]):
         return lefts
 
     def _tops(self, layers: _Layers, cancelled: Callable[[], bool]) -> dict[Key, float]:
-        """The top of every node and bend, such that links are as straight as the order allows."""
+        """Top coordinate of every node and dummy node, with edges as straight as the order allows."""
         tops: dict[Key, float] = {}
         stacks = [self._stacked(row) for row in layers.rows]
         for row, stack in zip(layers.rows, stacks, strict=True):
@@ -189,7 +189,7 @@ class _Component(Generic[K]):
         return tops
 
     def _stacked(self, row: Sequence[Key]) -> list[float]:
-        """The tops of a row's nodes and bends when nothing pulls them apart."""
+        """Top coordinates of a rank when its nodes are stacked without gaps beyond the spacing."""
         tops: list[float] = []
         y = 0.0
         for key in row:
@@ -200,7 +200,7 @@ class _Component(Generic[K]):
 
 
 def _ranks(graph: nx.DiGraph[K]) -> dict[K, int]:
-    """Longest path from the left; what nothing feeds stands right before what it feeds."""
+    """Rank by longest path from the left; nodes without inputs are placed directly before their consumers."""
     ranks: dict[K, int] = {}
     ordered = list(nx.topological_sort(graph))
     for name in ordered:
@@ -258,13 +258,13 @@ def _sort_by_barycentre(
     centres: dict[Key, float] = {}
     for index, key in enumerate(row):
         neighbours = linked.get(key)
-        # What has no neighbour on that side keeps its place.
+        # Nodes without neighbours on that side keep their position.
         centres[key] = sum(places[other] for other, _ in neighbours) / len(neighbours) if neighbours else float(index)
     row.sort(key=lambda key: centres[key])
 
 
 def _crossings(layers: _Layers) -> int:
-    """How many pairs of links cross between neighbouring ranks."""
+    """Number of edge crossings between adjacent ranks."""
     total = 0
     for row, following in pairwise(layers.rows):
         places = {key: index for index, key in enumerate(following)}
@@ -281,7 +281,7 @@ def _crossings(layers: _Layers) -> int:
 
 
 def _wanted(key: Key, tops: Mapping[Key, float], linked: Mapping[Key, list[tuple[Key, float]]]) -> float:
-    """Median of the heights at which its links would be straight; long links, which bend anyway, count only alone."""
+    """Median of the positions where the node's edges are straight. Long edges count only if there are no others."""
     links = linked.get(key, ())
     direct = [link for link in links if not isinstance(link[0], Bend)]
     straight = sorted(tops[other] - lower for other, lower in direct or links)
@@ -292,8 +292,8 @@ def _wanted(key: Key, tops: Mapping[Key, float], linked: Mapping[Key, list[tuple
 
 
 def _fitted(wanted: Sequence[float], weights: Sequence[float], stacked: Sequence[float]) -> list[float]:
-    """The heights nearest to `wanted` that are at least as far apart as `stacked` ones."""
-    blocks: list[tuple[float, float, int]] = []  # mean, weight, how many
+    """Positions nearest to `wanted` that are at least as far apart as in `stacked`."""
+    blocks: list[tuple[float, float, int]] = []  # mean, weight, count
     for want, weight, offset in zip(wanted, weights, stacked, strict=True):
         block = (want - offset, weight, 1)
         while blocks and blocks[-1][0] >= block[0]:

@@ -1,4 +1,4 @@
-"""Numbers as people read them. Never more digits than are known."""
+"""Format numbers for display, without digits beyond their precision."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def count(value: int, noun: str = "") -> str:
-    """``235,146 parameters``; the noun is given in the plural and loses its s for one."""
+    """``235,146 parameters``; `noun` is plural and loses its s for 1."""
     text = f"{value:,}"
     if not noun:
         return text
@@ -14,7 +14,7 @@ def count(value: int, noun: str = "") -> str:
 
 
 def macs(value: int) -> str:
-    """Multiply-adds: ``1.2 GMAC``."""
+    """Multiply-accumulate operations: ``1.2 GMAC``."""
     if value < 1000:
         return f"{value} MAC"
     size, letter = next(step for step in _STEPS if value >= step[0])
@@ -22,7 +22,7 @@ def macs(value: int) -> str:
 
 
 def rate(value: float) -> str:
-    """Samples a second: ``12,400/s``, to two or three digits."""
+    """Samples per second: ``12,400/s``, two to three significant digits."""
     if value >= 1000:
         digits = 10 ** (len(str(int(value))) - 3)
         return f"{round(value / digits) * digits:,}/s"
@@ -42,7 +42,7 @@ def duration(seconds: float) -> str:
 
 
 def measured(value: float) -> str:
-    """A loss or metric: four digits that count, fixed where that is short."""
+    """A loss or metric with four significant digits, in fixed notation where that is short."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -53,7 +53,7 @@ def measured(value: float) -> str:
 
 
 def norm(value: float) -> str:
-    """A gradient norm, to two digits."""
+    """A gradient norm with two significant digits."""
     if value != value or value in (float("inf"), float("-inf")):
         return measured(value)
     return f"{value:.2g}" if 1e-3 <= value < 1e4 or value == 0 else f"{value:.1e}"
@@ -68,7 +68,7 @@ def size(value: int) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """``0.61 ms``, ``82 ms``; two digits that count."""
+    """``0.61 ms``, ``82 ms``; two significant digits."""
     value = 1000 * seconds
     if value >= 10_000:
         return f"{seconds:.3g} s"

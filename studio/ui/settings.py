@@ -1,4 +1,4 @@
-"""What the studio remembers of a person between starts: theme, keys, layout."""
+"""User settings that are kept between starts: theme, shortcuts, layout."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from PySide6.QtCore import QByteArray, QSettings
 from studio.ui.theme.theme import MODES, Mode
 
 LAYOUT_VERSION = 3
-"""Raised when docks are added or renamed, so that an old layout is not laid over new docks."""
+"""Increase it when docks are added or renamed, so that old layouts are ignored."""
 
 
 class Settings:
-    """Typed access to the person's settings file. Unreadable values count as unset."""
+    """Typed access to the settings file. Unreadable values fall back to their defaults."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """`path` is an INI file; None means the platform's place for user settings."""
+        """`path` is an INI file; None uses the platform's location for user settings."""
         if path is None:
             self._store = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "Gradwire", "Gradwire")
         else:
@@ -44,7 +44,7 @@ class Settings:
 
     @property
     def bindings(self) -> dict[str, tuple[str, ...]]:
-        """Keys that were bound otherwise than by default, by command."""
+        """Shortcuts that differ from the defaults, by command id."""
         self._store.beginGroup("keys")
         values = {name: self._store.value(name) for name in self._store.childKeys()}
         self._store.endGroup()
@@ -58,7 +58,7 @@ class Settings:
 
     @property
     def smoothing(self) -> float:
-        """Share of the past in the smoothed curves, 0 to 0.99."""
+        """Smoothing of the curves (exponential moving average), 0 to 0.99."""
         try:
             return min(max(float(str(self._store.value("smoothing", 0.9))), 0.0), 0.99)
         except ValueError:
@@ -70,7 +70,7 @@ class Settings:
 
     @property
     def hidden_columns(self) -> frozenset[str]:
-        """Columns of the list of runs that are not shown."""
+        """Hidden columns of the run table."""
         return frozenset(self._names("runs/hidden_columns"))
 
     @hidden_columns.setter
@@ -78,7 +78,7 @@ class Settings:
         self._store.setValue("runs/hidden_columns", _joined(value))
 
     def ticks(self, folder: Path) -> dict[str, bool]:
-        """Of the runs in a project's folder, by their own folders' names: whether their curves are shown."""
+        """Which runs of a project are shown in the plots, by name of the run folder."""
         key = _key(folder)
         ticked, others = self._names(f"{key}/shown"), self._names(f"{key}/hidden")
         return {**dict.fromkeys(ticked, True), **dict.fromkeys(others, False)}
@@ -90,7 +90,7 @@ class Settings:
 
     @property
     def shows_regions(self) -> bool:
-        """Whether compiled regions are drawn on the canvas."""
+        """Whether compiled regions are shown on the canvas."""
         return self._flag("shows_regions")
 
     @shows_regions.setter
@@ -107,7 +107,7 @@ class Settings:
 
     @property
     def layout(self) -> QByteArray | None:
-        """The docks' arrangement, for `QMainWindow.restoreState`."""
+        """Dock layout, for `QMainWindow.restoreState`."""
         return self._bytes("window/layout")
 
     @layout.setter
@@ -134,5 +134,5 @@ def _joined(names: Iterable[str]) -> str:
 
 
 def _key(folder: Path) -> str:
-    """Of a project's folder of runs: a path would be taken for groups within groups."""
+    """Settings key of a project's run folder. Encoded, because QSettings treats a slash as a group."""
     return f"ticks/{hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:16]}"

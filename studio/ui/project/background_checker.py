@@ -1,4 +1,4 @@
-"""Checks documents off the UI thread. Of several that arrive during one check only the newest is checked."""
+"""Checks documents off the GUI thread. Requests that arrive during a check are merged; only the newest is checked."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class BackgroundChecker(QObject):
         self._finished.connect(self._deliver)
 
     def request(self, document: Document, base: Path | None) -> None:
-        """Check `document`, whose relative paths begin at `base`, as soon as the one under way is done."""
+        """Check `document` after the current check; relative paths are resolved against `base`."""
         self._wanted = (document, base)
         if not self._busy:
             self._begin()
 
     def close(self) -> None:
-        """Wait for the check under way and start no more."""
+        """Wait for the current check and start no other."""
         self._wanted = None
         self._pool.shutdown(wait=True)
 
@@ -50,7 +50,7 @@ class BackgroundChecker(QObject):
         self._pool.submit(self._check, document, base).add_done_callback(partial(self._finish, document))
 
     def _finish(self, document: Document, future: Future[Report]) -> None:
-        """In the pool's thread. A defect in a check must not take the editor down with it."""
+        """Runs in the worker thread. An exception in a check must not crash the editor."""
         error = future.exception()
         self._finished.emit(document, future.result() if error is None else _broken(error))
 
@@ -61,5 +61,7 @@ class BackgroundChecker(QObject):
 
 
 def _broken(error: BaseException) -> Report:
-    message = f"The graph could not be checked: {type(error).__name__}: {error}. Please report this."
+    message = (
+        f"Checking the graph failed with {type(error).__name__}: {error}. This is a bug in Gradwire; please report it."
+    )
     return Report(problems=(Problem("error", "check-failed", message),))

@@ -1,4 +1,4 @@
-"""What is known of the compiled training step: found on a copy of the model, or watched while a run trains."""
+"""The explanation of the compiled training step, from a few steps on a copy of the model or from a live run."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from studio.ui.project.training_runner import TrainingRunner
 State = Literal["empty", "working", "ready", "failed"]
 
 _SAMPLES = 15
-"""Steps of a run whose middle one is told: single ones are held up by whatever else the machine does."""
+"""Number of recent step times; their median is shown, because single steps are disturbed by other load."""
 _LAST_SECONDS = 5.0
-"""For what is under way when the project is closed."""
+"""Seconds to wait for the thread when the project is closed."""
 
 
 class CompileExplainer(QObject):
-    """Explains in a thread of its own; of what several threads find only the newest is taken."""
+    """Explains in a background thread. If several requests overlap, only the newest result is kept."""
 
     changed = Signal()
-    """State, stage, explanation, or whether it is still about the present graph."""
+    """State, stage, explanation, or `is_stale` changed."""
     _told = Signal(int, object)
 
     def __init__(self, store: ProjectStore, runner: TrainingRunner, parent: QObject | None = None) -> None:
@@ -52,11 +52,11 @@ class CompileExplainer(QObject):
         self.stage: Stage | None = None
         self.explanation: Explanation | None = None
         self.document: Document | None = None
-        """What the explanation is about."""
+        """Document that the explanation describes."""
         self.problem = ""
-        """Why there is none."""
+        """Why there is no explanation."""
         self.is_live = False
-        """The explanation is of the run's own steps."""
+        """Whether the explanation comes from the steps of a run."""
         self._told.connect(self._take)
         store.document_changed.connect(self._look_stale)
         runner.events.connect(self._follow)
@@ -65,12 +65,12 @@ class CompileExplainer(QObject):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the graph is another one than the explanation is about."""
+        """Whether the graph has changed since the explanation was made."""
         return self._stale
 
     @property
     def map(self) -> Map:
-        """Where the explanation lies on the canvas."""
+        """Compiled regions mapped to the nodes of the canvas."""
         if self._map is None:
             document = self._store.document
             self._map = on_canvas(self.explanation, document.nodes, document.wires) if self.explanation else Map()
@@ -78,7 +78,7 @@ class CompileExplainer(QObject):
 
     @property
     def step_seconds(self) -> float:
-        """A compiled step; in a run, the middle one of those looked at lately."""
+        """Duration of a compiled step; in a run, the median of recent steps."""
         if self.is_live and len(self._seconds) >= _SAMPLES // 3:
             return median(self._seconds)
         return self.explanation.compiled_seconds if self.explanation else 0.0
@@ -86,11 +86,15 @@ class CompileExplainer(QObject):
     # -- changing
 
     def explain(self) -> None:
-        """Find out about the present graph, by some steps on a copy of its model."""
+        """Explain the current graph by running a few steps on a copy of its model."""
         errors = self._store.check_report.errors
         if errors:
             count = len(errors)
-            self._fail(errors[0].message if count == 1 else f"The graph has {count} errors. Fix them, then explain.")
+            self._fail(
+                errors[0].message
+                if count == 1
+                else (f"The graph has {count} errors. Fix them before explaining the step.")
+            )
             return
         store = self._store
         self._asked = store.document
@@ -99,24 +103,24 @@ class CompileExplainer(QObject):
         self._begin(explaining(store.document, store.catalogue, base=store.base, name=store.name))
 
     def cancel(self) -> None:
-        """Give up what is under way; what was known before stays."""
+        """Cancel the current request; the previous explanation is kept."""
         if self.state == "working":
             self._wanted = 0
             self._enter("ready" if self.explanation else "empty")
 
     def watch(self, who: str, watching: bool) -> None:
-        """Somebody looks at the explanation, or no longer: only then is one made of every change in a run."""
+        """Register or remove a viewer. Without viewers, changes during a run are not explained."""
         (self._watchers.add if watching else self._watchers.discard)(who)
         if watching and self._missed_news:
             self._read_run()
 
     def close(self) -> None:
-        """End the thread. The explainer must not be used afterwards."""
+        """Stop the thread. The explainer must not be used afterwards."""
         self._wanted = 0
         if self._thread is not None:
             self._thread.join(_LAST_SECONDS)
 
-    # -- a run
+    # -- live run
 
     def _follow(self, events: list[object]) -> None:
         kinds = set(map(type, events))
@@ -141,7 +145,7 @@ class CompileExplainer(QObject):
         self._asked = run.document
         self._begin(_read(self._runner.explanation))
 
-    # -- the thread
+    # -- background thread
 
     def _begin(self, items: Iterator[Found]) -> None:
         number = self._wanted = next(self._numbers)
@@ -165,7 +169,7 @@ class CompileExplainer(QObject):
     def _tell(self, number: int, item: object) -> None:
         try:
             self._told.emit(number, item)
-        except RuntimeError:  # the project was closed meanwhile
+        except RuntimeError:  # the project was closed in the meantime
             self._wanted = 0
 
     def _take(self, number: int, item: object) -> None:
@@ -233,7 +237,7 @@ def _read(explanation: Callable[[], Explanation | None]) -> Iterator[Found]:
 
 
 def _tells_less(found: Explanation, known: Explanation) -> bool:
-    """Whether it is about a step that went a new way, or about a smaller batch, such as the last one of an epoch."""
+    """Whether `found` describes a newly recorded step, or a smaller batch such as the last of an epoch."""
     if any(segment.how == "recorded" for segment in found.segments):
         return True
     if [len(one.operations) for one in found.segments] != [len(one.operations) for one in known.segments]:
@@ -244,7 +248,7 @@ def _tells_less(found: Explanation, known: Explanation) -> bool:
 
 
 def _waiting(found: Explanation) -> int:
-    """Kernels that are not compiled yet."""
+    """Number of kernels that are not compiled yet."""
     return sum(kernel.kind == "kernel" and bool(kernel.note) for one in found.segments for kernel in one.kernels)
 
 
@@ -252,7 +256,7 @@ def _words(error: Exception) -> str:
     if isinstance(error, LoweringError):
         return str(error)
     text = str(error)
-    return text or f"{type(error).__name__} without a message"
+    return text or f"{type(error).__name__} (no message)"
 
 
 __all__ = ["CompileExplainer"]

@@ -1,4 +1,4 @@
-"""The data of a project as the window sees them: opened, read and described in threads, the newest wish first."""
+"""Opens, reads and describes a project's data in background threads for the Data panel; newest request first."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from studio.ui.project.project_store import ProjectStore
 State = Literal["empty", "opening", "ready", "failed"]
 
 SETTLE_MS = 150
-"""Typing and clicking come in bursts; look when they are over."""
+"""Debounce interval: typing and clicking come in bursts."""
 _LAST_SECONDS = 5.0
 _REMEMBERED = 8
-"""Data whose statistics are kept."""
+"""Number of data sources whose statistics are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +40,26 @@ class _Opened:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Samples that were asked for."""
+    """Requested samples."""
 
     look: Look
     first: int
     total: int
-    """How many there are to be seen."""
+    """Number of available samples."""
     samples: tuple[Sample, ...]
 
 
 class DataPreviewer(QObject):
-    """Does nothing until somebody looks (`watch`)."""
+    """Idle until `watch(True)`."""
 
     opened = Signal()
     """State, facts or problem changed."""
     answered = Signal(object)
     """An Answer to `ask`."""
     detailed = Signal(object)
-    """An Answer to `ask_detail`: one sample with all numbers, or none if it is no longer there."""
+    """An Answer to `ask_detail`: one sample with all values, or none if it no longer exists."""
     described = Signal()
-    """Progress, statistics, or why there are none."""
+    """Progress, statistics, or the statistics' error changed."""
     _told = Signal(object)
 
     def __init__(self, store: ProjectStore, parent: QObject | None = None) -> None:
@@ -78,12 +78,12 @@ class DataPreviewer(QObject):
         self.state: State = "empty"
         self.facts: Facts | None = None
         self.problem: DataProblem | None = None
-        """Why there is nothing to see."""
+        """Why there is no preview."""
         self.progress: Progress | None = None
-        """Of statistics under way."""
+        """Progress of the current statistics."""
         self.statistics_problem = ""
         self.was_cancelled = False
-        """A person gave up the statistics: they are not begun again by themselves."""
+        """Whether the user cancelled the statistics; they are then not restarted automatically."""
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.setInterval(SETTLE_MS)
@@ -96,13 +96,13 @@ class DataPreviewer(QObject):
 
     @property
     def statistics(self) -> Statistics | None:
-        """Of the node that is looked at, if they are known."""
+        """Statistics of the current node, if computed."""
         return None if self._preview is None else self._known.get(self._preview.splits)
 
     # -- changing
 
     def watch(self, in_sight: bool) -> None:
-        """Whether somebody looks."""
+        """Start or stop previewing; the panel is visible or hidden."""
         if in_sight != self._in_sight:
             self._in_sight = in_sight
             if in_sight:
@@ -111,7 +111,7 @@ class DataPreviewer(QObject):
                 self._end_describing()
 
     def refresh(self) -> None:
-        """Look what the document says now; what did not change is not read again."""
+        """Open the data that the document describes now. Unchanged data is not read again."""
         if not self._in_sight:
             return
         store = self._store
@@ -121,15 +121,15 @@ class DataPreviewer(QObject):
         self._submit("open", partial(work, self._preview), self._take_opened)
 
     def ask(self, look: Look, first: int, number: int) -> None:
-        """Samples to show; what was asked for before and is not there yet is dropped."""
+        """Request samples. Pending requests for other samples are dropped."""
         self._ask("rows", look, first, number, self.answered.emit, small=True)
 
     def ask_detail(self, look: Look, place: int) -> None:
-        """One sample with all its numbers."""
+        """Request one sample with all its values."""
         self._ask("detail", look, place, 1, self.detailed.emit, small=False)
 
     def describe(self) -> None:
-        """Find the statistics of the node that is looked at, unless they are known or under way."""
+        """Compute the statistics of the current node, unless they are cached or being computed."""
         if self._preview is None or self.statistics is not None or self.progress is not None:
             return
         preview = self._preview
@@ -142,7 +142,7 @@ class DataPreviewer(QObject):
         self.described.emit()
 
     def cancel(self) -> None:
-        """Give up statistics that are under way."""
+        """Cancel the current statistics."""
         self.was_cancelled = self.progress is not None
         self._end_describing()
 
@@ -153,7 +153,7 @@ class DataPreviewer(QObject):
             self.described.emit()
 
     def close(self) -> None:
-        """End the threads. The previewer must not be used afterwards."""
+        """Stop the threads. The previewer must not be used afterwards."""
         self._settle.stop()
         self._in_sight = False
         self._is_closed = True
@@ -164,7 +164,7 @@ class DataPreviewer(QObject):
         if self._describer is not None:
             self._describer.join(_LAST_SECONDS)
 
-    # -- threads
+    # -- background threads
 
     def _plan(self, *_: object) -> None:
         if self._in_sight:
@@ -183,7 +183,7 @@ class DataPreviewer(QObject):
 
         def read() -> Answer | None:
             if look.category is not None:
-                preview.rows(look, is_stale)  # the only part that may take long
+                preview.rows(look, is_stale)  # the only slow part
                 if is_stale():
                     return None
             return Answer(look, first, preview.count(look), preview.fetch(look, first, number, small=small))
@@ -199,13 +199,13 @@ class DataPreviewer(QObject):
     def _submit(
         self, slot: str, work: Callable[[], object], take: Callable[..., object], *, keep: bool = False
     ) -> None:
-        """Work in the pool's thread, and take the result in this one, unless there is a newer wish by then.
+        """Run `work` in the thread pool and pass its result to `take` in the GUI thread, unless a newer request came.
 
         Args:
-            keep: take the result all the same if it was begun before the newer wish came
+            keep: pass the result even if a newer request came
         """
         if self._is_closed:
-            return  # a view that goes may still ask
+            return  # a view that is being closed may still ask
         number = self._newest[slot] = next(self._numbers)
         self._pool.submit(self._work, slot, number, work, take, keep)
 
@@ -239,10 +239,10 @@ class DataPreviewer(QObject):
 
         try:
             self._told.emit(act)
-        except RuntimeError:  # the project was closed meanwhile
+        except RuntimeError:  # the project was closed in the meantime
             pass
 
-    # -- results, in the GUI's thread
+    # -- results, in the GUI thread
 
     def _take_opened(self, found: _Opened | None) -> None:
         if found is None:
@@ -297,7 +297,7 @@ def _open(
     opener: Opener,
     present: Preview | None,
 ) -> _Opened | None:
-    """The data that a selection is about; None if the document has none. What is open already stays as it is."""
+    """Open the data of the selection; None if the document has no data. Data that is already open is reused."""
     graph = NodeGraph(document, catalogue)
     name = watched(graph, frozenset(selection))
     if name is None:

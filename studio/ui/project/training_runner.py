@@ -1,4 +1,4 @@
-"""Training as the window sees it: one Session at a time, its events handed out by a timer."""
+"""Trains a project: one Session at a time, whose events a timer delivers to the GUI thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from studio.ui.project.run_library import RunLibrary
 
 STOP_SECONDS = 5.0
 _MEMORY_SECONDS = 1.0
-"""Between two looks at how much memory is in use."""
+"""Seconds between two readings of the memory in use."""
 
 
 class TrainingRunner(QObject):
@@ -33,13 +33,13 @@ class TrainingRunner(QObject):
     state_changed = Signal(str)
     """"idle", "running", "paused", "done", "stopped" or "failed"."""
     run_begun = Signal(object)
-    """The Run, new or resumed."""
+    """A Run, new or resumed."""
     events = Signal(object)
-    """A list of the events that came since the last time, already put down in the Run."""
+    """List of new events, already recorded in the Run."""
     looked = Signal(object)
     """The Snapshot of one step."""
     refused = Signal(str)
-    """Why no run could be started."""
+    """Why a run could not start."""
 
     def __init__(self, store: ProjectStore, library: RunLibrary, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,15 +47,15 @@ class TrainingRunner(QObject):
         self._library = library
         self._session: Session | None = None
         self._viewer: Session | None = None
-        """Takes steps only to be looked at."""
+        """Session that only runs single steps for the Autograd panel."""
         self._looks = 0
         self._before = ("", False)
-        """State of the run that goes on, and whether it was of this session, before that was asked for."""
+        """State and ownership of a run before it was asked to resume, to restore them if resuming fails."""
         self._refusal: str | None = None
-        """Why it cannot."""
+        """Why resuming failed."""
         self._state = "idle"
         self.run: Run | None = None
-        """The present or last run of this session."""
+        """The current or last run of this session."""
         self._memory = (0.0, 0)
         self._timer = QTimer(self)
         self._timer.setInterval(QUICKEST_MS)
@@ -70,22 +70,22 @@ class TrainingRunner(QObject):
 
     @property
     def is_active(self) -> bool:
-        """Whether a run is under way, paused or not."""
+        """Whether a run is in progress, paused or not."""
         return self._state in ("running", "paused")
 
     @property
     def steps(self) -> int:
-        """Training steps of the present or last run, whether they were told already or not."""
+        """Training steps of the current or last run, including those whose events are not delivered yet."""
         return 0 if self._session is None else self._session.steps
 
     @property
     def runs(self) -> list[Run]:
-        """Those of this session, in the order they began."""
+        """Runs of this session, in the order they started."""
         return [run for run in self._library.runs if run.is_own]
 
     @property
     def memory(self) -> int:
-        """Bytes that this process has in use, on the GPU if that is where the run is. Looked up now and then."""
+        """Bytes in use by this process, or on the GPU if the run is there. Read at most once a second."""
         now = time.monotonic()
         if now - self._memory[0] > _MEMORY_SECONDS:
             on_gpu = self.run is not None and self.run.device == "cuda"
@@ -95,7 +95,7 @@ class TrainingRunner(QObject):
     # -- changing
 
     def start(self, *, weights: Path | None = None) -> None:
-        """Run the graph, or go on with what is paused. With the `weights` of a run, begin with those that fit."""
+        """Start a run, or continue a paused one. `weights` is a checkpoint from which matching weights are loaded."""
         if self._state == "paused" and weights is None:
             self._live().resume()
         elif self.is_active:
@@ -111,36 +111,36 @@ class TrainingRunner(QObject):
             self._drain_soon()
 
     def step(self) -> None:
-        """One batch, then pause. Starts a run if there is none."""
+        """Run one batch, then pause. Starts a run if there is none."""
         if self.is_active or self._begin():
             self._live().step()
             self._drain_soon()
 
     def stop(self) -> None:
-        """End the run after the batch under way; it can be resumed from there."""
+        """Stop the run after the current batch; it can be resumed later."""
         if self.is_active:
             self._live().stop()
             self._drain_soon()
 
     def resume(self, run: Run, *, epochs: int | None = None) -> None:
-        """Go on with a run as it was begun, from its last checkpoint on; `epochs` in all, if not as asked before."""
+        """Resume a run from its last checkpoint with the graph it was started with. `epochs` overrides its total."""
         if self.is_active:
             self._refuse_second_run()
         elif run.folder is None:
-            self.refused.emit(f"{run.name} was not written to disk, so it cannot be resumed.")
+            self.refused.emit(f"{run.name} was not saved to disk and cannot be resumed.")
         else:
             work = partial(_taken_up, self._library, run, run.folder)
             self._library.ask(work, partial(self._go_on, run, epochs), self._refuse)
 
     def close(self) -> None:
-        """End the run under way and wait until its thread is gone."""
+        """Stop the run and wait for its thread."""
         if self._session is not None and self.is_active:
             self._session.stop()
             self._session.join(STOP_SECONDS)
         self._timer.stop()
 
     def drain(self) -> None:
-        """Hand out what happened since the last time."""
+        """Deliver new events."""
         events: list[SessionEvent] = []
         for session in self._sessions():
             events += session.events()
@@ -161,12 +161,12 @@ class TrainingRunner(QObject):
 
     @property
     def shows_run(self) -> bool:
-        """Whether `look` shows a step of the run under way or just done, and not one with fresh weights."""
+        """Whether `look` shows a step of the current or last run instead of one with freshly initialized weights."""
         session = self._session
         return session is not None and (self.is_active or session.document is self._store.document)
 
     def look(self) -> None:
-        """Ask for the autograd graph of one step: of the run under way or just done, else with fresh weights."""
+        """Request the autograd graph of one step: of the current or last run, or with freshly initialized weights."""
         session = self._session
         if session is None or not (self.is_active or session.document is self._store.document):
             if not self._can_begin():
@@ -177,11 +177,11 @@ class TrainingRunner(QObject):
         self._timer.start()
 
     def step_seconds(self) -> float | None:
-        """That the last compiled step of the run took."""
+        """Duration of the last compiled step of the run, in seconds."""
         return None if self._session is None else self._session.step_seconds()
 
     def explanation(self) -> Explanation | None:
-        """What became of the compiled step of the present or last run. May be asked from any thread."""
+        """Explanation of the compiled step of the current or last run. Thread-safe."""
         return None if self._session is None else self._session.explanation()
 
     def _look_again(self) -> None:
@@ -189,7 +189,7 @@ class TrainingRunner(QObject):
         self.drain()
 
     def _drain_soon(self) -> None:
-        """Now, and again as soon as what was asked for can have happened."""
+        """Drain now, and again as soon as the requested change can have happened."""
         self.drain()
         self._timer.setInterval(QUICKEST_MS)
 
@@ -202,7 +202,7 @@ class TrainingRunner(QObject):
                     self._enter(event.state)
             case Failed():
                 self._looks = 0
-                if event.refused:  # a look that fails beside it is no second reason
+                if event.refused:  # a failing snapshot does not end the run
                     self._refusal = event.message
                 node = event.node if event.node in self._store.document.nodes else None
                 self._store.set_run_problems([Problem("error", "run-failed", event.message, node=node)])
@@ -231,7 +231,7 @@ class TrainingRunner(QObject):
         return True
 
     def _go_on(self, run: Run, epochs: int | None, found: tuple[ResumedRun, list[MetricsUpdate]]) -> None:
-        """With a run whose files have been read."""
+        """Resume a run whose files have been read."""
         going_on, news = found
         if self.is_active:
             self._refuse_second_run()
@@ -254,7 +254,7 @@ class TrainingRunner(QObject):
         self.run = run
         run.state = "running"
         self.run_begun.emit(run)
-        self._pace = RefreshInterval()  # what was computed before the run is no cost of looking at it
+        self._pace = RefreshInterval()  # work done before the run does not count as refresh cost
         self._timer.start()
 
     def _can_begin(self) -> bool:
@@ -278,13 +278,13 @@ class TrainingRunner(QObject):
         return self._session
 
     def _refuse_second_run(self) -> None:
-        self.refused.emit("A run is under way. Stop it first.")
+        self.refused.emit("A run is in progress. Stop it before starting another.")
 
     def _refuse(self, error: FileError) -> None:
         self.refused.emit(str(error))
 
     def _put_back(self) -> None:
-        """The run that could not go on stays what it was; nothing has begun."""
+        """Restore the state of a run that could not be resumed."""
         if self.run is not None:
             self.run.state, self.run.is_own = self._before
         self.run = self._session = None
@@ -299,5 +299,5 @@ class TrainingRunner(QObject):
 
 
 def _taken_up(library: RunLibrary, run: Run, folder: Path) -> tuple[ResumedRun, list[MetricsUpdate]]:
-    """A run's checkpoint, and its curves as far as they have not been read. In the thread that reads."""
+    """A run's checkpoint and its unread curve points. Runs in the reading thread."""
     return load_run(folder), library.read_whole(run)

@@ -1,4 +1,4 @@
-"""Learns the arguments of transforms from the training samples, in a thread, and sets them as one edit."""
+"""Fits transform parameters to the training data in a background thread and sets them in one edit."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _LAST_SECONDS = 5.0
 
 
 class _StoppedError(Exception):
-    """Nobody wants the result any more."""
+    """The request was cancelled or replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of the last time at a node."""
+    """Result of the last fit at a node."""
 
     learned: Learned | None = None
     problem: str = ""
 
 
 class TransformFitter(QObject):
-    """One node at a time; a second one begun gives the first one up."""
+    """Fits one node at a time; a new request cancels the current one."""
 
     changed = Signal()
-    """Node, progress or outcomes."""
+    """Node, progress or outcomes changed."""
     said = Signal(str)
-    """What was learned, for the status line."""
+    """A status-line message."""
     _told = Signal(int, object)
 
     def __init__(self, store: ProjectStore, parent: QObject | None = None) -> None:
@@ -50,13 +50,13 @@ class TransformFitter(QObject):
         self._thread: threading.Thread | None = None
         self._outcomes: dict[str, Outcome] = {}
         self.node: str | None = None
-        """What is learned for now."""
+        """Node that is being fitted."""
         self.progress = Progress(0, 0)
         self._told.connect(self._take)
         store.document_changed.connect(self._look)
 
     def start(self, node: str) -> None:
-        """Learn the arguments of a node."""
+        """Fit the parameters of a node."""
         store = self._store
         number = self._wanted = next(self._numbers)
         self.node, self.progress = node, Progress(0, 0)
@@ -67,14 +67,14 @@ class TransformFitter(QObject):
         self.changed.emit()
 
     def cancel(self) -> None:
-        """Give up what is under way."""
+        """Cancel the current fit."""
         self._wanted = 0
         if self.node is not None:
             self.node = None
             self.changed.emit()
 
     def words(self, node: str) -> tuple[str, bool]:
-        """What is to be said of the last time at a node, and whether it went wrong; "" once it no longer holds."""
+        """Message about the last fit at a node, and whether it is an error; "" if it no longer applies."""
         outcome = self._outcomes.get(node)
         if outcome is None or node not in self._store.document.nodes:
             return "", False
@@ -83,15 +83,15 @@ class TransformFitter(QObject):
         params = self._store.document.nodes[node].params
         if any(params.get(name) != value for name, value in outcome.learned.params.items()):
             return "", False
-        return f"Learned from {number_format.count(outcome.learned.samples, 'training samples')}.", False
+        return f"Computed from {number_format.count(outcome.learned.samples, 'training samples')}.", False
 
     def close(self) -> None:
-        """End the thread. The learner must not be used afterwards."""
+        """Stop the thread. The fitter must not be used afterwards."""
         self._wanted = 0
         if self._thread is not None:
             self._thread.join(_LAST_SECONDS)
 
-    # -- the thread
+    # -- background thread
 
     def _work(self, number: int, work: partial[Learned]) -> None:
         try:
@@ -102,7 +102,7 @@ class TransformFitter(QObject):
             result = error
         try:
             self._told.emit(number, result)
-        except RuntimeError:  # the project was closed meanwhile
+        except RuntimeError:  # the project was closed in the meantime
             return
 
     def _tell(self, number: int, done: int, total: int) -> None:
@@ -111,11 +111,11 @@ class TransformFitter(QObject):
         self._told.emit(number, Progress(done, total))
 
     def _look(self, *_: object) -> None:
-        """What was said of a node may hold no longer."""
+        """Messages about nodes may no longer apply."""
         if self._outcomes:
             self.changed.emit()
 
-    # -- results, in the GUI's thread
+    # -- results, in the GUI thread
 
     def _take(self, number: int, item: object) -> None:
         if number != self._wanted or self.node is None:
@@ -133,7 +133,12 @@ class TransformFitter(QObject):
 
     def _set(self, node: str, learned: Learned) -> None:
         if _chain_before(node, self._store) != learned.chain:
-            self._end(node, Outcome(problem=f"What arrives at {node} was changed meanwhile. Learn again."))
+            self._end(
+                node,
+                Outcome(
+                    problem=(f"The input of {node} changed while its parameters were computed. Compute them again.")
+                ),
+            )
             return
 
         def change(document: Document) -> Document:
@@ -143,7 +148,9 @@ class TransformFitter(QObject):
 
         self._end(node, Outcome(learned))
         if self._store.edit(f"Set {node} from data", change):
-            self.said.emit(f"{node}: learned from {number_format.count(learned.samples, 'training samples')}")
+            self.said.emit(
+                f"{node}: parameters computed from {number_format.count(learned.samples, 'training samples')}"
+            )
 
     def _end(self, node: str, outcome: Outcome) -> None:
         self.node = None
@@ -151,7 +158,7 @@ class TransformFitter(QObject):
 
 
 def _chain_before(node: str, store: ProjectStore) -> Chain | None:
-    """The data that arrive at a node now."""
+    """Data source and transforms before a node."""
     document = store.document
     if node not in document.nodes:
         return None

@@ -1,4 +1,4 @@
-"""Interface and monospace fonts: the system's own where it has a good one, else those in assets/fonts."""
+"""Interface and monospace fonts: a good system font if installed, otherwise one from assets/fonts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SYMBOLS = ("DejaVu Sans",)
 
 @functools.cache
 def load() -> None:
-    """Make the bundled fonts known to Qt, once there is an application."""
+    """Register the bundled fonts with Qt. Needs a QApplication."""
     for path in sorted(asset("fonts").glob("*.[ot]tf")):
         QFontDatabase.addApplicationFont(str(path))
 
@@ -43,12 +43,12 @@ def monospace_families() -> tuple[str, ...]:
 
 
 def interface(pixels: int = INTERFACE_PX, *, bold: bool = False) -> QFont:
-    """The interface font with tabular figures, so that changing numbers do not dance."""
+    """The interface font with tabular figures, so that changing numbers keep their width."""
     return _font(interface_families(), pixels, bold)
 
 
 def monospace(pixels: int = MONOSPACE_PX, *, bold: bool = False) -> QFont:
-    """For shapes, code and numbers that are compared. No ligatures: "!=" stays two characters."""
+    """The monospace font for shapes, code and numbers. Without ligatures: "!=" stays two characters."""
     font = _font(monospace_families(), pixels, bold)
     font.setStyleHint(QFont.StyleHint.Monospace)
     font.setFeature(QFont.Tag("calt"), 0)

@@ -1,4 +1,4 @@
-"""The icon set: one 24-pixel grid, one stroke width, coloured when painted, sharp at every scale."""
+"""SVG icons on a 24-pixel grid with one stroke width, coloured by theme and sharp at every scale."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ FALLBACK = "unknown"
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """Every icon there is."""
+    """Names of all icons."""
     return tuple(sorted(path.stem for path in asset("icons").glob("*.svg")))
 
 
 def icon(name: str, color: QColor) -> QIcon:
-    """An icon that draws itself in `color` at whatever size and scale it is asked for."""
+    """An icon in a fixed colour."""
     return QIcon(_Engine(name, lambda: color))
 
 
 def themed(name: str, token: str = "text") -> QIcon:
-    """An icon in the colour that `token` has in the theme in use, also after the theme changed."""
+    """An icon in the theme colour `token`; it follows theme changes."""
     return QIcon(_Engine(name, lambda: theme.current().color(token)))
 
 
 def paint(painter: QPainter, name: str, rect: QRectF | QRect, color: QColor) -> None:
-    """Draw an icon into `rect`, kept square and in the middle."""
+    """Paint an icon into `rect`, square and centred."""
     area = QRectF(rect)
     side = min(area.width(), area.height())
     square = QRectF(0, 0, side, side)
@@ -46,7 +46,7 @@ def paint(painter: QPainter, name: str, rect: QRectF | QRect, color: QColor) -> 
 
 
 def pixmap(name: str, color: QColor, size: int, ratio: float = 1.0) -> QPixmap:
-    """An icon as a picture of `size` logical pixels for a screen with `ratio` device pixels each."""
+    """An icon as a pixmap of `size` logical pixels at device pixel ratio `ratio`."""
     picture = QPixmap(round(size * ratio), round(size * ratio))
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
@@ -57,7 +57,7 @@ def pixmap(name: str, color: QColor, size: int, ratio: float = 1.0) -> QPixmap:
 
 
 def kept_pixmap(key: str, size: QSize, draw: Callable[[QPainter], object]) -> QPixmap:
-    """What `draw` draws on a transparent ground; drawn anew only if Qt has forgotten what it drew under this `key`."""
+    """A pixmap painted by `draw` on a transparent background, cached under `key`."""
     key = f"{key} {size.width()} {size.height()}"
     found = QPixmap()
     if not QPixmapCache.find(key, found):
@@ -72,7 +72,7 @@ def kept_pixmap(key: str, size: QSize, draw: Callable[[QPainter], object]) -> QP
 
 
 def file(name: str, color: QColor) -> Path:
-    """The path of a coloured copy, for style sheets, which take pictures only from files."""
+    """Path of a coloured copy, because Qt style sheets load images only from files."""
     target = Path(_folder().name) / f"{name}-{color.name()[1:]}.svg"
     if not target.exists():
         target.write_text(_colored(name, color.name()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How long movements take. Zero with "reduce motion"."""
+"""Animation durations; zero with "reduce motion"."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def is_reduced() -> bool:
 
 
 def duration(milliseconds: int = 140) -> int:
-    """`milliseconds`, or 0 for who does not want things to move."""
+    """`milliseconds`, or 0 if the user reduces motion."""
     return 0 if _reduced else milliseconds

@@ -1,4 +1,4 @@
-"""The look of Qt's own widgets: `assets/themes/studio.qss` with a theme's colours and pictures filled in."""
+"""The Qt style sheet: `assets/themes/studio.qss` with the colours and icons of a theme filled in."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _ROLES = {
 
 
 def apply(application: QApplication, theme: Theme) -> None:
-    """Give the whole application the theme's colours."""
+    """Apply the style sheet and palette of the current theme to the application."""
     application.setPalette(palette(theme))
     application.setStyleSheet(text(theme))
 
 
 def text(theme: Theme) -> str:
-    """The style sheet. Raises KeyError for a token that the theme lacks."""
+    """The style sheet of a theme. Raises KeyError for an unknown token."""
     values = {**theme.colors, "mono": ", ".join(f'"{name}"' for name in monospace_families())}
     filled = re.sub(r"@icon\(([\w-]+), ([\w-]+)\)", lambda match: _picture(theme, match[1], match[2]), _template())
     return re.sub(r"@([a-z]+(?:-[a-z]+)*)", lambda match: values[match[1]], filled)
 
 
 def palette(theme: Theme) -> QPalette:
-    """For what Qt paints without a style sheet: links, placeholder text, selections."""
+    """Palette for what Qt paints without the style sheet: links, placeholder text, selections."""
     colors = QPalette()
     for role, token in _ROLES.items():
         colors.setColor(role, theme.color(token))

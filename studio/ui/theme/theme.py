@@ -1,4 +1,4 @@
-"""Colours by name. Widgets ask the manager for tokens and repaint on `changed`; none holds a literal colour."""
+"""Theme colours by token. Widgets read the manager when painting and repaint on `changed`; no colour is hard-coded."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Mode = Literal["light", "dark", "system"]
 MODES: tuple[Mode, ...] = ("light", "dark", "system")
 
 SERIES_NAMES = ("Blue", "Orange", "Green", "Rose", "Amber", "Steel blue", "Slate", "Olive")
-"""Of the colours of curves, in their order, in every theme."""
+"""Names of the curve colours, in the same order in every theme."""
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """One set of colours, read from `assets/themes/NAME.json`."""
+    """The colours of one theme, read from `assets/themes/NAME.json`."""
 
     name: str
     colors: Mapping[str, str]
     categories: Mapping[str, str]
     ports: Mapping[str, str]
     series: tuple[str, ...]
-    """Colours of curves, in order; told apart by the colour-blind too."""
+    """Curve colours in order, distinguishable with colour blindness."""
 
     def color(self, token: str, alpha: float = 1.0) -> QColor:
-        """The colour of a token such as "surface", or "series-1" for that of the first curve.
+        """The colour of a token such as "surface", or of "series-1" for the first curve.
 
-        Raises KeyError for one that the theme lacks.
+        Raises KeyError for an unknown token.
         """
         return _with_alpha(self.colors[token], alpha)
 
@@ -50,13 +50,13 @@ class Theme:
         return luminance(self.color("background")) < 0.5
 
     def on(self, background: QColor) -> QColor:
-        """Black or white, whichever reads better as text on `background`."""
+        """Black or white, whichever has more contrast on `background`."""
         black, white = QColor("#000000"), QColor("#ffffff")
         return white if contrast(white, background) >= contrast(black, background) else black
 
 
 class ThemeManager(QObject):
-    """The theme in use. It answers the same questions as a Theme, so that widgets keep only the manager."""
+    """The current theme. Has the methods of Theme, so that widgets can keep a reference to the manager."""
 
     changed = Signal(object)
     """The new Theme."""
@@ -110,7 +110,7 @@ class ThemeManager(QObject):
 
 @functools.cache
 def load(name: str) -> Theme:
-    """The theme called `name`. Raises FileNotFoundError if the assets lack it."""
+    """Load a theme by name. Raises FileNotFoundError if it does not exist."""
     data = json.loads(asset(f"themes/{name}.json").read_text(encoding="utf-8"))
     series = {f"series-{number}": color for number, color in enumerate(data["series"], start=1)}
     return Theme(data["name"], {**data["colors"], **series}, data["categories"], data["ports"], tuple(data["series"]))
@@ -118,7 +118,7 @@ def load(name: str) -> Theme:
 
 @functools.cache
 def manager() -> ThemeManager:
-    """The application's one manager."""
+    """The application's ThemeManager."""
     return ThemeManager()
 
 
@@ -127,7 +127,7 @@ def current() -> Theme:
 
 
 def luminance(color: QColor) -> float:
-    """Relative luminance as in WCAG 2."""
+    """Relative luminance as defined by WCAG 2."""
 
     def linear(value: float) -> float:
         return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
@@ -136,13 +136,13 @@ def luminance(color: QColor) -> float:
 
 
 def contrast(a: QColor, b: QColor) -> float:
-    """Contrast ratio as in WCAG 2, between 1 and 21."""
+    """Contrast ratio as defined by WCAG 2, from 1 to 21."""
     dark, light = sorted((luminance(a), luminance(b)))
     return (light + 0.05) / (dark + 0.05)
 
 
 def mix(a: QColor, b: QColor, share: float) -> QColor:
-    """`a` with `share` of `b` in it."""
+    """`a` blended with `share` of `b`."""
     return QColor.fromRgbF(
         a.redF() + (b.redF() - a.redF()) * share,
         a.greenF() + (b.greenF() - a.greenF()) * share,

@@ -1,1 +1,1 @@
-"""Small widgets that several panels share."""
+"""Small widgets shared by panels."""

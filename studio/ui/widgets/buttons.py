@@ -1,4 +1,4 @@
-"""Buttons with icons in the theme's colours."""
+"""Buttons with icons in theme colours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from studio.ui.theme import icons
 def tool(
     icon: str, tip: str, run: Callable[[], object] | None = None, *, token: str = "text", size: int = 16
 ) -> QToolButton:
-    """A button that is only an icon; `tip` says what it does, to screen readers too."""
+    """An icon-only button; `tip` is also its accessible name."""
     button = QToolButton()
     button.setIcon(icons.themed(icon, token))
     button.setIconSize(QSize(size, size))
@@ -36,7 +36,7 @@ def tool(
 
 
 def for_action(action: QAction, *, size: int = 18) -> QToolButton:
-    """A button that is only the icon of a command and keeps to its state."""
+    """An icon-only button for a command; follows its state."""
     button = QToolButton()
     button.setDefaultAction(action)
     button.setIconSize(QSize(size, size))
@@ -48,8 +48,8 @@ def for_action(action: QAction, *, size: int = 18) -> QToolButton:
 def push(
     title: str, run: Callable[[], object], *, icon: str = "", kind: str = "", parent: QWidget | None = None
 ) -> QPushButton:
-    """A button with words; `kind` is "primary", "link" or nothing."""
-    button = QPushButton(title.replace("&", "&&"), parent)  # a name may hold the sign of a mnemonic
+    """A text button; `kind` is "primary", "link" or ""."""
+    button = QPushButton(title.replace("&", "&&"), parent)  # an ampersand in a name must not become a mnemonic
     button.setProperty("kind", kind)
     if icon:
         token = {"primary": "on-accent", "link": "accent"}.get(kind, "text")
@@ -60,14 +60,14 @@ def push(
 
 
 def wrapping(title: str, run: Callable[[], object]) -> QPushButton:
-    """A button that breaks its words into lines where they do not fit beside what stands around it."""
+    """A text button that wraps its label when space is narrow."""
     button = _WrappingButton(title)
     button.clicked.connect(partial(_press, run))
     return button
 
 
 def chip(title: str, *, icon: str = "", tip: str = "") -> QToolButton:
-    """A small button with words that is on or off; `tip` says what it does, to screen readers too."""
+    """A small toggle button with text; `tip` is also its accessible name."""
     button = _Chip()
     button.setText(title)
     if icon:
@@ -84,9 +84,9 @@ def chip(title: str, *, icon: str = "", tip: str = "") -> QToolButton:
 
 
 class _Chip(QToolButton):
-    """As wide as what it shows.
+    """Exactly as wide as its content.
 
-    Beside an icon Qt puts words at the left and leaves the width of two spaces at the right.
+    Beside an icon, Qt left-aligns the text and leaves the width of two spaces at the right.
     """
 
     def sizeHint(self) -> QSize:
@@ -100,7 +100,7 @@ class _Chip(QToolButton):
 
 
 class _WrappingButton(QPushButton):
-    """As wide as its longest word at least, and as high as its lines at that width."""
+    """At least as wide as the longest word, and as high as the wrapped lines."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title.replace("&", "&&"))
@@ -126,7 +126,7 @@ class _WrappingButton(QPushButton):
         painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
 
     def _around(self) -> QSize:
-        """What the style adds to the words on one line."""
+        """Space that the style adds around a single line of text."""
         line = QSize(self.fontMetrics().horizontalAdvance(self._title), self.fontMetrics().lineSpacing())
         return self.sizeHint() - line
 
@@ -142,5 +142,5 @@ class _WrappingButton(QPushButton):
 
 
 def _press(run: Callable[[], object], *_: object) -> None:
-    """Without the "checked" that Qt passes along."""
+    """Drop the "checked" argument that Qt passes."""
     run()

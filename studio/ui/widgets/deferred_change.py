@@ -1,4 +1,4 @@
-"""Changes that would move what is being pressed wait for its release."""
+"""Defers layout changes while the mouse is pressed."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QScrollArea, QWidget
 
 _POLL_MS = 15
-"""A release may end outside of the window, or in a dialog: nothing tells of it for certain."""
+"""Polling interval. A release outside the window or in a dialog sends no event."""
 
 
 class DeferredChange(QObject):
-    """A change of a panel's layout, made at once unless something in the panel is pressed.
+    """A layout change that runs immediately, or after the release if a mouse button is down on the panel.
 
-    A press on a field ends the input in another one, and a check report follows. If that moved the field, the release
-    would meet something else.
+    Pressing a field commits the input of another one, which triggers a check report. If that moved the pressed field,
+    the release would hit another widget.
 
     Args:
-        act: makes the change. Asked for several times during a press, it is made once
-        part: the panel, or a part of it; what scrolls together counts as one
+        act: makes the change; several requests during one press run it once
+        part: the panel or a widget in it; the whole scroll area counts as one panel
     """
 
     def __init__(self, act: Callable[[], object], part: QWidget) -> None:
@@ -31,7 +31,7 @@ class DeferredChange(QObject):
         self._timer.timeout.connect(self.run)
 
     def run(self, *_: object) -> None:
-        """Make the change, now or after the release."""
+        """Run the change now, or after the release."""
         if is_pressed(_panel(self._part)):
             self._timer.start()
         else:
@@ -40,7 +40,7 @@ class DeferredChange(QObject):
 
 
 def is_pressed(area: QWidget) -> bool:
-    """Whether a mouse button is down on a widget or a part of it, or a key on one of its buttons."""
+    """Whether a mouse button is down on a widget or its children, or a key on one of its buttons."""
     if QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton and area.underMouse():
         return True
     return any(button.isDown() for button in area.findChildren(QAbstractButton))

@@ -1,4 +1,4 @@
-"""What a panel shows while it has nothing to show: what it is for, and the way to fill it."""
+"""Placeholder of an empty panel: what it is for, and how to fill it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studio.ui.widgets.labels import label
 
 
 class EmptyState(QWidget):
-    """An icon, a line, a hint and perhaps a button, in the middle."""
+    """An icon, a title, a hint and optionally a button, centred."""
 
     def __init__(
         self, icon: str, title: str, hint: str, *, action: str = "", run: Callable[[], object] | None = None
@@ -34,7 +34,7 @@ class EmptyState(QWidget):
         self.button = None
         if run is not None:
             self.button = buttons.push(action, run, kind="primary")
-            # A click leaves what is being typed elsewhere where it is, as with the buttons of the top bar.
+            # Like the buttons of the top bar, it does not take the focus, so that text being typed elsewhere is kept.
             self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             column.addSpacing(8)
             column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)

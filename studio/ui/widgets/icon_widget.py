@@ -1,4 +1,4 @@
-"""An icon that stands by itself."""
+"""An icon as a widget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from studio.ui.theme import icons, theme
 
 
 class IconWidget(QWidget):
-    """Asks the theme for its colour each time it is painted, so that it follows a change of theme."""
+    """Reads its colour from the theme at every paint, so that it follows theme changes."""
 
     def __init__(self, icon: str, token: str = "text", size: int = 16, *, category: str = "") -> None:
         super().__init__()

@@ -1,9 +1,9 @@
-"""Input widgets, with the rules that hold for every field of the window.
+"""Input widgets that share these rules:
 
-- The wheel changes a value only in the field that has the focus; elsewhere it scrolls the panel.
-- Undo takes back what is being typed. With nothing typed it is the undo of the project.
-- Escape takes back what is being typed. The window then gives the focus to the canvas.
-- What is out of range is clamped when the field is left; no key is swallowed.
+- The wheel changes a value only while the field has the focus; otherwise it scrolls the panel.
+- Undo reverts uncommitted text first, then edits of the project.
+- Escape reverts uncommitted text; the window then focuses the canvas.
+- Out-of-range values are clamped when the field loses the focus; no key is ignored.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _Widget = QWidget if TYPE_CHECKING else object
 
 
 class Draft(QObject):
-    """What is typed into a line since it was last committed: by Enter, or by leaving it."""
+    """Uncommitted text of a line edit. Enter or leaving the field commits it."""
 
     reverted = Signal()
-    """The text is again what it was before the typing."""
+    """The text is back to its committed state."""
 
     def __init__(self, line: QLineEdit) -> None:
         super().__init__(line)
         self._line = line
         self.start = line.text()
-        """The text before the typing."""
+        """The committed text."""
         self._has_undone = False
-        """The last undo was of the text, not of the project."""
+        """Whether the last undo changed the text and not the project."""
         line.textChanged.connect(self._take_text)
 
     @property
@@ -46,7 +46,7 @@ class Draft(QObject):
             self.reverted.emit()
 
     def keeps(self, event: QKeyEvent) -> bool:
-        """Whether a key is the line's own although a command of the window has it."""
+        """Whether a key belongs to the line edit although a window command uses it."""
         if event.matches(QKeySequence.StandardKey.Undo):
             self._has_undone = self.is_open
             return self.is_open
@@ -60,7 +60,7 @@ class Draft(QObject):
 
 
 class _Typed(_Widget):
-    """The rules of a line of text, for the line itself or a box around it."""
+    """Shared behaviour of a line edit, or of a spin box around it."""
 
     draft: Draft
 
@@ -86,7 +86,7 @@ class _Typed(_Widget):
 
 
 class LineEdit(_Typed, QLineEdit):
-    """A line of text."""
+    """A single-line text field."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
@@ -94,10 +94,10 @@ class LineEdit(_Typed, QLineEdit):
 
 
 class TextEdit(QPlainTextEdit):
-    """Several lines of text. Tab leaves it."""
+    """A multi-line text field. Tab leaves it."""
 
     finished = Signal()
-    """The focus has left it."""
+    """The field lost the focus."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -130,7 +130,7 @@ class TextEdit(QPlainTextEdit):
 
 
 class _FocusedWheel(_Widget):
-    """Leaves the wheel to the panel unless the widget has the focus, and does not take the focus by it."""
+    """Ignores the wheel unless focused, and does not take the focus by the wheel."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.hasFocus():
@@ -140,7 +140,7 @@ class _FocusedWheel(_Widget):
 
 
 class AbstractSpinBox(_FocusedWheel, _Typed, QAbstractSpinBox):
-    """A line with arrows, for a subclass that knows what the text means."""
+    """A spin box whose subclass parses the text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -149,7 +149,7 @@ class AbstractSpinBox(_FocusedWheel, _Typed, QAbstractSpinBox):
 
 
 class SpinBox(_FocusedWheel, _Typed, QSpinBox):
-    """A whole number within a range."""
+    """An integer within a range."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -157,7 +157,7 @@ class SpinBox(_FocusedWheel, _Typed, QSpinBox):
         self.draft = Draft(self.lineEdit())
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """A number out of range can be typed: the next key may bring it back, and leaving the field clamps it."""
+        """Accept out-of-range input while typing; leaving the field clamps it."""
         number = self._number(text)
         if number is None:
             found: tuple[QValidator.State, str, int] = super().validate(text, position)  # pyright: ignore[reportAssignmentType]
@@ -180,7 +180,7 @@ class SpinBox(_FocusedWheel, _Typed, QSpinBox):
 
 
 class ComboBox(_FocusedWheel, QComboBox):
-    """A choice."""
+    """A drop-down list."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -188,7 +188,7 @@ class ComboBox(_FocusedWheel, QComboBox):
 
 
 class Slider(_FocusedWheel, QSlider):
-    """A share of a range."""
+    """A slider."""
 
     def __init__(self, orientation: Qt.Orientation, parent: QWidget | None = None) -> None:
         super().__init__(orientation, parent)
@@ -196,7 +196,7 @@ class Slider(_FocusedWheel, QSlider):
 
 
 def _is_offer(event: QEvent) -> TypeGuard[QKeyEvent]:
-    """Whether Qt asks if the widget wants a key that a command of the window has, too."""
+    """Whether this is Qt's ShortcutOverride event, which lets the widget claim a key before window commands."""
     return event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
 
 

@@ -1,4 +1,4 @@
-"""Labels in the few text roles of the style sheet."""
+"""Labels in the text roles of the style sheet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Role = Literal[
 
 
 def label(text: str, role: Role = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
-    """A label of plain text."""
+    """A plain-text label."""
     made = QLabel(text)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setProperty("role", role)
@@ -26,19 +26,19 @@ def label(text: str, role: Role = "", *, wrap: bool = False, selectable: bool = 
 
 
 def tip(text: str) -> str:
-    """A tooltip that shows `text` letter by letter. Qt would render HTML in it, and load images from where it says."""
+    """Escape a tooltip. Qt would interpret HTML in it and load images from the URLs inside."""
     return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
 
 
 def line() -> QFrame:
-    """A hairline."""
+    """A horizontal separator."""
     made = QFrame()
     made.setProperty("role", "line")
     return made
 
 
 class ElidedLabel(QWidget):
-    """One line of text that gives way with "…" instead of widening what it stands in."""
+    """A single line of text, elided with "…" instead of widening its container."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""Widgets beside each other."""
+"""Horizontal layouts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 
 def row_of(*widgets: QWidget, wide: QWidget, spacing: int = 8) -> QHBoxLayout:
-    """A row without margins in which `wide`, one of the widgets, takes what room the others leave."""
+    """A row layout without margins in which the widget `wide` takes the remaining width."""
     made = QHBoxLayout()
     made.setContentsMargins(0, 0, 0, 0)
     made.setSpacing(spacing)

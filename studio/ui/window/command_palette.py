@@ -1,4 +1,4 @@
-"""Everything by name: the commands of the window and the nodes of the project."""
+"""The command palette: find a command of the window or a node of the project by name."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _ROLE = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """One line of the palette."""
+    """One row of the command palette."""
 
     title: str
     run: Callable[[], object]
     place: str = ""
-    """Where else it is found: "File", "Node"."""
+    """Menu or kind shown on the right, such as "File" or "Node"."""
     keys: str = ""
     icon: str = ""
 
 
 class CommandPalette(QFrame):
-    """Opens over the window; typing narrows, Enter runs, Escape leaves."""
+    """Floats over the window. Typing filters, Enter runs, Escape closes."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -49,7 +49,7 @@ class CommandPalette(QFrame):
         self._choices: list[PaletteEntry] = []
         self._before: QWidget | None = None
         self.edit = LineEdit()
-        self.edit.setPlaceholderText("Type a command or the name of a node")
+        self.edit.setPlaceholderText("Type a command or a node name")
         self.edit.setAccessibleName("Search commands")
         self.edit.addAction(icons.themed("search", "text-dim"), LineEdit.ActionPosition.LeadingPosition)
         self.list = QListWidget()
@@ -71,7 +71,7 @@ class CommandPalette(QFrame):
         self.hide()
 
     def open(self, choices: Iterable[PaletteEntry]) -> None:
-        """Show these choices, ready to type."""
+        """Open with these entries and focus the search field."""
         self._choices = list(choices)
         self._before = self.window().focusWidget()
         self.edit.clear()
@@ -83,7 +83,7 @@ class CommandPalette(QFrame):
         self.edit.setFocus()
 
     def dismiss(self) -> None:
-        """Close without running anything; the focus goes back to where it was."""
+        """Close without running anything and restore the previous focus."""
         self.hide()
         if self._before is not None:
             self._before.setFocus()
@@ -123,13 +123,13 @@ class CommandPalette(QFrame):
             item.setSizeHint(QSize(0, _ROW))
             self.list.addItem(item)
         self.list.setCurrentRow(0)
-        self.note.setText(f'No command or node matches "{text}" here.')
+        self.note.setText("No matching commands or nodes")
         self.note.setVisible(not fitting)
         self.list.setVisible(bool(fitting))
         self._fit()
 
     def _fit(self) -> None:
-        """As high as what was found."""
+        """Fit the height to the number of results."""
         around = self.contentsMargins()
         width = self.width() - 16 - around.left() - around.right()
         rows = min(self.list.count(), _ROWS)
@@ -143,7 +143,7 @@ class CommandPalette(QFrame):
 
 
 class _RowDelegate(QStyledItemDelegate):
-    """Icon, title; on the right, greyed, where it is found and its keys."""
+    """Icon and title on the left; menu and shortcut dimmed on the right."""
 
     def __init__(self, of: QListWidget) -> None:
         super().__init__(of)

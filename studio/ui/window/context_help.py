@@ -1,4 +1,4 @@
-"""Context help: a page about the problem, node or panel that has the focus."""
+"""Context help (F1): documentation for the focused problem, the selected node or the current panel."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ W = TypeVar("W", bound=QWidget)
 PAGE = "reference/window.md"
 CANVAS = "Canvas"
 _OF_NODES = ("inspector", "code")
-"""Panels that show the selected node."""
+"""Docks whose help is about the selected node."""
 
 
 class Topic(NamedTuple):
     title: str
     text: str
-    """As Markdown."""
+    """Markdown."""
 
 
 def show_context_help(window: MainWindow) -> None:
@@ -38,7 +38,7 @@ def show_context_help(window: MainWindow) -> None:
 
 
 def topic_of(window: MainWindow, focused: QWidget | None) -> Topic:
-    """What to explain: the problem that has the focus, else the selected node where nodes are shown, else the panel."""
+    """Help for the focused problem, else for the selected node, else for the current panel."""
     row = _ancestor(focused, ProblemRow)
     if row is not None:
         problem = row.problem
@@ -53,7 +53,7 @@ def topic_of(window: MainWindow, focused: QWidget | None) -> Topic:
 
 
 def _selected(window: MainWindow) -> Topic | None:
-    """The first selected node that the catalogue knows."""
+    """The first selected node whose type is in the catalogue."""
     if window.project is None:
         return None
     store = window.project.store

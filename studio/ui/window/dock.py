@@ -1,4 +1,4 @@
-"""Docks around the canvas. Each holds one panel for every open project and shows that of the current one."""
+"""Docks around the canvas. Each holds one panel per open project and shows the current project's panel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studio.ui.widgets.labels import label
 
 
 class Dock(QDockWidget):
-    """`name` identifies it in saved layouts; `title` is what people read."""
+    """`name` identifies the dock in saved layouts; `title` is shown."""
 
     def __init__(self, name: str, title: str, size: QSize, window: QMainWindow) -> None:
         super().__init__(title, window)
@@ -29,7 +29,7 @@ class Dock(QDockWidget):
 
     @property
     def panel(self) -> QWidget | None:
-        """The panel that can be seen, or could be if the dock were open."""
+        """Panel of the current project, visible or not."""
         return self._stack.currentWidget()
 
     def add(self, project: Project, panel: QWidget) -> None:
@@ -42,27 +42,27 @@ class Dock(QDockWidget):
         panel.deleteLater()
 
     def show_for(self, project: Project | None) -> None:
-        """Show the panel of this project."""
+        """Show the panel of `project`."""
         if project is not None:
             self._stack.setCurrentWidget(self._panels[project])
 
     def reveal(self) -> None:
-        """Open it and bring its tab to the front."""
+        """Open the dock and bring its tab to the front."""
         self.show()
         self.raise_()
 
     def set_count(self, count: int) -> None:
-        """Say in the title how many things wait inside."""
+        """Show a count in the title, "Problems (2)"; 0 hides it."""
         self.setWindowTitle(f"{self.title} ({count})" if count else self.title)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """A floating dock is a window, where keys would end: the main window takes what nothing here wants."""
+        """Pass unhandled keys of a floating dock to the main window, so that shortcuts keep working."""
         super().keyPressEvent(event)
         if self.isFloating():
             QApplication.sendEvent(self._window, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """A hairline around a floating dock, which has no frame of the window manager's."""
+        """Draw a border around a floating dock, which has no window frame."""
         super().paintEvent(event)
         if self.isFloating():
             painter = QPainter(self)
@@ -70,14 +70,14 @@ class Dock(QDockWidget):
             painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def update_bar(self, *, is_tabbed: bool) -> None:
-        """No title bar where a tab says the same already."""
+        """Hide the title bar when a tab already shows the title."""
         wanted = self._bare if is_tabbed and not self.isFloating() else self._bar
         if self.titleBarWidget() is not wanted:
             self.setTitleBarWidget(wanted)
 
 
 class _Stack(QStackedWidget):
-    """Begins at the size that suits its panel; the person changes it."""
+    """Starts at the preferred size of its panel; the user can resize it."""
 
     def __init__(self, size: QSize) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""All docks of the window: where they are by default, and how they are hidden and brought back."""
+"""All docks of the window: default layout, hide and show, save and restore."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BOTTOM_SIZE = QSize(900, 272)
 
 
 class DockArea(QObject):
-    """Docks by name."""
+    """The docks, indexed by name."""
 
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
@@ -62,11 +62,11 @@ class DockArea(QObject):
 
     @property
     def are_hidden(self) -> bool:
-        """Whether all docks were put away by `hide`."""
+        """Whether `hide` has hidden all docks."""
         return self._kept is not None
 
     def restore_default(self) -> None:
-        """Palette left, inspector right, the rest as tabs below."""
+        """Dock the palette left, the inspector right and all other panels as tabs at the bottom."""
         self._kept = None
         for dock in self:
             dock.setFloating(False)
@@ -86,24 +86,24 @@ class DockArea(QObject):
         self._plan_update()
 
     def hide(self) -> None:
-        """Put all docks away; `show` brings back those that were open."""
+        """Hide all docks; `show` restores the ones that were open."""
         if self._kept is None:
             self._kept = self._window.saveState(LAYOUT_VERSION)
             for dock in self:
                 dock.hide()
 
     def show(self) -> None:
-        """Bring back what `hide` put away."""
+        """Restore the docks that `hide` has hidden."""
         if self._kept is not None:
             kept, self._kept = self._kept, None
             self._window.restoreState(kept, LAYOUT_VERSION)
 
     def layout(self) -> QByteArray:
-        """The present arrangement, for the next start."""
+        """The current layout, to save for the next start."""
         return self._kept if self._kept is not None else self._window.saveState(LAYOUT_VERSION)
 
     def restore(self, layout: QByteArray) -> None:
-        """An arrangement of an earlier start; one that does not fit changes nothing."""
+        """Restore a saved layout. A layout that does not match is ignored."""
         self._window.restoreState(layout, LAYOUT_VERSION)
         self._plan_update()
 

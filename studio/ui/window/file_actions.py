@@ -1,4 +1,4 @@
-"""Opening, saving and closing as a person does it: with questions, messages and notices."""
+"""Open, save and close projects, with the dialogs and notifications that this needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FileActions(QObject):
     noticed = Signal(object)
     """A NotificationBar to show in the window."""
     said = Signal(str)
-    """A remark for the status line."""
+    """A status-line message."""
 
     def __init__(self, open_projects: OpenProjects, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class FileActions(QObject):
         open_projects.opened.connect(self._watch)
 
     def open(self, path: Path) -> Project | None:
-        """Open a file, or say why that is not possible."""
+        """Open a project file; show an error message if that fails."""
         try:
             return self._workspace.open(path)
         except FileError as error:
@@ -43,7 +43,7 @@ class FileActions(QObject):
             self.open(path)
 
     def save(self, project: Project) -> bool:
-        """Save to the project's file, or ask for one. False if it was not saved."""
+        """Save to the project's file, or ask for a file. Returns False if the project was not saved."""
         path = project.store.path
         if path is None:
             return self.save_as(project)
@@ -52,13 +52,13 @@ class FileActions(QObject):
         return self._write(project, path)
 
     def save_as(self, project: Project) -> bool:
-        """Ask for a file and save there. False if it was not saved."""
+        """Ask for a file and save to it. Returns False if the project was not saved."""
         suggestion = project.store.path or Path.home() / f"{_file_name(project.store.name)}{SUFFIX}"
         path = dialogs.path_to_save(self._window, suggestion)
         return path is not None and self._write(project, path)
 
     def close(self, project: Project) -> bool:
-        """Close a project; asks if work would be lost. False if the person thought better of it."""
+        """Close a project; ask first if unsaved work would be lost. Returns False if the user cancels."""
         if project.needs_saving:
             self._workspace.make_current(project)
             answer = dialogs.save_before_closing(
@@ -70,7 +70,7 @@ class FileActions(QObject):
         return True
 
     def close_all(self) -> bool:
-        """Close every project, after one question about all that would lose work. False if the user cancels."""
+        """Close all projects after one question about unsaved work. Returns False if the user cancels."""
         projects = tuple(self._workspace.projects)
         unsaved = [project for project in projects if project.needs_saving]
         if len(unsaved) == 1:
@@ -89,18 +89,21 @@ class FileActions(QObject):
         return True
 
     def _show_and_save(self, project: Project) -> bool:
-        """The window shows the project whose file is asked for."""
+        """Make a project current before a dialog asks about it."""
         self._workspace.make_current(project)
         return self.save(project)
 
     def offer_recovery(self) -> None:
-        """Offer what a killed app left unsaved."""
+        """Offer to recover unsaved work after a crash."""
         for recovery in self._workspace.recoverable():
             name = recovery.path.name if recovery.path else "an unsaved project"
             when = f"{recovery.time.astimezone():%d %b, %H:%M}"
             notice = NotificationBar(
-                f"Gradwire was ended before {name} was saved. Its changes of {when} were kept.",
-                [("Open", partial(self._recover, recovery)), ("Discard", partial(self._workspace.discard, recovery))],
+                f"Gradwire closed before {name} was saved. Unsaved changes from {when} were recovered.",
+                [
+                    (("Restore"), partial(self._recover, recovery)),
+                    ("Discard", partial(self._workspace.discard, recovery)),
+                ],
             )
             self.noticed.emit(notice)
 
@@ -115,7 +118,7 @@ class FileActions(QObject):
 
     def _recover(self, recovery: Recovery) -> None:
         if self._workspace.recover(recovery) is None:
-            self.said.emit("Another window has opened this work already.")
+            self.said.emit("Another Gradwire window has already restored this work.")
 
     def _watch(self, project: Project) -> None:
         project.disk_changed.connect(partial(self._tell_change, project))
@@ -125,17 +128,17 @@ class FileActions(QObject):
         if path is None:
             return
         if not path.exists():
-            text, choices = f"{path.name} was moved or deleted. Your version is still here.", []
+            text, choices = f"{path.name} was moved or deleted on disk. Your version is still open here.", []
         else:
-            text = f"{path.name} was changed by another program."
-            choices = [("Load its version", partial(self._reload, project))]
-        self.noticed.emit(NotificationBar(text, [*choices, ("Keep mine", project.keep_mine)]))
+            text = f"{path.name} was changed on disk by another program."
+            choices = [("Reload", partial(self._reload, project))]
+        self.noticed.emit(NotificationBar(text, [*choices, ("Keep my version", project.keep_mine)]))
 
     def _reload(self, project: Project) -> None:
         try:
             project.reload()
         except FileError as error:
-            dialogs.message(self._window, f"Could not load {project.store.name}", str(error))
+            dialogs.message(self._window, f"Could not reload {project.store.name}", str(error))
 
 
 def _file_name(title: str) -> str:

@@ -1,4 +1,4 @@
-"""A small drawn picture of a graph: nodes as blocks in their colours, wires between them."""
+"""A small preview of a graph: nodes as coloured blocks, wires between them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPACING = Spacing(column=0, row=0, bend=0.5, grid=0.25)
 
 
 class GraphThumbnail(QWidget):
-    """Laid out for a small place, whatever the document's own layout is."""
+    """Uses a compact layout instead of the document's node positions."""
 
     def __init__(self, document: Document, catalogue: Catalogue, height: int = 120) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class GraphThumbnail(QWidget):
                 icons.paint(painter, self._icons[name], picture, colors.on(color))
 
     def _scale(self) -> _Scale:
-        """Makes the layout fill the widget, but no larger than looks well."""
+        """Scale that fits the layout into the widget, up to a maximum."""
         room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         places = [*self._layout.places.values(), *chain.from_iterable(self._layout.routes.values())]
         right = max((x for x, _ in places), default=0.0)
@@ -81,7 +81,7 @@ class GraphThumbnail(QWidget):
 
 
 class _Scale(NamedTuple):
-    """From places in the layout to pixels."""
+    """Maps layout coordinates to pixels."""
 
     left: float
     center: float
@@ -97,7 +97,7 @@ class _Scale(NamedTuple):
 
 
 def _path(start: QRectF, passed: Sequence[QRectF], end: QRectF) -> QPainterPath:
-    """A wire, level where it passes a column."""
+    """Path of a wire, horizontal where it crosses a column."""
     stops = [QPointF(start.right(), start.center().y())]
     for place in passed:
         stops += [QPointF(place.left(), place.center().y()), QPointF(place.right(), place.center().y())]

@@ -1,4 +1,4 @@
-"""Pages of the documentation, and a window that shows a part of one."""
+"""Documentation sections, and a dialog that shows one."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _SIZE = QSize(600, 440)
 
 @functools.cache
 def section(name: str, title: str) -> str:
-    """The part of a page under a heading of the third level, as Markdown; empty if there is none."""
+    """Markdown of a page section under a level-3 heading; empty if there is none."""
     text = page(name).read_text(encoding="utf-8")
     found = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^#{{1,3}} |\Z)", text, re.MULTILINE | re.DOTALL)
     return found[1].strip() if found else ""
 
 
 def examples(name: str, title: str) -> list[str]:
-    """The code blocks of a section."""
+    """Code blocks of a section."""
     return [block.strip() for block in _BLOCK.findall(section(name, title))]
 
 
 class HelpPage(QDialog):
-    """A section of a page, to be read beside the work."""
+    """A modeless dialog with one section of the documentation."""
 
     def __init__(self, title: str, markdown: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class HelpPage(QDialog):
         self.resize(_SIZE)
 
     def _space_out(self) -> None:
-        """Room between paragraphs, and a ground for code: Markdown comes without either."""
+        """Add paragraph spacing and code backgrounds, which Qt's Markdown lacks."""
         ground, before = theme.current().color("background"), False
         block = self.text.document().begin()
         while block.isValid():

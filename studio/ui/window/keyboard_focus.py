@@ -1,4 +1,4 @@
-"""Where the keyboard goes: into a panel, and from the canvas through the panels that can be seen."""
+"""Keyboard focus: enter a panel, and move between the canvas and the visible panels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 
 def enter(panel: QWidget) -> bool:
-    """Give the focus to a panel, or to the uppermost widget in it that takes it with Tab. False if there is none."""
-    # Not by nextInFocusChain: PySide takes what it returns for an owner, and drops one with the other.
+    """Focus a panel, or its topmost widget that accepts Tab focus. Returns False if there is none."""
+    # Do not use nextInFocusChain: PySide treats its return value as an owner and deletes both together.
     inside = [widget for widget in panel.findChildren(QWidget) if _takes_tab(widget)]
     places = [widget.mapTo(panel, QPoint(0, 0)) for widget in inside]
     uppermost = min(range(len(inside)), key=lambda index: (places[index].y(), places[index].x()), default=None)
@@ -21,7 +21,7 @@ def enter(panel: QWidget) -> bool:
 
 
 def go(areas: list[QWidget], step: int) -> None:
-    """From the area that has the focus, to the next one (1) or the one before (-1); from elsewhere to the first."""
+    """Move the focus from the current area to the next (1) or previous (-1); from elsewhere, to the first area."""
     focused = QApplication.focusWidget()
     here = next((index for index, area in enumerate(areas) if focused and _holds(area, focused)), -step)
     for distance in range(1, len(areas) + 1):
@@ -34,7 +34,7 @@ def _holds(area: QWidget, widget: QWidget) -> bool:
 
 
 def _takes_tab(widget: QWidget) -> bool:
-    """A scroll area takes it, too, but has no use for keys while what it scrolls has fields."""
+    """A scroll area also accepts Tab focus, but it is skipped when it contains fields."""
     if isinstance(widget, QScrollArea):
         return False
     return bool(widget.isVisible() and widget.isEnabled() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus)

@@ -1,4 +1,4 @@
-"""The main window: project tabs in the middle, docks around them, bars above and below."""
+"""The main window: project tabs in the centre, docks around them, toolbar above and status bar below."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from studio.ui.window.window_commands import palette_choices, window_commands
 
 _SIZE = QSize(1440, 900)
 _WATCHING = ("autograd", "compile", "data")
-"""Docks whose panels want to know whether they are in sight."""
+"""Docks whose panels compute only while visible."""
 
 
 class MainWindow(QMainWindow):
@@ -71,7 +71,7 @@ class MainWindow(QMainWindow):
         self._restore()
         self._show(None)
 
-    # -- what is open
+    # -- current project
 
     @property
     def project(self) -> Project | None:
@@ -83,18 +83,18 @@ class MainWindow(QMainWindow):
 
     @property
     def run_actions(self) -> RunActions | None:
-        """What can be done with the runs that are selected."""
+        """Actions on the selected runs."""
         return self.project_views[self.project].runs.do if self.project else None
 
     @property
     def is_focused(self) -> bool:
-        """Whether focus mode hides all but the canvas."""
+        """Whether focus mode is on, which hides everything except the canvas."""
         return self.project is not None and self.docks.are_hidden
 
-    # -- what commands do
+    # -- command handlers
 
     def toggle_focus(self) -> None:
-        """All but the canvas away, or back."""
+        """Toggle focus mode."""
         if self.project is not None:
             self._set_chrome(self.docks.are_hidden)
 
@@ -109,19 +109,19 @@ class MainWindow(QMainWindow):
         self.docks["compile"].reveal()
 
     def explain_step(self) -> None:
-        """Find out what becomes of the compiled training step, and show it."""
+        """Explain the compiled training step and show the result."""
         if self.project is not None:
             self.docks["compile"].reveal()
             self.project.explainer.explain()
 
     def toggle_regions(self) -> None:
-        """Show compiled regions on the canvas, or no longer."""
+        """Toggle the compiled-region overlay on the canvas."""
         if self.project is not None:
             overlay = self.project_views[self.project].overlay
             overlay.show_overlay(not overlay.is_on)
 
     def show_welcome(self) -> None:
-        """The welcome page before the projects; opening or choosing one leaves it."""
+        """Show the welcome page without closing the open projects."""
         self.open_projects.make_current(None)
 
     def new_project(self) -> None:
@@ -136,24 +136,24 @@ class MainWindow(QMainWindow):
         SettingsDialog(self.settings, self.commands, self).show()
 
     def start_run(self) -> None:
-        """Run, and show the curves."""
+        """Start training and show the curves."""
         if self.project is not None:
             self.project.runner.start()
             if self.project.runner.is_active:
                 self.docks["runs"].reveal()
 
     def look_at_gradients(self) -> None:
-        """Take one step and show the graph that its gradients flow through."""
+        """Run one training step and show its autograd graph."""
         if self.project is not None:
             self.docks["autograd"].reveal()
             self.project.runner.look()
 
     def find_rate(self) -> None:
-        """Look for a learning rate, in a window of its own."""
+        """Open the learning-rate finder."""
         self._try(LearningRateDialog)
 
     def overfit(self) -> None:
-        """See whether the network learns one batch by heart, in a window of its own."""
+        """Open the dialog that overfits a single batch."""
         self._try(OverfitDialog)
 
     def _try(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> None:
@@ -163,10 +163,10 @@ class MainWindow(QMainWindow):
                 trial.other_wanted.connect(self.commands.run)
 
     def show_notice(self, notice: NotificationBar) -> None:
-        """A strip above the canvas."""
+        """Show a notification above the canvas."""
         self._notices.addWidget(notice)
 
-    # -- Qt's events
+    # -- Qt events
 
     def closeEvent(self, event: QCloseEvent) -> None:
         layout = self.docks.layout()
@@ -183,10 +183,10 @@ class MainWindow(QMainWindow):
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             for project in self.open_projects.projects:
                 project.look_at_disk()
-                project.store.recheck()  # data files may be others
+                project.store.recheck()  # data files may have changed
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Escape in a field or a panel that has no other use for it leads back to the canvas."""
+        """Focus the canvas on Escape that no widget handled."""
         if event.key() == Qt.Key.Key_Escape and self.canvas is not None:
             self.activateWindow()
             self.canvas.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -204,10 +204,10 @@ class MainWindow(QMainWindow):
             self.canvas.drop_files(data)
         elif data:
             self.show_notice(
-                NotificationBar("To use data, open or create a project, then drop the file onto its canvas.", [])
+                NotificationBar("To use a data file, open or create a project, then drop the file on its canvas.", [])
             )
 
-    # -- parts
+    # -- widgets
 
     def _middle(self) -> QWidget:
         self._central = QStackedWidget()
@@ -258,7 +258,7 @@ class MainWindow(QMainWindow):
         if layout is not None:
             self.docks.restore(layout)
 
-    # -- projects come, go and change places
+    # -- opening, closing and switching projects
 
     def _add(self, project: Project) -> None:
         project_view = ProjectView(project, self.settings, self.themes)
@@ -300,7 +300,7 @@ class MainWindow(QMainWindow):
         project_view.close()
 
     def _show(self, project: Project | None) -> None:
-        """Make the window that of this project, or the welcome page."""
+        """Show a project, or the welcome page for None."""
         if project is None:
             self._central.setCurrentWidget(self.welcome)
             self.setWindowTitle("Gradwire")
@@ -324,7 +324,7 @@ class MainWindow(QMainWindow):
         self.commands.refresh()
 
     def _see(self, dock: str, visible: bool) -> None:
-        """Panels that compute for being looked at do so only while they are in sight."""
+        """Tell a panel whether it is visible, so that hidden panels do not compute."""
         for project, project_view in self.project_views.items():
             panel = {"autograd": project_view.autograd, "compile": project_view.compile, "data": project_view.data}[
                 dock
@@ -332,7 +332,7 @@ class MainWindow(QMainWindow):
             panel.set_in_sight(visible and project is self.project)
 
     def _set_chrome(self, visible: bool) -> None:
-        """Show or hide all that stands around the canvas."""
+        """Show or hide the docks, the toolbar and the status bar."""
         if visible:
             self.docks.show()
         else:

@@ -1,4 +1,4 @@
-"""The menu bar, derived from the commands."""
+"""The menu bar, built from the registered commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ORDER = ("File", "Edit", "Add", "View", "Run", "Help")
 
 
 def fill(bar: QMenuBar, commands: CommandRegistry) -> dict[str, QMenu]:
-    """Make the menus that the commands name; "View/Panels" is a menu in a menu. Returns them by that path."""
+    """Build the menus that the commands name; "View/Panels" is a submenu. Returns the menus by path."""
     bar.clear()
     menus: dict[str, QMenu] = {}
     titles = {command.menu.partition("/")[0] for command in commands if command.menu}
@@ -36,7 +36,7 @@ def fill(bar: QMenuBar, commands: CommandRegistry) -> dict[str, QMenu]:
 
 
 def enable_inner(menu: QMenu) -> None:
-    """Let the menus in a menu open only where they offer something that is enabled."""
+    """Disable submenus that contain no enabled action."""
     for action in menu.actions():
         inner = action.menu()
         if isinstance(inner, QMenu):
@@ -57,7 +57,7 @@ def fill_recent(
         menu.addAction("No recent files").setEnabled(False)
         return
     menu.addSeparator()
-    menu.addAction("Clear the list").triggered.connect(partial(_call, forget))
+    menu.addAction("Clear recent files").triggered.connect(partial(_call, forget))
 
 
 def _menu(menus: dict[str, QMenu], path: str) -> QMenu:
@@ -68,5 +68,5 @@ def _menu(menus: dict[str, QMenu], path: str) -> QMenu:
 
 
 def _call(run: Callable[..., object], *arguments: object) -> None:
-    """Without the "checked" that Qt passes along."""
+    """Drop the "checked" argument that Qt passes."""
     run(*(argument for argument in arguments if not isinstance(argument, bool)))

@@ -1,4 +1,4 @@
-"""A strip above the canvas: something happened that needs a decision, but not this second."""
+"""A notification above the canvas with buttons, for events that can wait."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studio.ui.widgets.labels import label
 
 
 class NotificationBar(QFrame):
-    """Goes away with whatever button is pressed."""
+    """Closes when any button is clicked."""
 
     def __init__(
         self, text: str, choices: list[tuple[str, Callable[[], object]]], parent: QWidget | None = None

@@ -1,4 +1,4 @@
-"""Everything that is shown of one project: its canvas and its panels, linked to each other."""
+"""The views of one project: the canvas and the panels, connected to each other."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from studio.ui.trials.overfit_dialog import OverfitDialog
 from studio.ui.trials.trial_dialog import TrialDialog
 
 _FIGURES_MS = 200
-"""Nobody reads numbers that change more often, and each change paints a part of the canvas."""
+"""Minimum interval between updates of live numbers on the canvas; each update repaints part of it."""
 
 
 class ProjectView(QObject):
     zoomed = Signal(float)
     said = Signal(str)
-    """A remark for the status line."""
+    """A status-line message."""
     problems_wanted = Signal()
-    """A run was refused because of errors: the Problems panel should come into view."""
+    """A run did not start because of errors: show the Problems panel."""
     break_wanted = Signal()
-    """The sign of a graph break was clicked on the canvas: the Compile panel should come into view."""
+    """A graph-break marker was clicked on the canvas: show the Compile panel."""
 
     def __init__(self, project: Project, settings: Settings, themes: ThemeManager) -> None:
         super().__init__(project)
@@ -85,9 +85,9 @@ class ProjectView(QObject):
         self._has_begun = False
         self._lights_trained = False
         self._warned_run: object = None
-        """The last run that was said to wait for its data."""
+        """Run that has already been reported as waiting for data."""
         self.trial: TrialDialog | None = None
-        """The window of a trial, while it is open."""
+        """The open trial dialog, if any."""
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
@@ -106,7 +106,7 @@ class ProjectView(QObject):
         store.report_changed.connect(self._show_trained)
 
     def _connect_compile(self) -> None:
-        """The panel and the overlay show the same thing chosen."""
+        """Keep the selection of the Compile panel and the canvas overlay in sync."""
         self.compile.node_wanted.connect(self.canvas.reveal)
         self.compile.overlay_wanted.connect(self.overlay.show_overlay)
         self.compile.chosen.connect(self._light_up)
@@ -124,7 +124,7 @@ class ProjectView(QObject):
         self.overlay.choose(region, bridge=bridge)
 
     def _show_trained(self, *_: object) -> None:
-        """Light up the layers that the selected optimizer trains, where there are others."""
+        """Highlight the layers that the selected optimizer trains, if it does not train all of them."""
         store = self.project.store
         selected = next(iter(store.selection), "") if len(store.selection) == 1 else ""
         trained = store.report.trained.get(selected, ())
@@ -145,13 +145,13 @@ class ProjectView(QObject):
         self.compile.show_break(index)
 
     def begin(self) -> None:
-        """Show the graph, once, when the canvas has its final size."""
+        """Fit the graph once the canvas has its final size."""
         if not self._has_begun:
             self._has_begun = True
             self.canvas.canvas_actions.open_at_readable_zoom()
 
     def run_when_checked(self) -> None:
-        """Run as soon as the graph has been checked."""
+        """Start training as soon as the check of the graph has finished."""
         self._runs_when_checked = True
         self._run_if_wanted()
 
@@ -161,13 +161,13 @@ class ProjectView(QObject):
             self.project.runner.start()
 
     def _forget_figures(self, *_: object) -> None:
-        """The figures on the nodes are those of another graph now."""
+        """Remove live numbers that belong to an earlier version of the graph."""
         if not self.project.runner.is_active:
             self._latest = None
             self.canvas.set_live({})
 
     def _show_figures(self) -> None:
-        """The losses and metrics at their nodes."""
+        """Show losses and metrics at their nodes."""
         step = self._latest
         if step is None:
             return
@@ -181,7 +181,7 @@ class ProjectView(QObject):
         self.canvas.set_live(values, progress if self.project.runner.is_active else None)
 
     def _show_obstacle(self, *_: object) -> None:
-        """Where the user looks: at text that is no value, in the empty canvas what is missing, else the errors."""
+        """Show why the run cannot start: an invalid field, an empty canvas, or the list of errors."""
         store = self.project.store
         if self.inspector.show_draft():
             return
@@ -203,7 +203,7 @@ class ProjectView(QObject):
             if not self._soon.isActive():
                 self._soon.start()
         for event in events:
-            if isinstance(event, fit.Step):  # nearly all are
+            if isinstance(event, fit.Step):  # most events
                 continue
             match event:
                 case fit.Epoch():
@@ -219,7 +219,7 @@ class ProjectView(QObject):
                     pass
 
     def _warn_of_waiting(self) -> None:
-        """Once a run: data that do not keep up, with a remedy."""
+        """Report once per run that training waits for data, with a suggested fix."""
         run, store = self.project.runner.run, self.project.store
         if run is None or run is self._warned_run or run.document is not store.document:
             return
@@ -234,7 +234,7 @@ class ProjectView(QObject):
         return self.canvas.camera.scale
 
     def try_out(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> TrialDialog | None:
-        """Begin a trial in a window of its own, instead of one that is open. None while no run could begin."""
+        """Open a trial dialog, replacing an open one. Returns None if a run cannot start."""
         store = self.project.store
         if obstacle := store.ask():
             self.said.emit(obstacle)
@@ -255,7 +255,7 @@ class ProjectView(QObject):
             self.trial = None
 
     def close(self) -> None:
-        """End the threads of canvas and panels; they are deleted with the window's parts."""
+        """Stop the threads of canvas and panels. The widgets are deleted with their containers."""
         self._end_trial()
         self.canvas.close_view()
         self.autograd.close_view()

@@ -1,4 +1,4 @@
-"""Settings: how the studio looks, and its keys. Everything takes effect at once."""
+"""The settings dialog: appearance and keyboard shortcuts. Changes apply immediately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label, line
 from studio.ui.window.shortcut_table import ShortcutTable
 
-_MODE_WORDS = {"light": "Light", "dark": "Dark", "system": "As the system"}
+_MODE_WORDS = {"light": "Light", "dark": "Dark", "system": "System"}
 
 
 class SettingsDialog(QDialog):
@@ -30,7 +30,7 @@ class SettingsDialog(QDialog):
             self.theme.addItem(_MODE_WORDS[mode], mode)
         self.theme.setCurrentIndex(MODES.index(theme.manager().mode))
         self.theme.activated.connect(self._set_theme)
-        self.motion = QCheckBox("Show changes at once, without movement")
+        self.motion = QCheckBox("Turn off animations")
         self.motion.setChecked(settings.reduce_motion)
         self.motion.toggled.connect(self._set_motion)
         self.keys = ShortcutTable(commands)
@@ -47,7 +47,7 @@ class SettingsDialog(QDialog):
         column.addWidget(label("Appearance", "heading"))
         column.addLayout(form)
         column.addWidget(line())
-        column.addWidget(label("Keys", "heading"))
+        column.addWidget(label("Keyboard shortcuts", "heading"))
         column.addWidget(self.keys, 1)
         column.addWidget(buttons)
         commands.changed.connect(self._keep_keys)

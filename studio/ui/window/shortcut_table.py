@@ -1,4 +1,4 @@
-"""The table of commands and their keys, in the settings dialog."""
+"""The table of commands and keyboard shortcuts in the settings dialog."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _ID = Qt.ItemDataRole.UserRole
 
 
 class ShortcutTable(QWidget):
-    """Choose a command, press its new keys. Keys that another command has are taken from it only if the user agrees."""
+    """Select a command and press its new shortcut. Taking a shortcut from another command needs confirmation."""
 
     def __init__(self, commands: CommandRegistry) -> None:
         super().__init__()
         self._commands = commands
         self.search = LineEdit()
-        self.search.setPlaceholderText("Find a command")
+        self.search.setPlaceholderText("Search commands")
         self.search.textChanged.connect(self._fill)
         self.tree = QTreeWidget()
-        self.tree.setHeaderLabels(["Command", "Keys"])
+        self.tree.setHeaderLabels(["Command", "Shortcut"])
         self.tree.setRootIsDecorated(False)
-        self.tree.setAccessibleName("Commands and keys")
+        self.tree.setAccessibleName("Keyboard shortcuts")
         self.tree.header().setStretchLastSection(False)
         self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
@@ -46,13 +46,13 @@ class ShortcutTable(QWidget):
         self.keys.setMaximumSequenceLength(1)
         self.keys.setClearButtonEnabled(True)
         self.keys.editingFinished.connect(self._bind)
-        self._default = buttons.push("Default", self._restore)
-        self._all = buttons.push("Restore all", self._restore_all)
-        self._said = label("Choose a command and press its new keys.", "dim", wrap=True)
+        self._default = buttons.push("Reset", self._restore)
+        self._all = buttons.push("Reset all", self._restore_all)
+        self._said = label("Select a command and press its new shortcut.", "dim", wrap=True)
         self._wanted: tuple[str, tuple[str, ...] | None] | None = None
-        """A command with the keys that it gets if the user agrees; None for its default ones."""
+        """Command and shortcut that wait for confirmation; None stands for the default shortcuts."""
         self.reassign = buttons.push("Reassign", self._reassign, kind="primary")
-        self.keep = buttons.push("Keep", self._leave_as_is)
+        self.keep = buttons.push("Cancel", self._leave_as_is)
         row = QHBoxLayout()
         row.addWidget(self.keys, 1)
         row.addWidget(self._default)
@@ -72,7 +72,7 @@ class ShortcutTable(QWidget):
         self._fill("")
 
     def choose(self, id: str) -> None:
-        """Make a command the one whose keys are set."""
+        """Select the command whose shortcut is being edited."""
         for item in self._items():
             if item.data(0, _ID) == id:
                 self.tree.setCurrentItem(item)
@@ -124,7 +124,7 @@ class ShortcutTable(QWidget):
             self._want(id, None)
 
     def _want(self, id: str, shortcuts: tuple[str, ...] | None) -> None:
-        """Give a command these keys; ask first if others lose theirs."""
+        """Assign a shortcut; ask for confirmation if another command uses it."""
         wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
         rivals = self._commands.rivals(id, wanted)
         self._ask((id, shortcuts))
@@ -133,7 +133,7 @@ class ShortcutTable(QWidget):
             return
         taken = [keys for keys in wanted if self._commands.conflicts(id, keys)]
         owners = " and ".join(rival.title for rival in rivals)
-        self._said.setText(f"{_native(taken)} {'is' if len(taken) == 1 else 'are'} used by {owners}. Reassign?")
+        self._said.setText(f"{_native(taken)} {'is' if len(taken) == 1 else 'are'} assigned to {owners}. Reassign?")
         self.reassign.setFocus()
 
     def _ask(self, wanted: tuple[str, tuple[str, ...] | None] | None) -> None:
@@ -148,7 +148,7 @@ class ShortcutTable(QWidget):
         lost = " and ".join(rival.title for rival in self._commands.rivals(id, wanted))
         found = " and ".join(command.title for command in self._commands.reassign(id, shortcuts))
         told = [f"Shortcut reassigned from {lost}."] if lost else []
-        told += [f"{found} has its default shortcut again."] if found else []
+        told += [f"{found} was reset to its default shortcut."] if found else []
         self._ask(None)
         self._said.setText(" ".join(told))
         self._refresh()
@@ -156,7 +156,7 @@ class ShortcutTable(QWidget):
 
     def _leave_as_is(self) -> None:
         self._ask(None)
-        self._said.setText("Nothing changed.")
+        self._said.setText("No shortcut was changed.")
         self._choose()
 
     def _restore_all(self) -> None:
@@ -164,7 +164,7 @@ class ShortcutTable(QWidget):
             if id in self._commands:
                 self._commands.bind(id, None)
         self._ask(None)
-        self._said.setText("All commands have their default shortcuts.")
+        self._said.setText("All commands were reset to their default shortcuts.")
         self._refresh()
         self._choose()
 

@@ -1,4 +1,4 @@
-"""The line at the bottom: check state, size of the model, device, zoom."""
+"""The status bar: check state, model size, device, zoom."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StatusBar(QStatusBar):
     problems_wanted = Signal()
     """The check state was clicked."""
     compile_wanted = Signal()
-    """How steps run was clicked."""
+    """The compile state was clicked."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,30 +29,30 @@ class StatusBar(QStatusBar):
         self._project: Project | None = None
         self._tier: Tier | None = None
         self.check = _button(QSize(14, 14))
-        self.check.setToolTip("Show the problems")
+        self.check.setToolTip("Show problems")
         self.check.clicked.connect(self.problems_wanted)
         self.addWidget(self.check)
         self.tier = _button(QSize(16, 16))
         self.tier.setAccessibleName("How training steps run")
         self.tier.clicked.connect(self.compile_wanted)
-        self._said = ElidedLabel()  # a long remark must not widen the window
+        self._said = ElidedLabel()  # a long message must not widen the window
         self._said.setProperty("role", "dim")
         self._is_why_not = False
-        """The remark is about the graph as it is."""
+        """Whether the message refers to the current version of the graph."""
         self.addWidget(self._said, 1)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
         self._quiet.timeout.connect(lambda: self._said.setText(""))
         self.addPermanentWidget(self.tier)
         self._parameters, self._macs, self._device, self._zoom = (self._figure() for _ in range(4))
-        self._parameters.setToolTip("Numbers that training changes")
-        self._macs.setToolTip("Multiply-adds of one sample's forward pass")
-        self._device.setToolTip("Where the last run was trained")
-        self._zoom.setToolTip("Zoom of the canvas")
+        self._parameters.setToolTip("Number of trainable parameters")
+        self._macs.setToolTip("Multiply-accumulate operations (MACs) of one sample's forward pass")
+        self._device.setToolTip("Device of the last run")
+        self._zoom.setToolTip("Canvas zoom")
         self.watch(None)
 
     def watch(self, project: Project | None) -> None:
-        """Show this project from now on."""
+        """Show the state of `project`."""
         if self._project is not None:
             self._project.store.report_changed.disconnect(self.refresh)
             self._project.store.document_changed.disconnect(self._show_tier)
@@ -75,13 +75,13 @@ class StatusBar(QStatusBar):
         self.refresh()
 
     def say(self, text: str) -> None:
-        """A remark that goes away by itself."""
+        """Show a message for a few seconds."""
         self._said.setText(text)
         self._is_why_not = False
         self._quiet.start(_MESSAGE_MS)
 
     def _say_why_not(self, text: str) -> None:
-        """Why a graph cannot be run, until it is another graph."""
+        """Show why a graph cannot run, until the graph changes."""
         self.say(text)
         self._is_why_not = True
 
@@ -93,7 +93,7 @@ class StatusBar(QStatusBar):
         self._zoom.setText(f"{100 * scale:.0f}%")
 
     def refresh(self, *_: object) -> None:
-        """Show what the check says now."""
+        """Show the result of the check."""
         if self._project is None:
             return
         report = self._project.store.report
@@ -108,7 +108,7 @@ class StatusBar(QStatusBar):
         self._show_tier()
 
     def _show_tier(self, *_: object) -> None:
-        """How training steps run, or would run."""
+        """Show how training steps run."""
         project = self._project
         if project is None:
             self.tier.hide()
@@ -122,7 +122,7 @@ class StatusBar(QStatusBar):
         self._tier = tier
 
     def _show_check(self, report: Report | None) -> None:
-        """What is wrong; None for a graph that has not been begun, of which nothing is."""
+        """The report of the check; None for an empty graph."""
         if report is None:
             self.check.setText("Empty graph")
             self.check.setIcon(icons.themed("info", "text-dim"))
@@ -145,7 +145,7 @@ class StatusBar(QStatusBar):
 
 
 def _button(icon: QSize) -> QToolButton:
-    """A figure that can be clicked."""
+    """A status-bar item that can be clicked."""
     button = QToolButton()
     button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
     button.setIconSize(icon)

@@ -1,4 +1,4 @@
-"""The bar on top: run, pause, one batch, stop; device; how far it is; the numbers."""
+"""The top bar: run controls, device, progress and live numbers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from studio.ui.widgets.labels import label
 _DEVICES = (("auto", "Auto"), ("cpu", "CPU"), ("cuda", "GPU"))
 _NUMBERS = 7
 _REFRESH_MS = 150
-"""Nobody reads numbers that change more often."""
+"""Minimum interval between updates of the numbers."""
 
 
 class TopBar(QWidget):
-    """Shows one project at a time; `watch` says which."""
+    """Shows one project, set by `watch`."""
 
     def __init__(self, commands: CommandRegistry, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class TopBar(QWidget):
         row.addSpacing(8)
         self.device = ComboBox()
         self.device.setAccessibleName("Device")
-        self.device.setToolTip("Where the model is trained. Auto takes the GPU if there is one.")
+        self.device.setToolTip("Training device. Auto uses the GPU if there is one.")
         for key, words in _DEVICES:
             self.device.addItem(words, key)
         self.device.activated.connect(self._choose_device)
@@ -59,12 +59,12 @@ class TopBar(QWidget):
         row.addWidget(self.numbers, 5)
         search = buttons.push("Search commands", commands.action("help.commands").trigger, icon="search", kind="search")
         keys = commands.shortcuts("help.commands")
-        search.setToolTip(f"Find and run any command ({keys[0]})" if keys else "Find and run any command")
+        search.setToolTip(f"Search and run commands ({keys[0]})" if keys else "Search and run commands")
         row.addWidget(search)
         self.watch(None)
 
     def watch(self, project: Project | None) -> None:
-        """Show this project from now on."""
+        """Show the state of `project`."""
         if self._project is not None:
             self._project.runner.events.disconnect(self._schedule)
             self._project.runner.state_changed.disconnect(self.refresh)
@@ -82,12 +82,12 @@ class TopBar(QWidget):
             self._soon.start()
 
     def refresh(self, *_: object) -> None:
-        """Show how the run stands now."""
+        """Show the current state of the run."""
         run = self._project.runner.run if self._project else None
         state = self._project.runner.state if self._project else "idle"
         progress = run.progress if run else RunProgress()
         self._bar.setValue(round(1000 * progress.fraction))
-        # Of a stream nobody knows how long the run is: a bar that stays empty would look as if it stood still.
+        # The length of a stream is unknown. A bar that stays empty would look stalled.
         self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
         self._words.setText(_words(progress, state))
         self.numbers.show_figures(self._figures(progress))
@@ -102,7 +102,7 @@ class TopBar(QWidget):
         self._bar = QProgressBar()
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
-        self._bar.setAccessibleName("Progress of the run")
+        self._bar.setAccessibleName("Training progress")
         self._bar.setMinimumWidth(160)
         column.addStretch(1)
         column.addWidget(self._words)
@@ -111,7 +111,7 @@ class TopBar(QWidget):
         return column
 
     def _figures(self, progress: RunProgress) -> list[_Figure]:
-        """What is told of a run, the most important first: where there is no room, the last ones are left out."""
+        """Figures of a run, most important first. The last ones are hidden when space runs out."""
         project = self._project
         if project is None or progress.loss is None:
             return []
@@ -119,13 +119,13 @@ class TopBar(QWidget):
         found += [_measured(title(n), value, progress.val_metrics.get(n)) for n, value in progress.metrics.items()]
         if progress.learning_rate is not None:
             rate = f"{progress.learning_rate:.3g}"
-            found.append(_Figure("Learning rate", rate, tip="Of the first optimizer, in the last step"))
+            found.append(_Figure("Learning rate", rate, tip="Learning rate of the first optimizer in the last step"))
         if project.runner.is_active:
             rate = number_format.rate(progress.samples_per_second).removesuffix("/s")
-            found.append(_Figure("Samples/s", rate, tip="Training samples a second, the time to load them included"))
-            where = "the GPU" if project.runner.run and project.runner.run.device == "cuda" else "the studio"
+            found.append(_Figure("Samples/s", rate, tip="Training samples per second, including the time to load them"))
+            where = "the GPU" if project.runner.run and project.runner.run.device == "cuda" else "Gradwire"
             memory = number_format.size(project.runner.memory)
-            found.append(_Figure("Memory", memory, tip=f"In use by {where}, data and window included"))
+            found.append(_Figure("Memory", memory, tip=f"Memory in use by {where}, including data"))
             if progress.waiting is not None:
                 found.append(_waiting(progress.waiting))
         return found
@@ -141,13 +141,13 @@ class _Figure:
     title: str
     value: str
     beside: str = ""
-    """The same in validation."""
+    """The validation value."""
     tip: str = ""
     is_warning: bool = False
 
 
 class _Numbers(QWidget):
-    """Figures in a row; those that there is no room for are left out, the last ones first."""
+    """Figures in a row. The last ones are hidden when space runs out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class _Numbers(QWidget):
 
 
 class _Number(QWidget):
-    """A quantity with its value in training, and greyed in validation."""
+    """A quantity with its training value, and its validation value dimmed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class _Number(QWidget):
         self._widest, self._height = 0, super().sizeHint().height()
 
     def show_figure(self, figure: _Figure) -> bool:
-        """Whether it needs more or less room than before."""
+        """Whether the required width has changed."""
         before = self._widest
         is_other = figure.title != self.title.text()
         self.title.setText(figure.title)
@@ -218,13 +218,13 @@ class _Number(QWidget):
             self.value.setProperty("role", role)
             self.style().unpolish(self.value)
             self.style().polish(self.value)
-        self._values.invalidate()  # it would be as wide as it was until the window next comes to its layouts
+        self._values.invalidate()  # otherwise it keeps its old width until the next layout pass
         own = super().sizeHint()
         self._widest, self._height = max(0 if is_other else self._widest, own.width()), own.height()
         return self._widest != before
 
     def sizeHint(self) -> QSize:
-        """As wide as it ever was, so that nothing dances while numbers change."""
+        """Never shrinks, so that numbers do not shift while they change."""
         return QSize(self._widest, self._height)
 
     def minimumSizeHint(self) -> QSize:
@@ -233,27 +233,27 @@ class _Number(QWidget):
 
 def _measured(name: str, train: float, validation: float | None) -> _Figure:
     beside = "" if validation is None else f"val {number_format.measured(validation)}"
-    tip = f"{name} of the batches of this epoch so far, and of the last validation"
+    tip = f"{name}: mean over the batches of this epoch so far, then the last validation"
     return _Figure(name, number_format.measured(train), beside, tip)
 
 
 def _batch_loss(train: float, validation: float | None) -> _Figure:
-    """The table of runs shows the mean of an epoch instead."""
+    """The run table shows the mean of an epoch instead."""
     shown = _measured("Batch loss", train, validation)
-    return replace(shown, tip="Loss of the last training batch, and of the last validation")
+    return replace(shown, tip="Loss of the last training batch, then of the last validation")
 
 
 def _waiting(share: float) -> _Figure:
     is_much = share >= data_bottleneck.SHARE
     tip = "Share of the time in which training waits for the next batch"
     if is_much:
-        tip += ". More workers in the loader, or fewer transforms, would make it faster"
+        tip += ". Use more loader workers or fewer transforms"
     return _Figure("Data wait", f"{share:.0%}", tip=f"{tip}.", is_warning=is_much)
 
 
 def _words(progress: RunProgress, state: str) -> str:
     if not progress.step:
-        return {"running": "Starting", "failed": "Failed before the first batch"}.get(state, "Ready")
+        return {"running": "Starting…", "failed": "Failed before the first batch"}.get(state, "Ready")
     epoch = f"Epoch {progress.epoch} of {progress.epochs}" if progress.epochs else f"Epoch {progress.epoch}"
     parts = [epoch]
     if state in ("running", "paused", "stopped", "failed"):

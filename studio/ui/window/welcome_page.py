@@ -1,4 +1,4 @@
-"""First sight: templates, recent files, and one click that trains a first network."""
+"""The welcome page: templates, recent files, and one click to train a first network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from studio.ui.window.graph_thumbnail import GraphThumbnail
 TUTORIALS = Path(__file__).resolve().parents[3] / "docs" / "tutorials"
 _WIDTH, _COLUMNS = 1040, 2
 FIRST = "digits-mlp"
-"""The template that the one-click button opens and runs."""
+"""Template that the one-click button opens and trains."""
 
 
 class WelcomePage(QScrollArea):
@@ -60,7 +60,7 @@ class WelcomePage(QScrollArea):
         self.setWidget(page)
 
     def show_recent(self, paths: Iterable[Path]) -> None:
-        """List these files, the last opened first."""
+        """List recent files, most recently opened first."""
         _clear(self._recent)
         found = list(paths)[:6]
         for path in found:
@@ -68,7 +68,7 @@ class WelcomePage(QScrollArea):
         if not found:
             self._recent.addWidget(label("Files that you open appear here.", "dim", wrap=True))
 
-    # -- parts
+    # -- widgets
 
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -77,7 +77,7 @@ class WelcomePage(QScrollArea):
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(label("Gradwire", "title"))
-        words.addWidget(label("Wire a neural network, train it, and see what happens inside.", "dim"))
+        words.addWidget(label("Build a neural network on a canvas, train it, and inspect every step.", "dim"))
         row.addLayout(words, 1)
         first = next((template for template in self._templates if template.key == FIRST), None)
         if first is not None:
@@ -97,8 +97,8 @@ class WelcomePage(QScrollArea):
         column.addWidget(label("Start", "section"))
         column.addSpacing(6)
         for title, icon, run in (
-            ("New empty project", "new", self.new_wanted.emit),
-            ("Open a file", "open", self.open_wanted.emit),
+            ("New project", "new", self.new_wanted.emit),
+            ("Open project…", "open", self.open_wanted.emit),
         ):
             column.addWidget(buttons.push(title, run, icon=icon, kind="link"))
         if TUTORIALS.is_dir():
@@ -136,7 +136,7 @@ class WelcomePage(QScrollArea):
 
 
 class _Pressable(QFrame):
-    """A frame that acts like a button."""
+    """A frame that behaves like a button."""
 
     pressed = Signal()
 
@@ -159,7 +159,7 @@ class _Pressable(QFrame):
 
 
 class TemplateCard(_Pressable):
-    """A template: its picture, its title, what it is for."""
+    """A template: thumbnail, title, description."""
 
     def __init__(self, template: Template, catalogue: Catalogue, run: object) -> None:
         super().__init__("card", template.title)

@@ -1,4 +1,4 @@
-"""The window's commands: files, undo, training, panels, help. `canvas_commands` has those of the canvas."""
+"""The window's commands: files, undo, training, panels, help. `canvas_commands` defines those of the canvas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from studio.ui.window.context_help import show_context_help
 if TYPE_CHECKING:
     from studio.ui.window.main_window import MainWindow
 
-_MODE_WORDS = {"light": "Light theme", "dark": "Dark theme", "system": "Theme of the system"}
+_MODE_WORDS = {"light": "Light theme", "dark": "Dark theme", "system": "System theme"}
 
 
 def window_commands(window: MainWindow) -> tuple[Command, ...]:
@@ -27,7 +27,7 @@ def window_commands(window: MainWindow) -> tuple[Command, ...]:
 
 
 def palette_choices(window: MainWindow) -> Iterator[PaletteEntry]:
-    """What the command palette offers now: enabled commands, then the nodes of the project."""
+    """Entries of the command palette: enabled commands, then the nodes of the project."""
     for command in window.commands:
         if command.id != "help.commands" and window.commands.action(command.id).isEnabled():
             keys = window.commands.shortcuts(command.id)
@@ -43,7 +43,7 @@ def palette_choices(window: MainWindow) -> Iterator[PaletteEntry]:
 
 
 def _on(window: MainWindow, act: Callable[[Project], object]) -> Callable[[], None]:
-    """Does something with the current project, if there is one."""
+    """Wrap an action on the current project; do nothing if no project is open."""
 
     def run() -> None:
         if window.project is not None:
@@ -104,18 +104,18 @@ def _view(window: MainWindow) -> Iterator[Command]:
             (f"Alt+{number}",),
             "View/Panels",
             dock.objectName(),
-            help=f"Show or hide the panel {dock.title}",
+            help=f"Show or hide the {dock.title} panel",
             enabled=is_open,
             checked=dock.isVisible,
         )
     for title, step, key in (("next", 1, "Ctrl+F6"), ("previous", -1, "Ctrl+Shift+F6")):
         yield Command(
             f"view.{title}-panel",
-            f"Go to the {title} panel",
+            f"Focus the {title} panel",
             partial(_go_to_panel, window, step),
             (key,),
             "View/Panels",
-            help=f"Give the keyboard to the {title} panel that can be seen",
+            help=f"Show the {title} panel and move the keyboard focus to it",
             enabled=is_open,
             separated=step == 1,
         )
@@ -126,7 +126,7 @@ def _view(window: MainWindow) -> Iterator[Command]:
         ("F11",),
         "View",
         "focus",
-        help="Hide all but the canvas",
+        help="Show only the canvas",
         enabled=is_open,
         checked=lambda: window.is_focused,
     )
@@ -137,7 +137,7 @@ def _view(window: MainWindow) -> Iterator[Command]:
         ("Ctrl+Shift+R",),
         "View",
         "regions",
-        help="Colour what is compiled in one piece, and show the bridges through Python between",
+        help="Highlight compiled regions and the Python between them on the canvas",
         enabled=is_open,
         checked=_if(window, lambda project: window.project_views[project].overlay.is_on),
     )
@@ -169,7 +169,7 @@ def _run(window: MainWindow) -> Iterator[Command]:
         "Run",
         "run",
         token="accent",
-        help="Train the network, or go on after a pause (Ctrl+Enter)",
+        help="Start training, or continue after a pause (Ctrl+Enter)",
         enabled=is_not("running"),
     )
     yield Command(
@@ -179,17 +179,17 @@ def _run(window: MainWindow) -> Iterator[Command]:
         ("F6",),
         "Run",
         "pause",
-        help="Halt after the batch under way (F6)",
+        help="Pause after the current batch (F6)",
         enabled=is_in("running"),
     )
     yield Command(
         "run.step",
-        "One batch",
+        "Run one batch",
         _on(window, lambda project: project.runner.step()),
         ("F10",),
         "Run",
         "step",
-        help="Train one batch, then halt (F10)",
+        help="Train one batch, then pause (F10)",
         enabled=is_not("running"),
     )
     yield Command(
@@ -199,12 +199,12 @@ def _run(window: MainWindow) -> Iterator[Command]:
         ("Ctrl+.",),
         "Run",
         "stop",
-        help="End the run; its curves stay (Ctrl+.)",
+        help="Stop training; curves and weights are kept (Ctrl+.)",
         enabled=is_in("running", "paused"),
     )
     yield Command(
         "run.look",
-        "Look at the gradients of one step",
+        "Show the autograd graph of one step",
         window.look_at_gradients,
         (),
         "Run",
@@ -219,7 +219,7 @@ def _run(window: MainWindow) -> Iterator[Command]:
         ("Ctrl+Shift+E",),
         "Run",
         "compile",
-        help="Show kernels, graph breaks and times, found by some steps on a copy of the model",
+        help="Run a few steps on a copy of the model and show kernels, graph breaks and timings",
         enabled=_if(window, lambda _: True),
     )
     yield Command(
@@ -229,7 +229,7 @@ def _run(window: MainWindow) -> Iterator[Command]:
         (),
         "Run",
         "scheduler",
-        help="Train some batches with rising learning rates, and see where the loss falls",
+        help="Train a few batches with increasing learning rates and plot the loss",
         enabled=_if(window, lambda _: True),
         separated=True,
     )
@@ -240,7 +240,7 @@ def _run(window: MainWindow) -> Iterator[Command]:
         (),
         "Run",
         "check",
-        help="Train with one batch alone: shows whether the network can learn at all",
+        help="Train on a single batch to check that the network can learn",
         enabled=_if(window, lambda _: True),
     )
     yield Command(
@@ -249,7 +249,7 @@ def _run(window: MainWindow) -> Iterator[Command]:
         _on(window, _switch_compiling),
         (),
         "Run",
-        help="Train by plans of fused kernels, which give the same numbers. A setting of the project",
+        help="Compile training steps into fused kernels. Results are identical. Saved with the project.",
         enabled=_if(window, lambda _: True),
         checked=_if(window, lambda project: project.store.document.training.compile),
         separated=True,
@@ -260,12 +260,12 @@ def _help(window: MainWindow) -> Iterator[Command]:
     yield Command("help.commands", "Command palette", window.open_palette, ("Ctrl+Shift+P", "Ctrl+F"), "Help", "search")
     yield Command(
         "help.context",
-        "Help on the selection",
+        "Help on selection",
         partial(show_context_help, window),
         ("F1",),
         "Help",
         "help",
-        help="Explain the selected node, problem or panel (F1)",
+        help="Show help for the selected node, problem or panel (F1)",
         enabled=_if(window, lambda _: True),
     )
     yield Command("help.about", "About Gradwire", partial(_about, window), (), "Help", "info")
@@ -273,18 +273,18 @@ def _help(window: MainWindow) -> Iterator[Command]:
 
 def _switch_compiling(project: Project) -> None:
     on = not project.store.document.training.compile
-    title = "Compile the training step" if on else "Do not compile the training step"
+    title = "Compile training step" if on else "Do not compile training step"
     project.store.edit(title, lambda document: edits.set_training(document, compile=on))
 
 
 def _go_to_panel(window: MainWindow, step: int) -> None:
-    """The canvas is the first of them."""
+    """The canvas, then the docks."""
     shown = [dock.panel for dock in window.docks if dock.isVisible() and not dock.visibleRegion().isEmpty()]
     keyboard_focus.go([panel for panel in (window.canvas, *shown) if panel is not None], step)
 
 
 def _toggle_dock(window: MainWindow, name: str) -> None:
-    """Close a panel that is in view; bring one to the front that is not."""
+    """Close a visible panel; otherwise bring it to the front."""
     dock = window.docks[name]
     if dock.isVisible() and not dock.visibleRegion().isEmpty():
         dock.hide()

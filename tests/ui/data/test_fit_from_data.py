@@ -66,7 +66,7 @@ def test_one_click_sets_all_in_one_step(
     params = store(window).document.nodes["b"].params
     assert params["mean"] == pytest.approx(4.885, abs=0.01)
     assert params["std"] == pytest.approx(6.02, abs=0.01)
-    assert fit_from_data_row.said.text() == "Learned from 1,438 training samples."
+    assert fit_from_data_row.said.text() == "Computed from 1,438 training samples."
     assert fit_from_data_row.button.isVisible()
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert store(window).document.nodes["b"].params == {}
@@ -112,7 +112,7 @@ def test_it_can_be_given_up_and_edits_meanwhile_win(
     store(window).edit("Change the data", lambda document: edits.set_param(document, "a", "validation", 0.5))
     go.set()
     qtbot.waitUntil(fit_from_data_row.problem.isVisible)
-    assert "was changed meanwhile" in fit_from_data_row.problem.text()
+    assert "changed while its parameters were computed" in fit_from_data_row.problem.text()
     assert store(window).document.nodes["b"].params == {}
 
 
