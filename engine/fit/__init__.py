@@ -32,6 +32,7 @@ change the task between two events. To put a training down and take it up again:
 
 from engine.compiler.compile_progress import CompileState as CompileState
 from engine.compiler.compile_progress import Tier as Tier
+from engine.fit.early_stopping import EarlyStopping as EarlyStopping
 from engine.fit.events import Done as Done
 from engine.fit.events import Epoch as Epoch
 from engine.fit.events import Event as Event
@@ -39,23 +40,22 @@ from engine.fit.events import Started as Started
 from engine.fit.events import Step as Step
 from engine.fit.events import Validated as Validated
 from engine.fit.events import ValidationStep as ValidationStep
-from engine.fit.loop import Training as Training
-from engine.fit.loop import evaluate as evaluate
-from engine.fit.loop import fit as fit
-from engine.fit.plans import Replanned as Replanned
-from engine.fit.plans import replan as replan
-from engine.fit.state import Match as Match
-from engine.fit.state import match as match
-from engine.fit.state import take as take
-from engine.fit.steps import step as step
-from engine.fit.steps import untouched as untouched
-from engine.fit.stopping import EarlyStopping as EarlyStopping
+from engine.fit.schedule_replanning import ReplannedSchedule as ReplannedSchedule
+from engine.fit.schedule_replanning import replan_schedules as replan_schedules
+from engine.fit.step_functions import preserve_state as preserve_state
+from engine.fit.step_functions import step as step
 from engine.fit.task import Task as Task
-from engine.fit.trials import BatchTrained as BatchTrained
-from engine.fit.trials import RateFound as RateFound
-from engine.fit.trials import RateTried as RateTried
-from engine.fit.trials import find_rate as find_rate
-from engine.fit.trials import overfit_one_batch as overfit_one_batch
+from engine.fit.task_state import WeightMatch as WeightMatch
+from engine.fit.task_state import load_matching as load_matching
+from engine.fit.task_state import match_weights as match_weights
+from engine.fit.training_loop import Training as Training
+from engine.fit.training_loop import evaluate as evaluate
+from engine.fit.training_loop import fit as fit
+from engine.fit.trial_runs import BatchTrained as BatchTrained
+from engine.fit.trial_runs import RateFound as RateFound
+from engine.fit.trial_runs import RateTried as RateTried
+from engine.fit.trial_runs import find_rate as find_rate
+from engine.fit.trial_runs import overfit_one_batch as overfit_one_batch
 
 __all__ = [
     "BatchTrained",
@@ -64,10 +64,10 @@ __all__ = [
     "EarlyStopping",
     "Epoch",
     "Event",
-    "Match",
+    "WeightMatch",
     "RateFound",
     "RateTried",
-    "Replanned",
+    "ReplannedSchedule",
     "Started",
     "Step",
     "Task",
@@ -78,10 +78,10 @@ __all__ = [
     "evaluate",
     "find_rate",
     "fit",
-    "match",
+    "match_weights",
     "overfit_one_batch",
-    "replan",
+    "replan_schedules",
     "step",
-    "take",
-    "untouched",
+    "load_matching",
+    "preserve_state",
 ]

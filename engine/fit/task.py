@@ -11,7 +11,7 @@ from engine.amp import GradScaler
 from engine.backend import Device, resolve
 from engine.compiler import CompiledFunction
 from engine.data.batches import Loaders
-from engine.fit.sums import GradientSums
+from engine.fit.gradient_accumulation import GradientAccumulator
 from engine.metrics import Metric
 from engine.nn.module import Module
 from engine.optim.lr_scheduler import CyclicLR, LRScheduler, OneCycleLR
@@ -20,7 +20,7 @@ from engine.tensors import Tensor
 
 T = TypeVar("T")
 
-UNREAD = frozenset({"_found_attributes", "batches", "replays", "step", "stream", "validation_step"})
+REPLAY_IGNORED = frozenset({"_found_attributes", "batches", "replays", "step", "stream", "validation_step"})
 """Attributes of a task that are no part of what a step depends on."""
 
 
@@ -54,7 +54,7 @@ class Task(ABC):
     validation_step: CompiledFunction | None = None
     scaler: GradScaler | None = None
     """Of losses; there once `setup` has seen that `mixed_precision` needs it."""
-    sums: GradientSums | None = None
+    sums: GradientAccumulator | None = None
     """Of gradients; there if `accumulate` needs it."""
 
     stream: random.Generator
@@ -91,7 +91,7 @@ class Task(ABC):
                 self.scaler = GradScaler(self.device.type)
             if self.accumulate > 1:
                 trained = {id(p): p for one in self.optimizers.values() for g in one.param_groups for p in g["params"]}
-                self.sums = GradientSums(trained.values())
+                self.sums = GradientAccumulator(trained.values())
             self.batches = batches
         return self.batches
 
@@ -101,7 +101,7 @@ class Task(ABC):
 
     def to_device(self, batch: Any) -> Any:
         """A batch, whatever its structure, with its tensors on the task's device."""
-        return _moved(batch, self.device)
+        return _move_to(batch, self.device)
 
     @property
     def modules(self) -> dict[str, Module]:
@@ -119,7 +119,7 @@ class Task(ABC):
     def metrics(self) -> dict[str, Metric]:
         return self._attributes(Metric)
 
-    def goes_on_each_step(self, schedule: str) -> bool:
+    def is_stepped_per_batch(self, schedule: str) -> bool:
         """Whether a schedule goes on after each step of the optimizers, not after each epoch."""
         return schedule in self.per_step or isinstance(self.schedulers[schedule], (OneCycleLR, CyclicLR))
 
@@ -140,7 +140,7 @@ class Task(ABC):
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], Collection[str]]]:
         """What a replayed step depends on: names, dicts, and keys whose values may change."""
-        yield "", vars(self), UNREAD | self.schedulers.keys()
+        yield "", vars(self), REPLAY_IGNORED | self.schedulers.keys()
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -159,13 +159,13 @@ class Task(ABC):
         return found[kind].copy()
 
 
-def _moved(batch: Any, device: Device) -> Any:
+def _move_to(batch: Any, device: Device) -> Any:
     if isinstance(batch, Tensor):
         return batch.to(device)
     if isinstance(batch, Mapping):
-        return {key: _moved(value, device) for key, value in batch.items()}
+        return {key: _move_to(value, device) for key, value in batch.items()}
     if isinstance(batch, (list, tuple)):
-        return [_moved(value, device) for value in batch]
+        return [_move_to(value, device) for value in batch]
     return batch
 
 

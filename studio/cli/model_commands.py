@@ -17,7 +17,7 @@ from engine import fit
 from engine.data.samples import Samples
 from engine.data.splits import Splits
 from engine.errors import EngineError
-from engine.fit.batches import length
+from engine.fit.batch_iteration import batch_count
 from studio.cli.error_output import (
     FAILED,
     InputError,
@@ -76,7 +76,7 @@ def evaluate(
     with report_errors(as_json=as_json):
         task = _build_task(file, read_project(file, assignments), weights, device, as_json=as_json)
         held = task.setup().validation
-        batches = 0 if held is None else length(held)
+        batches = 0 if held is None else batch_count(held)
         [*_, found] = track_progress(fit.evaluate(task), batches, "evaluating", hidden=as_json)
         assert isinstance(found, fit.Validated)
     if as_json:

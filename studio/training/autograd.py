@@ -31,7 +31,7 @@ def look(task: fit.Task, program: Program) -> Snapshot:
     """Run a step without its update. The training goes on as if it had not been. Several losses are added up."""
     batches = task.setup()
     batch = next(iter(DataLoader(batches.train.dataset, batches.train.batch_size)))
-    with fit.untouched(task), inspect.recording() as observer:
+    with fit.preserve_state(task), inspect.recording() as observer:
         loss = reduce(add, task.losses(task.to_device(batch)).values())
         loss.backward(retain_graph=True)
         graph = inspect.autograd_graph(loss, observer, dict(task.model.named_parameters()))

@@ -12,7 +12,7 @@ from engine import fit
 from engine.compiler import CompiledFunction, Explanation, explain
 from engine.compiler.explain import explanation_of
 from engine.compiler.explanation import SourceLine
-from engine.fit.steps import Steps
+from engine.fit.step_functions import StepFunctions
 from studio.lowering.program import Program
 
 _OWN = tuple(str(Path(module.__file__ or "").parent) + os.sep for module in (engine, studio))
@@ -32,7 +32,7 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: boo
 
 def compiled_step(task: fit.Task) -> CompiledFunction:
     """What a training of the task would run its steps by."""
-    step = Steps(task, compile=True).train
+    step = StepFunctions(task, compile=True).train
     assert isinstance(step, CompiledFunction)
     return step
 

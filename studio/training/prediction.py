@@ -40,7 +40,7 @@ def task_with_weights(
     """
     task = lower(document, catalogue, base=base, name=name).build(device=device, seed=document.training.seed)
     task.setup()
-    found = fit.take(task.model, load_weights(weights))
+    found = fit.load_matching(task.model, load_weights(weights))
     if found.missing or found.reshaped:
         raise FileError(str(weights), "", f"holds weights of another graph. Of them {found}", "Choose others.")
     return task

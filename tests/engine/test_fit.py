@@ -10,7 +10,7 @@ import pytest
 import engine
 from engine import data, fit, metrics, nn, optim
 from engine.errors import DataError
-from engine.fit.steps import gradients, improve
+from engine.fit.step_functions import compute_gradients, step_optimizers
 from engine.random import Generator
 
 
@@ -212,8 +212,8 @@ def test_two_optimizers_each_minimize_their_loss() -> None:
     loss = task.criterion(task.model(points), labels)
     grads = engine.grad(loss, list(task.model.parameters()))
     found = task.losses((points, labels))
-    gradients(task, found)
-    improve(task, found)
+    compute_gradients(task, found)
+    step_optimizers(task, found)
     for old, new, grad, sign in zip(start, weights(task), grads, (-1, -1, 1, 1), strict=True):
         np.testing.assert_allclose(new, old + sign * 0.1 * grad.numpy(), atol=1e-6)
 
@@ -255,7 +255,7 @@ def test_a_look_changes_nothing() -> None:
                 found += [event.loss, event.metrics["accuracy"]]
                 if look:
                     grads = [parameter.grad for parameter in task.model.parameters()]
-                    with fit.untouched(task):
+                    with fit.preserve_state(task):
                         assert all(parameter.grad is None for parameter in task.model.parameters())
                         for loss in task.losses(next(iter(task.setup().train))).values():
                             loss.backward()

@@ -263,20 +263,20 @@ def _restore(
 ) -> list[str]:
     told = list[str]()
     if until is None or until > state["epoch"]:
-        state, planned = fit.replan(training.task, state)
+        state, planned = fit.replan_schedules(training.task, state)
         how = document.training
         told += [
             _replan_message(one, f"{how.epochs} epochs" if how.steps is None else f"{how.steps} steps")
             for one in planned
         ]
     training.load_state_dict(state)
-    if run.has_ended and training.wait_anew():
+    if run.has_ended and training.reset_patience():
         how = document.training
         told.append(f"This run had ended as {how.follow} did not improve. Its patience of {how.patience} begins anew.")
     return told
 
 
-def _replan_message(planned: fit.Replanned, length: str) -> str:
+def _replan_message(planned: fit.ReplannedSchedule, length: str) -> str:
     rates = f"{planned.after:.4g} from here on, where it was {planned.before:.4g}"
     if planned.after == planned.before:
         rates = f"{planned.after:.4g} here, as before"
@@ -299,14 +299,14 @@ def reject_other_graph(run: ResumedRun, task: fit.Task) -> None:
     """Raises FileError that tells how far the weights of a run fit, for a task of another graph."""
     if run.checkpoint is None:
         return
-    found = fit.match(task.model, weights_in_checkpoint(run.checkpoint))
+    found = fit.match_weights(task.model, weights_in_checkpoint(run.checkpoint))
     problem = f"is a checkpoint of another graph. Of its weights {found}"
     raise FileError("run", "", problem, "Resume it with its own graph, or begin a new run with --start-from.")
 
 
 def load_initial_weights(path: Path, task: fit.Task) -> list[str]:
     """Gives a task's model the weights that fit, and tells what does not. Raises FileError if none does."""
-    found = fit.take(task.model, load_weights(path))
+    found = fit.load_matching(task.model, load_weights(path))
     if not found.same:
         raise FileError(str(path), "", f"has no weights for this graph: {found}", "Choose another.")
     return [] if found.is_whole else [f"Of the weights in {path} {found}."]

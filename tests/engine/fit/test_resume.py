@@ -159,7 +159,7 @@ def test_a_checkpoint_of_another_model_says_what_fits() -> None:
     with pytest.raises(WeightsError, match=said):
         fit.fit(other, steps=1).load_state_dict(state)
     assert {name: value.tolist() for name, value in other_weights(other).items()} == before
-    found = fit.take(other.model, state["task"]["modules"]["model"])
+    found = fit.load_matching(other.model, state["task"]["modules"]["model"])
     assert set(found.missing) == {"more.weight", "more.bias"}
     assert other.model[4].weight.tolist() == state["task"]["modules"]["model"]["4.weight"].tolist()
 

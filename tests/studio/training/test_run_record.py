@@ -92,7 +92,7 @@ def test_a_failed_run_says_why(session, digits, tmp_path: Path, monkeypatch: pyt
     def broken(*_: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("engine.fit.steps.improve", broken)
+    monkeypatch.setattr("engine.fit.step_functions.step_optimizers", broken)
     finished(session(out=tmp_path))
     about = json.loads((tmp_path / "run.json").read_text())
     assert (about["state"], about["message"]) == ("failed", "RuntimeError: boom")

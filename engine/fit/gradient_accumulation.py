@@ -10,7 +10,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
 
 
-class GradientSums:
+class GradientAccumulator:
     """A sum for each of the parameters. The tensors stay the same ones, so that compiled steps find them."""
 
     def __init__(self, parameters: Iterable[Tensor]) -> None:
@@ -19,7 +19,7 @@ class GradientSums:
         self._used: set[int] = set()
         """Parameters that had a gradient at all; optimizers leave the others alone."""
 
-    def take(self, *, first: bool, last: bool) -> None:
+    def add(self, *, first: bool, last: bool) -> None:
         """Add the gradients of a batch to those before it; after the last batch, the sums are the gradients."""
         with no_grad():
             for number, parameter in enumerate(self.parameters):
@@ -39,4 +39,4 @@ class GradientSums:
         yield "", vars(self), ()
 
 
-__all__ = ["GradientSums"]
+__all__ = ["GradientAccumulator"]

@@ -9,7 +9,7 @@ from engine.optim.optimizer import Optimizer
 from engine.tensors import Tensor
 
 
-def named(task: Task, losses: Mapping[Optimizer, Tensor]) -> dict[str, float]:
+def losses_by_name(task: Task, losses: Mapping[Optimizer, Tensor]) -> dict[str, float]:
     """Losses by the names of their optimizers."""
     return {name: float(losses[one].item()) for name, one in task.optimizers.items() if one in losses}
 
@@ -24,7 +24,7 @@ def read_metrics(task: Task, *, costly: bool = False) -> dict[str, float]:
     return {name: metric.compute() for name, metric in task.metrics.items() if costly or not metric.is_costly}
 
 
-def tables_of(task: Task) -> dict[str, list[list[int]]]:
+def metric_tables(task: Task) -> dict[str, list[list[int]]]:
     """Of the metrics that are more than a number."""
     found = {name: metric.table() for name, metric in task.metrics.items()}
     return {name: table for name, table in found.items() if table is not None}
@@ -42,9 +42,17 @@ def learning_rates(task: Task) -> dict[str, float]:
     return {name: float(optimizer.param_groups[0]["lr"]) for name, optimizer in task.optimizers.items()}
 
 
-def followed(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:
+def prefixed_metrics(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:
     """Figures by the names that they are followed by: train_loss, val_accuracy, …"""
     return {f"{part}_{name}": value for part, of in (("train", train), ("val", val)) for name, value in of.items()}
 
 
-__all__ = ["followed", "learning_rate", "learning_rates", "named", "read_metrics", "reset_metrics", "tables_of"]
+__all__ = [
+    "prefixed_metrics",
+    "learning_rate",
+    "learning_rates",
+    "losses_by_name",
+    "read_metrics",
+    "reset_metrics",
+    "metric_tables",
+]

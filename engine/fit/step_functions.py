@@ -23,17 +23,17 @@ from engine.tensors import Tensor
 Closure = Callable[[], Tensor]
 
 
-class Steps:
+class StepFunctions:
     """How a task trains and is validated: by plain functions, or by compiled ones."""
 
     def __init__(self, task: Task, *, compile: bool) -> None:
         self.compiled = compile
         if compile and task.step is None:
             task.step, task.validation_step = (
-                CompiledFunction(function, exact=True, replays=task.replays) for function in (step, losses)
+                CompiledFunction(function, exact=True, replays=task.replays) for function in (step, compute_losses)
             )
         self.train: Callable[..., Mapping[Optimizer, Tensor]] = step
-        self.validate: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = losses
+        self.validate: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = compute_losses
         if compile and task.step is not None and task.validation_step is not None:
             self.train, self.validate = task.step, task.validation_step
         self._told: CompileState | None = None
@@ -49,7 +49,7 @@ class Steps:
         return state
 
 
-def losses(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
+def compute_losses(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
     """What validates with one batch."""
     if task.mixed_precision == "off":
         return task.losses(batch)
@@ -68,15 +68,15 @@ def step(
         share: of the batch among those whose gradients are averaged
     """
     random_state = random.get_rng_state()
-    found = losses(task, batch)
-    gradients(task, found, first=first, last=last, share=share)
+    found = compute_losses(task, batch)
+    compute_gradients(task, found, first=first, last=last, share=share)
     if last:
-        improve(task, found, functools.partial(_again, task, batch, random_state))
+        step_optimizers(task, found, functools.partial(_make_closure, task, batch, random_state))
     return found
 
 
 @contextmanager
-def untouched(task: Task) -> Iterator[None]:
+def preserve_state(task: Task) -> Iterator[None]:
     """Losses may be computed and differentiated inside, for a look at them: the training goes on as if nothing was.
 
     Gradients, buffers such as running means, metrics and the default random stream are put back at the end. The tensors
@@ -102,7 +102,7 @@ def untouched(task: Task) -> Iterator[None]:
 
 
 @contextmanager
-def modes_kept(task: Task) -> Iterator[None]:
+def preserve_modes(task: Task) -> Iterator[None]:
     """Each module is put back into the mode, train or eval, that it had before."""
     modes = [(module, module.training) for root in task.modules.values() for module in root.modules()]
     try:
@@ -112,7 +112,7 @@ def modes_kept(task: Task) -> Iterator[None]:
             module.training = training
 
 
-def gradients(
+def compute_gradients(
     task: Task, losses: Mapping[Optimizer, Tensor], *, first: bool = True, last: bool = True, share: float = 1.0
 ) -> None:
     """Gives the parameters of each optimizer the gradients of its loss, and none of another's.
@@ -128,14 +128,14 @@ def gradients(
         scaled.backward(retain_graph=place < len(losses))
         if len(losses) > 1:
             # All losses are differentiated before the first step changes what their graphs have saved.
-            found += [(parameter, parameter.grad) for parameter in _trained(optimizer)]
+            found += [(parameter, parameter.grad) for parameter in _parameters(optimizer)]
     for parameter, gradient in found:
         parameter.grad = gradient
     if task.sums is not None and not (first and last):
-        task.sums.take(first=first, last=last)
+        task.sums.add(first=first, last=last)
 
 
-def improve(
+def step_optimizers(
     task: Task,
     losses: Mapping[Optimizer, Tensor],
     closure: Callable[[Optimizer, Tensor], Closure] | None = None,
@@ -158,16 +158,16 @@ def improve(
 
 def _clip(task: Task, optimizer: Optimizer) -> None:
     if task.clip_value is not None:
-        clip_grad_value_(_trained(optimizer), task.clip_value)
+        clip_grad_value_(_parameters(optimizer), task.clip_value)
     if task.clip_norm is not None:
-        clip_grad_norm_(_trained(optimizer), task.clip_norm)
+        clip_grad_norm_(_parameters(optimizer), task.clip_norm)
 
 
-def _trained(optimizer: Optimizer) -> list[Tensor]:
+def _parameters(optimizer: Optimizer) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def _again(task: Task, batch: Any, random_state: State, optimizer: Optimizer, loss: Tensor) -> Closure:
+def _make_closure(task: Task, batch: Any, random_state: State, optimizer: Optimizer, loss: Tensor) -> Closure:
     """What gives the loss of a batch and its gradients for the parameters as they are.
 
     The first time that is `loss`, whose gradients are there. Later ones draw the same random numbers, and metrics,
@@ -178,11 +178,11 @@ def _again(task: Task, batch: Any, random_state: State, optimizer: Optimizer, lo
     def evaluated() -> Tensor:
         if first:
             return first.pop()
-        with untouched(task):
+        with preserve_state(task):
             random.set_rng_state(random_state)
-            found = losses(task, batch)[optimizer]
+            found = compute_losses(task, batch)[optimizer]
             found.backward()
-            own = [(parameter, parameter.grad) for parameter in _trained(optimizer)]
+            own = [(parameter, parameter.grad) for parameter in _parameters(optimizer)]
         for parameter, gradient in own:
             parameter.grad = gradient
         _clip(task, optimizer)
@@ -191,4 +191,12 @@ def _again(task: Task, batch: Any, random_state: State, optimizer: Optimizer, lo
     return evaluated
 
 
-__all__ = ["Steps", "gradients", "improve", "losses", "modes_kept", "step", "untouched"]
+__all__ = [
+    "StepFunctions",
+    "compute_gradients",
+    "step_optimizers",
+    "compute_losses",
+    "preserve_modes",
+    "step",
+    "preserve_state",
+]

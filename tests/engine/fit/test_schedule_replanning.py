@@ -49,10 +49,10 @@ def put_down(make: Make, epochs: int, batches: int) -> dict[str, Any]:
     return through_a_file(training.state_dict())
 
 
-def taken_up(make: Make, epochs: int, state: dict[str, Any]) -> tuple[fit.Training, tuple[fit.Replanned, ...]]:
+def taken_up(make: Make, epochs: int, state: dict[str, Any]) -> tuple[fit.Training, tuple[fit.ReplannedSchedule, ...]]:
     training = fit.fit(task(make, epochs), epochs=epochs)
     training.task.setup()
-    state, planned = fit.replan(training.task, state)
+    state, planned = fit.replan_schedules(training.task, state)
     training.load_state_dict(state)
     return training, planned
 
@@ -140,7 +140,7 @@ def test_patience_is_reset() -> None:
     assert (done.reason, done.epochs) == ("early", 3)
     again = fit.fit(Clouds(seed=1), epochs=9, early_stopping=stopping)
     again.load_state_dict(through_a_file(whole.state_dict()))
-    assert again.wait_anew()
-    assert not again.wait_anew()
+    assert again.reset_patience()
+    assert not again.reset_patience()
     [done] = [event for event in again if isinstance(event, fit.Done)]
     assert (done.reason, done.epochs) == ("early", 5)

@@ -3,20 +3,20 @@ from __future__ import annotations
 import pytest
 
 from engine import fit
-from engine.fit.stopping import Judge
+from engine.fit.early_stopping import BestTracker
 from tests.engine.fit.clouds import Clouds, same_weights
 
 
-def judge(figure: str = "val_loss", **stopping: float) -> Judge:
+def judge(figure: str = "val_loss", **stopping: float) -> BestTracker:
     task = Clouds()
     task.setup()
-    return Judge(task, figure, fit.EarlyStopping(**stopping) if stopping else None)
+    return BestTracker(task, figure, fit.EarlyStopping(**stopping) if stopping else None)
 
 
-def ends(values: list[float], of: Judge, figure: str = "val_loss") -> int | None:
+def ends(values: list[float], of: BestTracker, figure: str = "val_loss") -> int | None:
     """After how many validations a training ends."""
     for number, value in enumerate(values, start=1):
-        of.take({figure: value})
+        of.update({figure: value})
         if of.stops:
             return number
     return None
@@ -33,11 +33,11 @@ def test_patience_and_the_least_change() -> None:
 
 def test_metrics_that_rise() -> None:
     following = judge("val_accuracy", patience=0)
-    assert following.take({"val_accuracy": 0.5})
-    assert following.take({"val_accuracy": 0.6})
-    assert not following.take({"val_accuracy": 0.55})
+    assert following.update({"val_accuracy": 0.5})
+    assert following.update({"val_accuracy": 0.6})
+    assert not following.update({"val_accuracy": 0.55})
     assert following.stops
-    with pytest.raises(ValueError, match=r"no figure 'val_acc'.*val_loss, val_accuracy"):
+    with pytest.raises(ValueError, match=r"no metric 'val_acc'.*val_loss, val_accuracy"):
         judge("val_acc")
 
 

@@ -22,7 +22,7 @@ _KINDS = ((bool, int, float, Tensor), Mapping, (list, tuple))
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class WeightMatch:
     """Which tensors of a model are among others, by name."""
 
     same: tuple[str, ...]
@@ -38,50 +38,55 @@ class Match:
         return not (self.missing or self.extra or self.reshaped)
 
     def __str__(self) -> str:
-        shapes = [f"{name} is {_sized(own)}, there {_sized(other)}" for name, (own, other) in self.reshaped.items()]
+        shapes = [
+            f"{name} is {_format_shape(own)}, there {_format_shape(other)}"
+            for name, (own, other) in self.reshaped.items()
+        ]
         parts = {
             f"{len(self.same)} fit": (),
             "of another shape": shapes,
             "not there": self.missing,
             "only there": self.extra,
         }
-        told = [f"{what}: {_some(names)}" if names else what for what, names in parts.items() if names or "fit" in what]
+        told = [
+            f"{what}: {_shorten(names)}" if names else what for what, names in parts.items() if names or "fit" in what
+        ]
         return "; ".join(told)
 
 
-def state_of(task: Task) -> dict[str, Any]:
+def save_task(task: Task) -> dict[str, Any]:
     """Everything of a task that changes while it is trained and that later steps depend on. Tensors are copies."""
     return {
-        "modules": {name: copied(dict(_tensors(module))) for name, module in task.modules.items()},
+        "modules": {name: copy_tensors(dict(_tensors(module))) for name, module in task.modules.items()},
         "optimizers": {name: _optimizer_state(optimizer) for name, optimizer in task.optimizers.items()},
-        "schedulers": {name: copied(schedule.state_dict()) for name, schedule in task.schedulers.items()},
+        "schedulers": {name: copy_tensors(schedule.state_dict()) for name, schedule in task.schedulers.items()},
         "scaler": {} if task.scaler is None else task.scaler.state_dict(),
-        "metrics": metric_sums(task),
-        "sums": [] if task.sums is None else copied(list(task.sums.tensors.values())),
+        "metrics": save_metrics(task),
+        "sums": [] if task.sums is None else copy_tensors(list(task.sums.tensors.values())),
     }
 
 
-def restore(task: Task, state: Mapping[str, Any]) -> None:
+def restore_task(task: Task, state: Mapping[str, Any]) -> None:
     """Make a task what `state_of` found. Raises WeightsError, and changes nothing, if its parts are others."""
     for kind in ("modules", "optimizers", "schedulers", "metrics"):
         own, given = set(getattr(task, kind)), set(state[kind])
         if own != given:
             raise WeightsError(
-                f"the task has {kind} {_some(sorted(own))}, but the checkpoint {_some(sorted(given))}. "
+                f"the task has {kind} {_shorten(sorted(own))}, but the checkpoint {_shorten(sorted(given))}. "
                 "Make the task as it was, or load the weights alone."
             )
     for name, module in task.modules.items():
-        found = match(module, state["modules"][name])
+        found = match_weights(module, state["modules"][name])
         if not found.is_whole:
             raise WeightsError(f"the checkpoint is of another {name}: {found}.")
     for name, optimizer in task.optimizers.items():
         _restore_optimizer(name, optimizer, state["optimizers"][name])
     for name, schedule in task.schedulers.items():
-        _check_alike(f"the checkpoint's {name}", schedule.state_dict(), state["schedulers"][name])
+        _check_same_kind(f"the checkpoint's {name}", schedule.state_dict(), state["schedulers"][name])
     for name, module in task.modules.items():
-        take(module, state["modules"][name])
+        load_matching(module, state["modules"][name])
     for name, schedule in task.schedulers.items():
-        schedule.load_state_dict(copied(state["schedulers"][name]))
+        schedule.load_state_dict(copy_tensors(state["schedulers"][name]))
     if task.scaler is not None and state["scaler"]:
         task.scaler.load_state_dict(state["scaler"])
     if task.sums is not None and len(state["sums"]) == len(task.sums.tensors):
@@ -91,11 +96,11 @@ def restore(task: Task, state: Mapping[str, Any]) -> None:
     restore_metrics(task, state["metrics"])
 
 
-def match(module: Module, given: Mapping[str, Tensor]) -> Match:
+def match_weights(module: Module, given: Mapping[str, Tensor]) -> WeightMatch:
     """Which tensors of a module are among those given."""
     own = dict(_tensors(module))
     shapes = {name: (tuple(own[name].shape), tuple(given[name].shape)) for name in own if name in given}
-    return Match(
+    return WeightMatch(
         same=tuple(name for name, (mine, other) in shapes.items() if mine == other),
         missing=tuple(name for name in own if name not in given),
         extra=tuple(name for name in given if name not in own),
@@ -103,9 +108,9 @@ def match(module: Module, given: Mapping[str, Tensor]) -> Match:
     )
 
 
-def take(module: Module, given: Mapping[str, Tensor]) -> Match:
+def load_matching(module: Module, given: Mapping[str, Tensor]) -> WeightMatch:
     """Copy into a module what fits of the tensors given. Returns what did and what did not."""
-    found, own = match(module, given), dict(_tensors(module))
+    found, own = match_weights(module, given), dict(_tensors(module))
     with no_grad():
         for name in found.same:
             own[name].copy_(given[name].to(own[name].device))
@@ -115,20 +120,22 @@ def take(module: Module, given: Mapping[str, Tensor]) -> Match:
 # -- metrics ----------------------------------------------------------------------------------
 
 
-def metric_sums(task: Task) -> dict[str, dict[str, Tensor]]:
+def save_metrics(task: Task) -> dict[str, dict[str, Tensor]]:
     """Copies of what the metrics have added up."""
-    return {name: {key: value.detach().clone() for key, value in _sums(one)} for name, one in task.metrics.items()}
+    return {
+        name: {key: value.detach().clone() for key, value in _metric_tensors(one)} for name, one in task.metrics.items()
+    }
 
 
 def restore_metrics(task: Task, sums: Mapping[str, Mapping[str, Tensor]]) -> None:
     """Put back what `metric_sums` found, into the same tensors."""
     with no_grad():
         for name, metric in task.metrics.items():
-            for key, value in _sums(metric):
+            for key, value in _metric_tensors(metric):
                 value.copy_(sums[name][key].to(value.device))
 
 
-def _sums(metric: Metric) -> Iterator[tuple[str, Tensor]]:
+def _metric_tensors(metric: Metric) -> Iterator[tuple[str, Tensor]]:
     return ((key, value) for key, value in vars(metric).items() if isinstance(value, Tensor))
 
 
@@ -143,17 +150,17 @@ def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
 
 def _optimizer_state(optimizer: Optimizer) -> dict[str, Any]:
     """Options and state as they are: counts stay whole numbers, which a state dict in PyTorch's format has not."""
-    numbers = {id(parameter): number for number, parameter in enumerate(_trained(optimizer))}
+    numbers = {id(parameter): number for number, parameter in enumerate(_parameters(optimizer))}
     state = {numbers[id(parameter)]: dict(state) for parameter, state in optimizer.state.items()}
-    return {"steps": optimizer.steps, "groups": copied(options_of(optimizer)), "state": copied(state)}
+    return {"steps": optimizer.steps, "groups": copy_tensors(group_options(optimizer)), "state": copy_tensors(state)}
 
 
 def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]) -> None:
-    groups, trained = given["groups"], _trained(optimizer)
+    groups, trained = given["groups"], _parameters(optimizer)
     if len(groups) != len(optimizer.param_groups) or any(number >= len(trained) for number in given["state"]):
         raise WeightsError(f"the checkpoint's {name} has other parameter groups. Make the optimizer as it was.")
-    for own, options in zip(options_of(optimizer), groups, strict=True):
-        _check_alike(f"the checkpoint's {name}", own, options)
+    for own, options in zip(group_options(optimizer), groups, strict=True):
+        _check_same_kind(f"the checkpoint's {name}", own, options)
     options = [options for group, options in zip(optimizer.param_groups, groups, strict=True) for _ in group["params"]]
     for number, state in given["state"].items():
         optimizer.check_state_entries(state, trained[number], options[number])
@@ -162,67 +169,77 @@ def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]
                 optimizer.check_state(key, value, trained[number])
     optimizer.state = defaultdict(dict)  # another table, by which compiled steps see that its tensors are others
     for number, state in given["state"].items():
-        optimizer.state[trained[number]] = _moved(copied(state), trained[number])
+        optimizer.state[trained[number]] = _move_like(copy_tensors(state), trained[number])
     for group, options in zip(optimizer.param_groups, groups, strict=True):
-        group.update(copied(options))
+        group.update(copy_tensors(options))
     optimizer.steps = given["steps"]
 
 
-def _check_alike(place: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _check_same_kind(place: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Raises WeightsError for a field that a state of this kind does not have, or a value of another kind."""
     for key, value in given.items():
         if key not in own:
             raise WeightsError(f"{place} has a field {str(key)[:40]!r} that is unknown. Make the task as it was.")
-        if not _is_alike(own[key], value):
+        if not _is_same_kind(own[key], value):
             kinds = f"a {type(value).__name__}, not a {type(own[key]).__name__}"
             raise WeightsError(f"{place} is damaged: its {key} is {kinds}. Use another checkpoint.")
 
 
-def _is_alike(own: Any, given: Any) -> bool:
+def _is_same_kind(own: Any, given: Any) -> bool:
     if own is None or given is None:
         return True
     kinds = next((kinds for kinds in _KINDS if isinstance(own, kinds)), (type(own),))
     return isinstance(given, kinds)
 
 
-def options_of(optimizer: Optimizer) -> list[dict[str, Any]]:
+def group_options(optimizer: Optimizer) -> list[dict[str, Any]]:
     """Those of each of its groups."""
     return [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
 
 
-def _trained(optimizer: Optimizer) -> list[Tensor]:
+def _parameters(optimizer: Optimizer) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def copied(value: Any) -> Any:
+def copy_tensors(value: Any) -> Any:
     """Tensors copied, in whatever structure."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, Mapping):
-        return {key: copied(item) for key, item in value.items()}
+        return {key: copy_tensors(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(copied(item) for item in value)
+        return type(value)(copy_tensors(item) for item in value)
     return value
 
 
-def _moved(value: Any, like: Tensor) -> Any:
+def _move_like(value: Any, like: Tensor) -> Any:
     if isinstance(value, Tensor):
         return as_tensor(value).to(like.device)
     if isinstance(value, dict):
-        return {key: _moved(item, like) for key, item in value.items()}
+        return {key: _move_like(item, like) for key, item in value.items()}
     if isinstance(value, list):
-        return [_moved(item, like) for item in value]
+        return [_move_like(item, like) for item in value]
     return value
 
 
-def _some(names: Any, most: int = 5) -> str:
+def _shorten(names: Any, most: int = 5) -> str:
     names = list(names)
     shown = ", ".join(names[:most]) or "none"
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
-def _sized(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return format_shape(shape) or "one number"
 
 
-__all__ = ["Match", "copied", "match", "metric_sums", "options_of", "restore", "restore_metrics", "state_of", "take"]
+__all__ = [
+    "WeightMatch",
+    "copy_tensors",
+    "match_weights",
+    "save_metrics",
+    "group_options",
+    "restore_task",
+    "restore_metrics",
+    "save_task",
+    "load_matching",
+]

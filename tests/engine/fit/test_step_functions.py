@@ -9,7 +9,7 @@ import pytest
 import engine
 from engine import fit, nn, optim
 from engine.compiler import explain
-from engine.fit.steps import Steps
+from engine.fit.step_functions import StepFunctions
 from engine.optim import lr_scheduler
 from tests.compiled import bitwise
 from tests.engine.fit.clouds import Clouds, same_weights, weights
@@ -65,7 +65,7 @@ def _trained(task: Clouds) -> Clouds:
 def test_explain_reports_no_graph_break_with_all_of_them() -> None:
     task = made(**SETTINGS["all"])
     batch = next(iter(task.setup().train))
-    assert explain(Steps(task, compile=True).train, repeat=1)(task, batch).breaks == ()
+    assert explain(StepFunctions(task, compile=True).train, repeat=1)(task, batch).breaks == ()
 
 
 def test_accumulation_is_a_larger_batch() -> None:

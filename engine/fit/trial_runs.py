@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import random
-from engine.fit.state import restore, state_of
-from engine.fit.steps import Steps, modes_kept
+from engine.fit.step_functions import StepFunctions, preserve_modes
 from engine.fit.task import Task
+from engine.fit.task_state import restore_task, save_task
 from engine.optim.lr_scheduler.scheduler import set_learning_rate
 
 _SMOOTHING = 0.9
@@ -71,7 +71,7 @@ def find_rate(
     tried: list[RateTried] = []
     mean, lowest = 0.0, math.inf
     with _trial(task, compile=compile) as train:
-        batches = _endless(task)
+        batches = _cycle_batches(task)
         for number in range(steps):
             rate = low * (high / low) ** (number / (steps - 1))
             for optimizer in task.optimizers.values():
@@ -84,7 +84,7 @@ def find_rate(
             lowest = min(lowest, tried[-1].smoothed)
             if not tried[-1].smoothed <= _DIVERGED * abs(lowest):
                 break
-    yield _judged([one for one in tried if math.isfinite(one.smoothed)])
+    yield _find_rate([one for one in tried if math.isfinite(one.smoothed)])
 
 
 def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> Generator[BatchTrained, None, None]:
@@ -94,7 +94,7 @@ def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> 
     more data either: look for a loss that does not fit its target, a detached part, or a far too low learning rate.
     """
     with _trial(task, compile=compile) as train:
-        batch = next(_endless(task))
+        batch = next(_cycle_batches(task))
         first = lowest = math.nan
         for number in range(1, steps + 1):
             loss = train(batch)
@@ -108,8 +108,8 @@ def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
     """What trains with a batch and gives its loss; at the end all is as it was."""
     with random.drawing_from(task.stream):
         task.setup()
-    before = state_of(task)
-    by = Steps(task, compile=compile)
+    before = save_task(task)
+    by = StepFunctions(task, compile=compile)
     task.stream.set_state(random.Generator(task.seed).fork("trial").get_state())
 
     def train(batch: Any) -> float:
@@ -117,15 +117,15 @@ def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
             return sum(float(loss.item()) for loss in by.train(task, batch).values())
 
     try:
-        with modes_kept(task):
+        with preserve_modes(task):
             for module in task.modules.values():
                 module.train()
             yield train
     finally:
-        restore(task, before)
+        restore_task(task, before)
 
 
-def _endless(task: Task) -> Iterator[Any]:
+def _cycle_batches(task: Task) -> Iterator[Any]:
     epoch = 0
     loader = task.setup().train
     while True:
@@ -135,7 +135,7 @@ def _endless(task: Task) -> Iterator[Any]:
         epoch += 1
 
 
-def _judged(tried: list[RateTried]) -> RateFound:
+def _find_rate(tried: list[RateTried]) -> RateFound:
     if len(tried) < 3:
         return RateFound(None, None)
     lowest = min(tried, key=lambda one: one.smoothed)

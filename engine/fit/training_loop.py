@@ -10,23 +10,31 @@ from engine import random
 from engine.data.batches import Loaders
 from engine.data.loader import DataLoader
 from engine.errors import DataError
-from engine.fit.batches import (
-    Mean,
-    Timed,
+from engine.fit.batch_iteration import (
+    LossMean,
+    TimedBatches,
+    batch_count,
     batch_size,
-    check_numbers,
+    check_finite,
     count_batches,
     count_samples,
+    empty_stream_error,
     is_stream,
-    length,
-    no_batches,
 )
+from engine.fit.early_stopping import BestTracker, EarlyStopping
 from engine.fit.events import Done, Epoch, Event, Started, Step, Validated, ValidationStep
-from engine.fit.figures import followed, learning_rate, learning_rates, named, read_metrics, reset_metrics, tables_of
-from engine.fit.state import metric_sums, restore, restore_metrics, state_of
-from engine.fit.steps import Steps, modes_kept
-from engine.fit.stopping import EarlyStopping, Judge
+from engine.fit.metric_values import (
+    learning_rate,
+    learning_rates,
+    losses_by_name,
+    metric_tables,
+    prefixed_metrics,
+    read_metrics,
+    reset_metrics,
+)
+from engine.fit.step_functions import StepFunctions, preserve_modes
 from engine.fit.task import Task
+from engine.fit.task_state import restore_metrics, restore_task, save_metrics, save_task
 from engine.modes import no_grad
 from engine.optim.lr_scheduler import ReduceLROnPlateau
 
@@ -103,7 +111,7 @@ class Training(Iterator[Event]):
         compile: bool,
     ) -> None:
         self.task = task
-        self._by = Steps(task, compile=compile)
+        self._by = StepFunctions(task, compile=compile)
         self._epochs, self._steps = epochs, steps
         self._validate_epochs, self._validate_steps = validate_epochs, validate_steps
         self._follow, self._stopping = follow, stopping
@@ -113,14 +121,14 @@ class Training(Iterator[Event]):
         self.step = 0
         self._seconds = 0.0
         self._epoch_seconds = 0.0
-        self._mean = Mean()
+        self._mean = LossMean()
         self._count: int | None = None
         """Batches in an epoch, where they are known: those of a stream once it has ended."""
         self._pending = False
         """A validation within the epoch is due, or under way."""
         self._before: dict[str, Any] | None = None
         """Within a validation: sums of metrics, and the random state, as they were before it."""
-        self._judge: Judge | None = None
+        self._tracker: BestTracker | None = None
         self._events = self._run()
 
     def __iter__(self) -> Training:
@@ -134,10 +142,10 @@ class Training(Iterator[Event]):
         """A validation now, beside the training."""
         batches, _ = self._set_up()
         if batches.validation is None or count_samples(batches.validation) == 0:
-            raise DataError("there are no validation samples to judge by. Keep a share of the samples for validation.")
-        sums = metric_sums(self.task)
+            raise DataError("there are no validation samples to evaluate on. Split off a part of the data.")
+        sums = save_metrics(self.task)
         val, losses = yield from self._validate(batches.validation)
-        tables = tables_of(self.task)
+        tables = metric_tables(self.task)
         restore_metrics(self.task, sums)
         yield Validated(self.epoch, self.step, val.pop("loss"), val, best=False, tables=tables, val_losses=losses)
 
@@ -150,9 +158,9 @@ class Training(Iterator[Event]):
     def state_dict(self) -> dict[str, Any]:
         """All that the next steps depend on, as plain data for `engine.save`. Tensors are copies."""
         with random.drawing_from(self.task.stream):
-            judge = self._set_up()[1]
+            tracker = self._set_up()[1]
         task, before = self.task, self._before
-        state = state_of(task)
+        state = save_task(task)
         if before is not None:  # a validation that was begun is done from its beginning
             state["metrics"] = before["metrics"]
         return {
@@ -162,7 +170,7 @@ class Training(Iterator[Event]):
             "batches": self._count,
             "step": self.step,
             "mean": self._mean.state,
-            "judge": judge.state_dict(),
+            "judge": tracker.state_dict(),
             "pending": self._pending,
             "random": list(task.stream.get_state() if before is None else before["random"]),
             "seconds": [self._seconds, self._epoch_seconds],
@@ -171,39 +179,39 @@ class Training(Iterator[Event]):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called. Raises WeightsError if that was a task of other parts."""
         with random.drawing_from(self.task.stream):
-            judge = self._set_up()[1]
-            restore(self.task, state["task"])
+            tracker = self._set_up()[1]
+            restore_task(self.task, state["task"])
         self.epoch, self.batch, self.step = state["epoch"], state["batch"], state["step"]
-        self._mean = Mean(*state["mean"])
-        judge.load_state_dict(state["judge"])
+        self._mean = LossMean(*state["mean"])
+        tracker.load_state_dict(state["judge"])
         self.task.stream.set_state(state["random"])
         self._seconds, self._epoch_seconds = state["seconds"]
         self._pending, self._count = state["pending"], state.get("batches")
 
-    def wait_anew(self) -> bool:
+    def reset_patience(self) -> bool:
         """Give patience a fresh start, for a training that had ended early. Returns whether it had."""
         with random.drawing_from(self.task.stream):
-            judge = self._set_up()[1]
-        had_ended = judge.stops
-        judge.wait_anew()
+            tracker = self._set_up()[1]
+        had_ended = tracker.stops
+        tracker.reset_patience()
         return had_ended
 
     # -- the loop
 
-    def _set_up(self) -> tuple[Loaders, Judge]:
+    def _set_up(self) -> tuple[Loaders, BestTracker]:
         batches = self.task.setup()
-        if self._judge is None:
-            self._judge = Judge(self.task, self._follow, self._stopping)
-        return batches, self._judge
+        if self._tracker is None:
+            self._tracker = BestTracker(self.task, self._follow, self._stopping)
+        return batches, self._tracker
 
     def _run(self) -> Generator[Event, None, None]:
-        batches, judge = self._set_up()
+        batches, tracker = self._set_up()
         counted = count_batches(batches.train)
         self._count = self._count if counted is None else counted
         yield self._started(batches)
-        with modes_kept(self.task):
+        with preserve_modes(self.task):
             while not self._reason():
-                yield from self._run_epoch(batches, judge)
+                yield from self._run_epoch(batches, tracker)
         yield Done(self.epoch, self.step, self._seconds, self._reason() or "epochs")
 
     def _reason(self) -> Literal["epochs", "steps", "early"] | None:
@@ -211,7 +219,7 @@ class Training(Iterator[Event]):
             return "steps"
         if self._epochs is not None and self.epoch >= self._epochs:
             return "epochs"
-        return "early" if self._judge is not None and self._judge.stops else None
+        return "early" if self._tracker is not None and self._tracker.stops else None
 
     def _started(self, batches: Loaders) -> Started:
         parameters = {id(p): p for module in self.task.modules.values() for p in module.parameters() if p.requires_grad}
@@ -229,14 +237,14 @@ class Training(Iterator[Event]):
             step=self.step,
         )
 
-    def _run_epoch(self, batches: Loaders, judge: Judge) -> Iterator[Event]:
+    def _run_epoch(self, batches: Loaders, tracker: BestTracker) -> Iterator[Event]:
         left = None if self._count is None or is_stream(batches.train) else self._count - self.batch
-        timed = Timed(self._batches(batches.train), self.task, left)
+        timed = TimedBatches(self._batches(batches.train), self.task, left)
         if not self.batch and not timed.left():
-            raise no_batches(batches.train, self.epoch)
+            raise empty_stream_error(batches.train, self.epoch)
         while timed.left():
             if self._pending and batches.validation is not None:
-                yield from self._validate_within(batches.validation, judge)
+                yield from self._validate_within(batches.validation, tracker)
             if self._reason():
                 break
             yield from self._train(timed)
@@ -244,7 +252,7 @@ class Training(Iterator[Event]):
         complete = not timed.left()
         if complete:
             self._count = self.batch
-        yield from self._end_epoch(batches, judge, complete=complete)
+        yield from self._end_epoch(batches, tracker, complete=complete)
 
     def _batches(self, loader: DataLoader) -> Iterator[Any]:
         """Those of the present epoch that are still to come."""
@@ -252,24 +260,24 @@ class Training(Iterator[Event]):
         loader.set_epoch(self.epoch, self.task.seed, skip=self.batch)
         random.set_rng_state(random.Generator(self.task.seed).fork("epoch", self.epoch).get_state())
         if self.batch == 0:
-            self._mean, self._epoch_seconds = Mean(), 0.0
+            self._mean, self._epoch_seconds = LossMean(), 0.0
             reset_metrics(self.task)
         batches = iter(loader)
         if self.batch:
             random.set_rng_state(resumed_at)
         return batches
 
-    def _train(self, timed: Timed) -> Iterator[Event]:
+    def _train(self, timed: TimedBatches) -> Iterator[Event]:
         """One batch."""
         for module in self.task.modules.values():
             module.train()
         part = self._part(timed)
         batch = timed.next()
         losses = self._by.train(self.task, batch, *part)
-        values = named(self.task, losses)
+        values = losses_by_name(self.task, losses)
         loss, size = sum(values.values()), batch_size(batch)
         if not math.isfinite(loss):
-            check_numbers(batch)
+            check_finite(batch)
         self._mean.add(values, size)
         rate, rates = learning_rate(self.task), learning_rates(self.task)
         self.step += 1
@@ -299,7 +307,7 @@ class Training(Iterator[Event]):
         if (news := self._by.news(self.step)) is not None:
             yield news
 
-    def _part(self, timed: Timed) -> tuple[Any, ...]:
+    def _part(self, timed: TimedBatches) -> tuple[Any, ...]:
         """Where the next batch stands among those whose gradients are averaged: first, last, share.
 
         Of a stream, those that are averaged are read before the first of them is trained, as it may end within them.
@@ -311,16 +319,16 @@ class Training(Iterator[Event]):
         size = place + timed.left(group - place)
         return place == 0, place == size - 1, 1 / size
 
-    def _end_epoch(self, batches: Loaders, judge: Judge, *, complete: bool) -> Iterator[Event]:
-        sums, state, own = metric_sums(self.task), random.get_rng_state(), self._mean
+    def _end_epoch(self, batches: Loaders, tracker: BestTracker, *, complete: bool) -> Iterator[Event]:
+        sums, state, own = save_metrics(self.task), random.get_rng_state(), self._mean
         train = {"loss": own.value, **read_metrics(self.task, costly=True)}
-        tables, train_seconds = tables_of(self.task), self._epoch_seconds
+        tables, train_seconds = metric_tables(self.task), self._epoch_seconds
         val, val_losses = dict[str, float](), dict[str, float]()
         if batches.validation is not None and self._validates(complete=complete):
             val, val_losses = yield from self._validate(batches.validation)
-            tables = tables_of(self.task) or tables
-        judged = bool(val) or batches.validation is None or self._follow.startswith("train_")
-        best = judged and judge.take(followed(train, val), whole=complete)
+            tables = metric_tables(self.task) or tables
+        is_tracked = bool(val) or batches.validation is None or self._follow.startswith("train_")
+        best = is_tracked and tracker.update(prefixed_metrics(train, val), complete=complete)
         rate = learning_rate(self.task)
         if complete:
             self._advance_schedules(val.get("loss", own.value))
@@ -352,45 +360,45 @@ class Training(Iterator[Event]):
         every, number = self._validate_epochs, self.epoch + 1
         return every > 0 and (number % every == 0 or number == self._epochs or not complete)
 
-    def _validate_within(self, loader: DataLoader, judge: Judge) -> Iterator[Event]:
+    def _validate_within(self, loader: DataLoader, tracker: BestTracker) -> Iterator[Event]:
         """A validation in the midst of an epoch: training goes on as if it had not been."""
         train = {"loss": self._mean.value, **read_metrics(self.task, costly=True)}
-        sums, state = metric_sums(self.task), random.get_rng_state()
+        sums, state = save_metrics(self.task), random.get_rng_state()
         val, losses = yield from self._validate(loader)
-        tables = tables_of(self.task)
+        tables = metric_tables(self.task)
         restore_metrics(self.task, sums)
         random.set_rng_state(state)
         self._pending = False
-        best = judge.take(followed(train, val))
+        best = tracker.update(prefixed_metrics(train, val))
         yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best, tables, losses)
 
     def _validate(self, loader: DataLoader) -> Generator[Event, None, tuple[dict[str, float], dict[str, float]]]:
         """Loss and metrics of the validation samples, and the loss of each optimizer; nothing if there are none."""
-        self._before = {"metrics": metric_sums(self.task), "random": random.get_rng_state()}
+        self._before = {"metrics": save_metrics(self.task), "random": random.get_rng_state()}
         reset_metrics(self.task)
-        count = length(loader)
-        mean, timed, number = Mean(), Timed(iter(loader), self.task, None if is_stream(loader) else count), 0
+        count = batch_count(loader)
+        mean, timed, number = LossMean(), TimedBatches(iter(loader), self.task, None if is_stream(loader) else count), 0
         while timed.left():
             batch, number = timed.next(), number + 1
             # Mode and grad switch are back before the event goes out: its receiver may use the model as it likes.
-            with modes_kept(self.task), no_grad():
+            with preserve_modes(self.task), no_grad():
                 for module in self.task.modules.values():
                     module.eval()
-                values = named(self.task, self._by.validate(self.task, batch))
+                values = losses_by_name(self.task, self._by.validate(self.task, batch))
             mean.add(values, batch_size(batch))
             seconds = timed.stop()
             self._seconds += seconds
             self._epoch_seconds += seconds
             yield ValidationStep(self.epoch + 1, number, count)
         if not number and is_stream(loader):
-            raise no_batches(loader, self.epoch, "validation")
+            raise empty_stream_error(loader, self.epoch, "validation")
         self._before = None
         return ({"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}), mean.each
 
     def _advance_schedules(self, figure: float | None = None) -> None:
         """After an optimizers' step; after an epoch, if a figure is given that judges it."""
         for name, schedule in self.task.schedulers.items():
-            if self.task.goes_on_each_step(name) is (figure is None):
+            if self.task.is_stepped_per_batch(name) is (figure is None):
                 if isinstance(schedule, ReduceLROnPlateau):
                     schedule.step(self._mean.value if figure is None else figure)
                 else:

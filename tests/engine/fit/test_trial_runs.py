@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from engine import fit
-from engine.fit import trials
+from engine.fit import trial_runs
 from tests.engine.fit.clouds import Clouds, same_weights
 
 
@@ -28,12 +28,12 @@ def test_a_learning_rate_is_found_and_nothing_is_changed() -> None:
 
 def test_the_rate_is_shown_without_the_lag_of_the_mean() -> None:
     """The losses fall along an S that is steepest at the 50th rate; their running mean is behind."""
-    mean, tried = 0.0, list[trials.RateTried]()
+    mean, tried = 0.0, list[trial_runs.RateTried]()
     for number in range(100):
         loss = 2 / (1 + math.exp((number - 50) / 8))
         mean = 0.9 * mean + 0.1 * loss
-        tried.append(trials.RateTried(1e-5 * 1.1**number, loss, mean / (1 - 0.9 ** (number + 1))))
-    found = trials._judged(tried)
+        tried.append(trial_runs.RateTried(1e-5 * 1.1**number, loss, mean / (1 - 0.9 ** (number + 1))))
+    found = trial_runs._find_rate(tried)
     assert found.rate is not None
     assert abs(math.log(found.rate / tried[50].rate, 1.1)) < 5
 

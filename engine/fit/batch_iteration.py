@@ -17,7 +17,7 @@ from engine.fit.task import Task
 from engine.tensors import Tensor
 
 
-class Mean:
+class LossMean:
     """Means of batch losses, each weighing as many samples as it has: of all together, and of each by its name.
 
     Takes what `state` has given; old states know nothing of each.
@@ -49,7 +49,7 @@ class Mean:
         return [self.total, self.count, None if self._each is None else dict(self._each)]
 
 
-class Timed:
+class TimedBatches:
     """Batches on their device, and the time from asking for one until `stop`.
 
     Args:
@@ -97,7 +97,7 @@ class Timed:
         self._waited += time.perf_counter() - before
 
 
-def check_numbers(batch: Any) -> None:
+def check_finite(batch: Any) -> None:
     """For a batch of which the loss is no number: raises DataError if its own numbers are why."""
     parts = [part for part in batch if isinstance(part, Tensor)] if isinstance(batch, (list, tuple)) else []
     for part, name in zip(parts, ("inputs", "targets"), strict=False):
@@ -116,12 +116,12 @@ def check_numbers(batch: Any) -> None:
 def is_stream(loader: DataLoader) -> bool:
     """Whether only the end of its batches tells how many there are."""
     # An IterableDataset that tells a length may be wrong about it.
-    return isinstance(loader.dataset, IterableDataset) or length(loader) is None
+    return isinstance(loader.dataset, IterableDataset) or batch_count(loader) is None
 
 
 def count_batches(loader: DataLoader) -> int | None:
     """In an epoch, as far as they are known beforehand. Raises DataError if there are none."""
-    count = length(loader)
+    count = batch_count(loader)
     if count == 0 and not is_stream(loader):
         samples = len(loader.dataset)
         raise DataError(
@@ -133,7 +133,7 @@ def count_batches(loader: DataLoader) -> int | None:
     return count
 
 
-def no_batches(loader: DataLoader, epoch: int, part: str = "training") -> DataError:
+def empty_stream_error(loader: DataLoader, epoch: int, part: str = "training") -> DataError:
     """What is wrong with a stream that gave nothing in an epoch, counted from 0."""
     cut: Any = loader if loader.batch_sampler is None else loader.batch_sampler
     if getattr(cut, "drop_last", False):
@@ -153,7 +153,7 @@ def count_samples(loader: DataLoader) -> int | None:
         return None
 
 
-def length(loader: DataLoader) -> int | None:
+def batch_count(loader: DataLoader) -> int | None:
     """Batches in a pass, as far as they are known beforehand."""
     try:
         return len(loader)
@@ -170,13 +170,13 @@ def batch_size(batch: Any) -> int:
 
 
 __all__ = [
-    "Mean",
-    "Timed",
+    "LossMean",
+    "TimedBatches",
     "batch_size",
-    "check_numbers",
+    "check_finite",
     "count_batches",
     "count_samples",
     "is_stream",
-    "length",
-    "no_batches",
+    "batch_count",
+    "empty_stream_error",
 ]
