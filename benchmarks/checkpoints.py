@@ -28,7 +28,7 @@ import numpy as np
 
 from engine import fit
 from studio.document import edits
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.lowering import lower
 from studio.nodes import catalogue
 from studio.training.runs.background_writer import BackgroundWriter

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QEventLoop, QTimer
 
-from studio.document import edits, files
+from studio.document import edits, project_files
 from studio.document.model import Document
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.ui import app
@@ -118,7 +118,7 @@ def main() -> None:
     app.make_application(sys.argv[:1])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        files.save(document, folder / "digits.gradwire")
+        project_files.save(document, folder / "digits.gradwire")
         settings = Settings(folder / "settings.ini")
         settings.reduce_motion = True
         window = app.make_window(settings, folder / "state")

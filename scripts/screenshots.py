@@ -17,7 +17,7 @@ from pathlib import Path
 from PySide6.QtTest import QTest
 
 from studio.document import edits
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.ui import app
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings

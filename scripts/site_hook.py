@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from site_pages import api, pages  # noqa: E402 - needs the path above
-from studio.reference import nodes  # noqa: E402
+from studio.reference import node_pages  # noqa: E402
 
 COPIED = {
     "changelog.md": ROOT / "CHANGELOG.md",
@@ -74,7 +74,7 @@ def _filled(nav: Any) -> Any:
 GENERATED: dict[str, list[Any]] = {
     "reference/nodes/": [
         "reference/nodes/index.md",
-        *({category: [{title: path} for title, path in found]} for category, found in nodes.titles().items()),
+        *({category: [{title: path} for title, path in found]} for category, found in node_pages.titles().items()),
     ],
     "reference/engine/": [
         "reference/engine/index.md",

@@ -41,10 +41,10 @@ from studio.cli.shared_options import (
     runs_folder,
 )
 from studio.cli.sweep import sweep
-from studio.document import files
-from studio.document.format import SUFFIX, schema
+from studio.document import project_files
 from studio.document.model import LARGEST, Document
-from studio.document.templates import template, templates
+from studio.document.project_format import SUFFIX, schema
+from studio.document.project_templates import template, templates
 from studio.lowering.check import check as check_document
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_groups import grouped
@@ -293,7 +293,7 @@ def new(
             raise InputError(f"--out {out}: the name of a project ends in {SUFFIX}.")
         if os.path.exists(out) and not force:
             raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
-        files.save(document, out)
+        project_files.save(document, out)
     print_text(f"{out}: made from {key}")
 
 

@@ -14,10 +14,10 @@ from studio.document.model import Document
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
-from studio.training.data.chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
-from studio.training.data.figures import ChannelFigures, Statistics
-from studio.training.data.previewing import Preview
-from studio.training.data.statistics import Progress, describing
+from studio.training.data.data_chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
+from studio.training.data.data_statistics import Progress, describing
+from studio.training.data.sample_preview import Preview
+from studio.training.data.statistics_records import ChannelFigures, Statistics
 
 _LONGEST_NAME = 60
 """Characters of a class or column; `--json` has all."""

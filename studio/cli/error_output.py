@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import typer
 
 from engine.errors import EngineError, WeightsError
-from studio.document.errors import DocumentError, FileError
+from studio.document.document_errors import DocumentError, FileError
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError
 

@@ -39,7 +39,7 @@ from studio.cli.shared_options import (
     project_folder,
     read_project,
 )
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, lower

@@ -11,9 +11,9 @@ import typer
 
 from studio.cli.assignments import apply_assignments
 from studio.cli.error_output import BAD_INPUT, InputError, print_error, print_json
-from studio.document import files
-from studio.document.format import SUFFIX
+from studio.document import project_files
 from studio.document.model import Document
+from studio.document.project_format import SUFFIX
 from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_groups import grouped
@@ -40,7 +40,7 @@ Assignments = Annotated[
 
 def read_project(file: Path, assignments: Sequence[str] | None) -> Document:
     """A project with what the command line changes in it."""
-    return apply_assignments(files.load(file), catalogue(), assignments or ())
+    return apply_assignments(project_files.load(file), catalogue(), assignments or ())
 
 
 def check_or_exit(file: Path, document: Document, *, as_json: bool) -> Report:

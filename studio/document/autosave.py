@@ -20,11 +20,11 @@ import psutil
 
 from engine.io import atomic
 from engine.system.files import read_regular
-from studio.document.errors import FileError
-from studio.document.format import dumps, loads
-from studio.document.jsontext import LARGEST
+from studio.document.document_errors import FileError
 from studio.document.model import Document
-from studio.document.statefolder import state_folder
+from studio.document.project_format import dumps, loads
+from studio.document.state_folder import state_folder
+from studio.document.strict_json import LARGEST
 
 _RUNS = ".runs"
 _OWNER = ".owner"

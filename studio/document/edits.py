@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict, replace
 
-from studio.document import names as naming
-from studio.document.errors import EditError
+from studio.document import node_names as naming
+from studio.document.document_errors import EditError
+from studio.document.json_values import JsonError, checked, same
 from studio.document.model import FARTHEST, Document, End, Json, Node, Training, Wire
-from studio.document.values import JsonError, checked, same
 
 # -- nodes ------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from studio.document.values import JsonError, shown
+from studio.document.json_values import JsonError, shown
 
 Migration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 

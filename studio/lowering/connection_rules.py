@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from studio.document.graph_walk import walk
 from studio.document.model import Document, End, Wire
-from studio.document.walk import walk
 from studio.lowering.analysis.node_graph import node_type
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType

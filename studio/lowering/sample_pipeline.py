@@ -11,7 +11,7 @@ from engine.data.samples import MappedSamples, Samples
 from engine.data.splits import Splits
 from engine.data.transforms import Transform
 from engine.errors import DataError
-from studio.document.walk import walk
+from studio.document.graph_walk import walk
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.types import Role
 

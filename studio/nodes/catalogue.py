@@ -10,11 +10,11 @@ import engine
 from engine import data, metrics, nn, optim
 from engine.data import transforms
 from engine.errors import RegistryError
-from studio.nodes.derive import derived_types
-from studio.nodes.losses import loss_types
-from studio.nodes.operations import operation_types
-from studio.nodes.schedules import schedule_types
-from studio.nodes.search import ranked
+from studio.nodes.derived_types import derived_types
+from studio.nodes.loss_sum_node import loss_types
+from studio.nodes.operation_nodes import operation_types
+from studio.nodes.palette_search import ranked
+from studio.nodes.schedule_nodes import schedule_types
 from studio.nodes.types import NodeType, Port, PortType
 
 Direction = Literal["input", "output"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.errors import DataError, DeviceError, EngineError, WeightsError
 from engine.system.syntax import account_of
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.lowering.program import LoweringError, Program
 from studio.training.session_events import Failed
 

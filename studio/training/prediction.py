@@ -19,7 +19,7 @@ from engine.data.splits import Splits
 from engine.data.stream import beginning
 from engine.errors import ShapeError
 from engine.shape import format_shape
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.lowering.program import lower
 from studio.nodes.catalogue import Catalogue

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QMessageBox, QSpacerItem, QWidget
 
-from studio.document.format import SUFFIX
+from studio.document.project_format import SUFFIX
 from studio.ui.theme import icons
 
 _PICTURES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QFile, QStandardPaths
 
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 
 _DATA = QStandardPaths.StandardLocation.GenericDataLocation
 

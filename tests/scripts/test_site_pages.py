@@ -14,8 +14,8 @@ from studio.cli import command_line
 from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
-from studio.reference import nodes
-from studio.reference.examples import WITH_SHAPES, shapes
+from studio.reference import node_pages
+from studio.reference.node_examples import WITH_SHAPES, shapes
 
 WITHOUT_PROGRAM = {Role.LOSS_SUM}
 KINDS = list(catalogue())
@@ -28,7 +28,7 @@ def test_every_page_has_a_title_and_an_example() -> None:
 
 
 def test_every_node_has_a_section_with_its_parameters() -> None:
-    text = "\n".join(text for _, text in nodes.pages())
+    text = "\n".join(text for _, text in node_pages.pages())
     assert [kind.key for kind in KINDS if f"{{ #{kind.key} }}" not in text] == []
     names = {parameter.name for kind in KINDS for parameter in kind.params}
     assert [name for name in names if f"| `{name}` |" not in text] == []
@@ -36,7 +36,7 @@ def test_every_node_has_a_section_with_its_parameters() -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.key)
 def test_the_program_of_a_node_runs(kind: NodeType) -> None:
-    program = nodes.python(kind)
+    program = node_pages.python(kind)
     if kind.role not in WITHOUT_PROGRAM and not any(each.path and each.required for each in kind.params):
         assert program
     exec(compile(program, kind.key, "exec"), {})

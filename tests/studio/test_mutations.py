@@ -29,8 +29,8 @@ from studio import cli
 from studio.cli import command_line as app_module
 from studio.cli.error_output import report_errors
 from studio.cli.runs_commands import _find_run, _load_runs, _run_record, _run_row
-from studio.document import files
-from studio.document.errors import FileError
+from studio.document import project_files
+from studio.document.document_errors import FileError
 from studio.document.model import Document, Training
 from studio.lowering import check
 from studio.lowering.program import lower
@@ -96,7 +96,7 @@ class Place(NamedTuple):
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     project = tmp_path_factory.mktemp("mutations") / "moons.gradwire"
     project.write_bytes(PROJECT)
-    document = files.load(project)
+    document = project_files.load(project)
     run = project.with_suffix(".runs") / "2026-01-01_00-00-00-1"
     session = Session(document, catalogue(), base=project.parent, out=run, steps=2)
     session.start()
@@ -258,7 +258,7 @@ def test_project_files(place: Place, capsys: pytest.CaptureFixture[str]) -> None
 
     def case(random: Random) -> int:
         overwrite(path, damaged_json(random, PROJECT))
-        return code_of(lambda: check(files.load(path), catalogue(), path.parent))
+        return code_of(lambda: check(project_files.load(path), catalogue(), path.parent))
 
     assert attempt(case, capsys) == {0, 2}
 

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.ui import app, dialogs
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings

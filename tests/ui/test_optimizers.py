@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.trained_layers import TrainedLayersList

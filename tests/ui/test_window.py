@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from studio.document import edits, files
+from studio.document import edits, project_files
 from studio.document.model import Document, End, Node, Wire
 from studio.ui import dialogs
 from studio.ui.panels.log_panel import LogPanel
@@ -87,7 +87,7 @@ def test_save_asks_for_a_file_once(
     change(project)
     QTest.keyClick(window, Qt.Key.Key_S, CTRL)
     assert len(asked) == 1
-    assert files.load(path) == project.store.document
+    assert project_files.load(path) == project.store.document
     assert project.store.is_saved
     assert path in window.open_projects.recent
 
@@ -145,7 +145,7 @@ def test_closing_with_changes_asks(
     window.close()
     assert len(asked) == 1
     assert window.isVisible() is stays
-    assert files.load(path) == (changed if said == "save" else saved)
+    assert project_files.load(path) == (changed if said == "save" else saved)
 
 
 def test_closing_without_changes_asks_nothing(window: MainWindow, project: Project) -> None:
@@ -154,7 +154,7 @@ def test_closing_without_changes_asks_nothing(window: MainWindow, project: Proje
 
 def test_a_file_is_dropped_in(window: MainWindow, tmp_path: Path) -> None:
     path = tmp_path / "mine.gradwire"
-    files.save(Document({"relu": Node("nn.ReLU")}), path)
+    project_files.save(Document({"relu": Node("nn.ReLU")}), path)
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)), QUrl.fromLocalFile(str(tmp_path / "picture.png"))])
     buttons, action = Qt.MouseButton.LeftButton, Qt.DropAction.CopyAction
@@ -170,7 +170,7 @@ def test_a_change_on_disk_is_noticed(qtbot: QtBot, window: MainWindow, project: 
     path = tmp_path / "mine.gradwire"
     window.open_projects.save(project, path)
     other = Document({"relu": Node("nn.ReLU")})
-    files.save(other, path)
+    project_files.save(other, path)
     qtbot.waitUntil(lambda: len(notices(window)) == 1)
     notice = notices(window)[0]
     assert "mine.gradwire" in notice.text.text()
@@ -186,12 +186,12 @@ def test_saving_over_a_foreign_change_asks(
 ) -> None:
     path = tmp_path / "mine.gradwire"
     window.open_projects.save(project, path)
-    files.save(Document(), path)
+    project_files.save(Document(), path)
     change(project)
     asked = answer(monkeypatch, "overwrite_foreign_change", False)
     window.commands.run("file.save")
     assert len(asked) == 1
-    assert files.load(path) == Document()
+    assert project_files.load(path) == Document()
 
 
 def test_work_of_a_killed_app_is_offered(qtbot: QtBot, make_window: MakeWindow, tmp_path: Path) -> None:
@@ -465,7 +465,7 @@ def test_a_file_with_a_loop_is_opened_checked_and_closed(
     nodes = {"a": Node("nn.Dropout"), "b": Node("nn.Dropout", at=(300.0, 0.0)), "linear": linear}
     links = (("a", "b"), ("b", "a"), ("a", "linear"))
     wires = tuple(sorted(Wire(End(source, "output"), End(target, "input")) for source, target in links))
-    files.save(Document(nodes, wires), tmp_path / "loop.gradwire")
+    project_files.save(Document(nodes, wires), tmp_path / "loop.gradwire")
     project = window.open_projects.open(tmp_path / "loop.gradwire")
     qtbot.waitUntil(lambda: project.store.is_checked)
     assert "cycle" in [problem.code for problem in project.store.report.problems]

@@ -16,10 +16,10 @@ from engine.io import atomic
 from engine.system.files import read_regular
 from studio.cli.assignments import apply_assignments
 from studio.cli.error_output import InputError
-from studio.document.errors import FileError
-from studio.document.format import dumps, loads
-from studio.document.jsontext import LARGEST
+from studio.document.document_errors import FileError
 from studio.document.model import Document
+from studio.document.project_format import dumps, loads
+from studio.document.strict_json import LARGEST
 from studio.nodes.catalogue import catalogue
 from studio.training.run_settings import Device
 from studio.training.runs.run_metadata import read_metadata

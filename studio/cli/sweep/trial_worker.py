@@ -19,7 +19,7 @@ from engine import fit
 from studio.cli.error_output import InputError, print_json
 from studio.cli.sweep.search_space import format_values
 from studio.cli.sweep.sweep_file import read_plan, trial_folder
-from studio.document.errors import DocumentError
+from studio.document.document_errors import DocumentError
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.runs.event_json import event_to_json

@@ -16,7 +16,7 @@ from studio.lowering.analysis.node_graph import NodeGraph, passed_through
 from studio.lowering.analysis.node_summary import summary
 from studio.lowering.analysis.training_length import length_of, parts_of
 from studio.lowering.schedules.schedule_context import ScheduleContext, TrainingLength
-from studio.nodes.schedules import is_per_step
+from studio.nodes.schedule_nodes import is_per_step
 from studio.nodes.types import NodeType, Role
 
 ALONE = frozenset({Role.SOURCE, Role.OPTIMIZER})

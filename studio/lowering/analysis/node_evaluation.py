@@ -24,8 +24,8 @@ from studio.lowering.analysis.input_scale import Scale, scale_of
 from studio.lowering.analysis.optimizer_trial import try_steps
 from studio.lowering.error_translation import told
 from studio.lowering.schedules.schedule_context import ScheduleContext
-from studio.nodes.derive import MAPPING
-from studio.nodes.schedules import LENGTHS, SCHEDULING, is_per_step
+from studio.nodes.derived_types import MAPPING
+from studio.nodes.schedule_nodes import LENGTHS, SCHEDULING, is_per_step
 from studio.nodes.types import NodeType, Role
 
 BATCH = Dim("N")

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
 
+from studio.document.graph_walk import walk
 from studio.document.model import Document, End, Wire
-from studio.document.walk import walk
 from studio.nodes.catalogue import Catalogue, placeholder
 from studio.nodes.types import NodeType, Port, PortType, Role
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studio.document.graph_walk import walk
 from studio.document.model import Document, Training
-from studio.document.walk import walk
 from studio.lowering.analysis.node_arguments import located
 from studio.lowering.analysis.node_evaluation import Evaluator, Part
 from studio.lowering.analysis.node_graph import NodeGraph

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from engine.shape import Dim, Spec
+from studio.document.graph_walk import walk
 from studio.document.model import End, Node
-from studio.document.walk import walk
 from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_graph import NodeGraph

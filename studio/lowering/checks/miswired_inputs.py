@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engine.shape import Dim, format_shape
+from studio.document.graph_walk import walk
 from studio.document.model import End, Node
-from studio.document.walk import walk
 from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size

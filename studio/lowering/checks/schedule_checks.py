@@ -18,7 +18,7 @@ from studio.lowering.schedules.schedule_chains import (
     schedules_behind,
 )
 from studio.lowering.schedules.schedule_context import ScheduleContext
-from studio.nodes.schedules import ALONE, PER_STEP, SETTING
+from studio.nodes.schedule_nodes import ALONE, PER_STEP, SETTING
 from studio.nodes.types import Role
 
 

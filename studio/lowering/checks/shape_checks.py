@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from engine.dtypes import float32
 from engine.shape import Dim, Spec, format_shape
+from studio.document.graph_walk import walk
 from studio.document.model import End, Node
-from studio.document.walk import walk
 from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
 from studio.lowering.analysis.node_arguments import resolve
 from studio.lowering.analysis.node_evaluation import Evaluator, SampleSpec

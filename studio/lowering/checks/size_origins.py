@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from engine.shape import Spec
+from studio.document.graph_walk import walk
 from studio.document.model import End
-from studio.document.walk import walk
 from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.nodes.types import Role

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterator
 
 from engine import fit, nn
-from studio.document import names
+from studio.document import node_names
+from studio.document.graph_walk import walk
 from studio.document.model import Document, End, Wire
-from studio.document.walk import walk
 from studio.lowering.analysis.node_graph import NodeGraph, port_of
 from studio.lowering.connection_rules import refusal
 from studio.lowering.problems import quick_fixes
@@ -48,9 +48,9 @@ def structure_problems(graph: NodeGraph) -> Iterator[Problem]:
 
 def _names(graph: NodeGraph) -> Iterator[Problem]:
     for name, node_type in graph.types.items():
-        problem = names.problem(name)
+        problem = node_names.problem(name)
         if problem is not None:
-            message = f"The name {name[: names.LONGEST]!r} {problem}. Rename the node."
+            message = f"The name {name[: node_names.LONGEST]!r} {problem}. Rename the node."
             yield Problem("error", "bad-name", message, node=name, fix=quick_fixes.rename(name, name))
         elif name in RESERVED.get(node_type.role, ()):
             owner = "every module" if node_type.role in IN_MODEL else "every training task"

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from studio.document.names import not_an_identifier
+from studio.document.node_names import not_an_identifier
 from studio.nodes.types import NodeType
 
 MODULES = frozenset({"checkpoint", "engine", "data", "fit", "lr_scheduler", "metrics", "nn", "optim", "transforms"})

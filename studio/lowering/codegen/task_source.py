@@ -11,8 +11,8 @@ from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import Locals
 from studio.lowering.codegen.source_writer import MODEL_ROLES, Writer
 from studio.lowering.schedules.schedule_chains import ScheduleChain, schedule_chains
-from studio.nodes.losses import WEIGHTS
-from studio.nodes.schedules import PER_STEP
+from studio.nodes.loss_sum_node import WEIGHTS
+from studio.nodes.schedule_nodes import PER_STEP
 from studio.nodes.types import Role
 
 OF_A_STEP = ("accumulate", "clip_norm", "clip_value", "mixed_precision")

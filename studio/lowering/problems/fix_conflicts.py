@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from studio.document.errors import EditError
+from studio.document.document_errors import EditError
 from studio.document.model import Document
 from studio.lowering.problems.change_records import changes
 from studio.lowering.problems.problem import Fix, Problem

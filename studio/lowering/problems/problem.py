@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from studio.document.errors import EditError
+from studio.document.document_errors import EditError
 from studio.document.model import Document, Wire
 from studio.lowering.problems.change_records import Change, changes
 from studio.lowering.problems.problem_help import HELP

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from studio.document.errors import EditError
+from studio.document.document_errors import EditError
 from studio.document.model import Document
 from studio.lowering.problems.problem import Fix, Problem
 

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec.structs import replace
 
 from studio.document import edits
+from studio.document.graph_walk import walk
 from studio.document.model import Document, End, Json, Node, Wire
-from studio.document.walk import walk
 from studio.lowering.problems.problem import Fix
-from studio.nodes.losses import SUM
+from studio.nodes.loss_sum_node import SUM
 
 STEP = 232.0
 """From the left edge of a node to that of the next: its width and room for the wire's label."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from studio.document.graph_walk import walk
 from studio.document.model import End
-from studio.document.walk import walk
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.schedules.learning_rate_plan import LearningRatePlan, PlannedChain
 from studio.lowering.schedules.schedule_context import ScheduleContext
-from studio.nodes.schedules import PLATEAU, is_per_step
+from studio.nodes.schedule_nodes import PLATEAU, is_per_step
 from studio.nodes.types import Role
 
 

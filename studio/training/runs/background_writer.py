@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.training.failures import error_message
 
 Job = Callable[[], str]

@@ -20,7 +20,7 @@ from engine import Tensor, fit
 from engine.errors import WeightsError
 from engine.io import atomic
 from engine.io.checkpoint import dumps
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.training.runs.background_writer import BackgroundWriter
 
 FOLDER = "checkpoints"

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
 from studio.nodes.catalogue import Catalogue
 from studio.training.runs.run_history import Run

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from engine.io import atomic
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.training.runs.curves import Array
 from studio.training.runs.metric_points import MetricKind
 from studio.training.runs.run_history import MetricsFollower, Run

@@ -17,9 +17,9 @@ import msgspec
 
 from engine import fit
 from engine.system.files import open_regular
-from studio.document.errors import FileError
-from studio.document.files import load
+from studio.document.document_errors import FileError
 from studio.document.model import Document
+from studio.document.project_files import load
 from studio.training.run_progress import RunProgress
 from studio.training.runs.curves import Array, Axis, CurveColumn, CurveTable
 from studio.training.runs.event_json import result_metrics

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from engine.io import locks
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 
 LOCK_FILE = "run.lock"
 _NUMBERING = ".gradwire-numbers.lock"

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.system.files import read_regular
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 
 _LARGEST = 32 * 2**20
 """Bytes of a run.json; one of a data set of 10,000 files has two million."""

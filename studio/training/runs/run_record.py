@@ -24,9 +24,9 @@ from typing import Any
 
 from engine import Tensor, fit
 from engine.io import atomic, save_file
-from studio.document.errors import FileError
-from studio.document.format import dumps
+from studio.document.document_errors import FileError
 from studio.document.model import Document
+from studio.document.project_format import dumps
 from studio.training.runs.background_writer import BackgroundWriter
 from studio.training.runs.event_json import event_to_json, result_metrics
 from studio.training.runs.jsonl_file import JsonlFile

@@ -16,10 +16,10 @@ from engine import Tensor, fit
 from engine.errors import WeightsError
 from engine.system.files import open_regular
 from studio.document import edits
-from studio.document.errors import FileError
-from studio.document.files import load
-from studio.document.format import loads
+from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
+from studio.document.project_files import load
+from studio.document.project_format import loads
 from studio.lowering.program import LoweringError, Program
 from studio.nodes.catalogue import Catalogue
 from studio.training.environment_record import package_versions

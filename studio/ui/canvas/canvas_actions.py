@@ -8,7 +8,7 @@ from types import MappingProxyType
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QGuiApplication
 
-from studio.document import clipboard, edits
+from studio.document import edits, node_clipboard
 from studio.document.model import Document, End, Json, Wire
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
@@ -157,7 +157,7 @@ class CanvasActions:
     def copy(self) -> bool:
         if not self._store.selection:
             return False
-        QGuiApplication.clipboard().setText(clipboard.copy(self._store.document, self._store.selection))
+        QGuiApplication.clipboard().setText(node_clipboard.copy(self._store.document, self._store.selection))
         return True
 
     def cut(self) -> None:
@@ -176,7 +176,7 @@ class CanvasActions:
         frame = bounds(self._scene.boxes(self._store.selection).values())
         if frame is None:
             return
-        text = clipboard.copy(self._store.document, self._store.selection)
+        text = node_clipboard.copy(self._store.document, self._store.selection)
         place = (frame.left + _PASTE_STEP, frame.top + _PASTE_STEP)
         self._paste("Duplicate", text, place, with_inputs=False)
 
@@ -184,7 +184,7 @@ class CanvasActions:
         made: list[str] = []
 
         def function(document: Document) -> Document:
-            document, names = clipboard.paste(document, text, at, with_inputs)
+            document, names = node_clipboard.paste(document, text, at, with_inputs)
             made.extend(names)
             return document
 

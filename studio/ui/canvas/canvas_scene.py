@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtWidgets import QGraphicsScene
 
-from studio.document.difference import difference
+from studio.document.document_difference import difference
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering.analysis.dataflow import NodeInfo
 from studio.lowering.analysis.node_graph import node_type

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QDropEvent
 
-from studio.document.format import SUFFIX
+from studio.document.project_format import SUFFIX
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
 from studio.ui.canvas.canvas_actions import CanvasActions

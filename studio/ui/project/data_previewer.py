@@ -17,10 +17,10 @@ from engine.data.splits import Splits
 from studio.document.model import Document
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue
-from studio.training.data.chain import DataProblem, Opener, chain_to, watched
-from studio.training.data.figures import Statistics
-from studio.training.data.previewing import Facts, Look, Preview, Sample
-from studio.training.data.statistics import Progress, describing
+from studio.training.data.data_chain import DataProblem, Opener, chain_to, watched
+from studio.training.data.data_statistics import Progress, describing
+from studio.training.data.sample_preview import Facts, Look, Preview, Sample
+from studio.training.data.statistics_records import Statistics
 from studio.ui.project.project_store import ProjectStore
 
 State = Literal["empty", "opening", "ready", "failed"]

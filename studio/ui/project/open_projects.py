@@ -6,11 +6,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.document import files
+from studio.document import project_files
 from studio.document.autosave import Recovery, discard, recoverable, sweep
 from studio.document.model import Document
-from studio.document.recent import RecentFiles
-from studio.document.templates import Template
+from studio.document.project_templates import Template
+from studio.document.recent_projects import RecentFiles
 from studio.nodes.catalogue import Catalogue
 from studio.ui.project.project import Project
 
@@ -67,7 +67,7 @@ class OpenProjects(QObject):
             if project.store.path == path:
                 self.make_current(project)
                 return project
-        document, stamp = files.load_stamped(path)
+        document, stamp = project_files.load_stamped(path)
         self._remember(path)
         return self._add(self._project(document, path=path, stamp=stamp))
 
@@ -111,7 +111,7 @@ class OpenProjects(QObject):
         document: Document,
         *,
         path: Path | None = None,
-        stamp: files.Stamp | None = None,
+        stamp: project_files.Stamp | None = None,
         title: str | None = None,
     ) -> Project:
         return Project(

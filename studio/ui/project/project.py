@@ -7,9 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
-from studio.document import files
+from studio.document import project_files
 from studio.document.autosave import Autosave, Recovery
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue
@@ -35,7 +35,7 @@ class Project(QObject):
         catalogue: Catalogue,
         *,
         path: Path | None = None,
-        stamp: files.Stamp | None = None,
+        stamp: project_files.Stamp | None = None,
         title: str | None = None,
         journals: Path | None = None,
         parent: QObject | None = None,
@@ -91,7 +91,7 @@ class Project(QObject):
     def save(self, path: Path) -> None:
         """Write the project to `path`, which becomes its file. Raises FileError; then nothing changed."""
         document, before = self.store.document, self.store.path
-        self._stamp = files.save(document, path)
+        self._stamp = project_files.save(document, path)
         self.store.mark_saved(document, path)
         if self.library.folder == self._journal.runs:
             self._assign_runs(path)
@@ -106,7 +106,7 @@ class Project(QObject):
         """Take what the file holds now, as an edit that undo takes back. Raises FileError."""
         path = self.store.path
         assert path is not None
-        document, self._stamp = files.load_stamped(path)
+        document, self._stamp = project_files.load_stamped(path)
         self.store.edit("Reload from disk", lambda _: document)
         self.store.mark_saved(self.store.document, path)
         self._watch()

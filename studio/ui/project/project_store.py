@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from studio.document.edit_history import History
 from studio.document.edits import EditError
-from studio.document.history import History
 from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report

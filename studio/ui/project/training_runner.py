@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine import cuda, fit
 from engine.compiler import Explanation
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.lowering.problems.problem import Problem
 from studio.training.runs.run_history import MetricsUpdate, Run
 from studio.training.runs.run_resuming import ResumedRun, load_run, with_difference_warning

@@ -12,9 +12,9 @@ from PySide6.QtCore import QObject, Signal
 from studio.document import edits
 from studio.document.model import Document
 from studio.lowering.analysis.node_graph import NodeGraph
-from studio.training.data.chain import Chain, DataProblem, before, chain_to
-from studio.training.data.fitting import Learned, learn
-from studio.training.data.statistics import Progress
+from studio.training.data.data_chain import Chain, DataProblem, before, chain_to
+from studio.training.data.data_statistics import Progress
+from studio.training.data.transform_fitting import Learned, learn
 from studio.ui import number_format
 from studio.ui.project.project_store import ProjectStore
 

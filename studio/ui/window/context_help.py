@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.reference.nodes import section
+from studio.reference.node_pages import section
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.window.dock import Dock
 from studio.ui.window.help_page import HelpPage

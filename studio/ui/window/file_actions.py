@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from studio.document.autosave import Recovery
-from studio.document.errors import FileError
-from studio.document.format import SUFFIX
+from studio.document.document_errors import FileError
+from studio.document.project_format import SUFFIX
 from studio.ui import dialogs
 from studio.ui.project.open_projects import OpenProjects
 from studio.ui.project.project import Project

@@ -9,8 +9,8 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
 
-from studio.document.format import SUFFIX
-from studio.document.templates import Template, templates
+from studio.document.project_format import SUFFIX
+from studio.document.project_templates import Template, templates
 from studio.lowering.problems.problem_groups import grouped
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView

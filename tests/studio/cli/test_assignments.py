@@ -9,7 +9,7 @@ from engine.registry import Parameter, PathTo, Range
 from studio.cli.assignments import apply_assignments, parse_value
 from studio.cli.error_output import InputError
 from studio.document.model import Document, End, Node, Wire
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 
 DOCUMENT = Document(

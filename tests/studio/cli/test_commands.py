@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from studio.document.files import load
-from studio.document.format import schema
-from studio.document.templates import templates
+from studio.document.project_files import load
+from studio.document.project_format import schema
+from studio.document.project_templates import templates
 from studio.nodes.catalogue import catalogue
 
 

@@ -14,7 +14,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from engine.data import Digits
-from studio.document import files
+from studio.document import project_files
 from studio.document.model import Document, End, Node, Training, Wire
 
 ROOT = Path(__file__).parents[3]
@@ -126,7 +126,7 @@ def test_predicting_from_a_file_that_the_source_reads(gradwire, tmp_path: Path) 
     wires += ["loader.target loss.target", "loss.loss adam.loss"]
     ends = [[End(*end.split(".")) for end in wire.split()] for wire in wires]
     project = tmp_path / "points.gradwire"
-    files.save(Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), Training(epochs=10)), project)
+    project_files.save(Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), Training(epochs=10)), project)
     assert gradwire("run", project, "--out", tmp_path / "run").code == 0
     result = gradwire(
         "predict", project, write("new.csv", slice(150, 200)), "-w", tmp_path / "run", "-o", tmp_path / "x.csv"
@@ -139,7 +139,7 @@ def test_predicting_from_a_file_that_the_source_reads(gradwire, tmp_path: Path) 
 
 def saved(path: Path, nodes: dict[str, Node], wires: list[str], epochs: int = 1) -> Path:
     ends = [[End(*end.split(".")) for end in wire.split()] for wire in wires]
-    files.save(Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), Training(epochs=epochs)), path)
+    project_files.save(Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), Training(epochs=epochs)), path)
     return path
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from studio.cli.assignments import apply_assignments
-from studio.document import edits, files
+from studio.document import edits, project_files
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.problems import quick_fixes
@@ -27,12 +27,12 @@ CREATED = {"Problem": 1, "Finding": 0, "Diagnostic": 0, "Complaint": 0, "_with_r
 
 def squashed(project: Path) -> None:
     """Puts softmax before the cross-entropy of the project, and a learning rate that is far too high."""
-    document = files.load(project)
+    document = project_files.load(project)
     wire = next(wire for wire in document.wires if str(wire.target) == "cross_entropy.input")
     added = edits.add(edits.disconnect(document, [wire]), "softmax", Node("nn.Softmax"))
     added = edits.connect(added, Wire(wire.source, End("softmax", "input")))
     added = edits.connect(added, Wire(End("softmax", "output"), wire.target))
-    files.save(edits.set_param(added, "adam", "lr", 0.5), project)
+    project_files.save(edits.set_param(added, "adam", "lr", 0.5), project)
 
 
 def test_a_run_begins_with_the_warnings_of_the_check(gradwire, project: Path) -> None:
@@ -43,7 +43,9 @@ def test_a_run_begins_with_the_warnings_of_the_check(gradwire, project: Path) ->
     assert all(line.keys() == KEYS and line["help"] == HELP[line["code"]] for line in checked)
     assert by_code["squashed-scores"]["fix"] == "Remove softmax"
     assert by_code["squashed-scores"]["set"] == []
-    source = str(next(wire.source for wire in files.load(project).wires if wire.target == End("softmax", "input")))
+    source = str(
+        next(wire.source for wire in project_files.load(project).wires if wire.target == End("softmax", "input"))
+    )
     assert by_code["squashed-scores"]["edits"] == [
         {"remove": "softmax"},
         {"connect": [source, "cross_entropy.input"]},
@@ -67,7 +69,7 @@ def test_errors_are_the_same_records_in_check_and_run(gradwire, project: Path) -
 
 
 def test_what_a_fix_says_to_set_is_what_it_does(project: Path) -> None:
-    document = files.load(project)
+    document = project_files.load(project)
     for fix in (
         quick_fixes.assign("adam", "lr", 0.25),
         quick_fixes.assign_all("adam", {"amsgrad": True, "betas": [0.5, 0.25]}, "Both"),
@@ -146,7 +148,7 @@ def test_the_edits_of_a_record_do_what_its_fix_does(project: Path) -> None:
         name for name, made in vars(quick_fixes).items() if getattr(made, "__annotations__", {}).get("return") == "Fix"
     }
     assert FIXES.keys() == kinds
-    document = files.load(project)
+    document = project_files.load(project)
     others = {
         "muted": Node("nn.ReLU", muted=True),
         "frozen": Node("nn.Linear", frozen=True),
@@ -183,7 +185,7 @@ def test_findings_of_data_are_the_same_records(gradwire, tmp_path: Path) -> None
     rows = "".join(f"{row},7,{row / 3:.3f},{'ab'[row % 2]}\n" for row in range(60))
     (tmp_path / "a.csv").write_text(f"id,b,c,y\n{rows}")
     table = Node("data.CSV", {"path": "a.csv", "target": "y"})
-    files.save(Document({"table": table}), tmp_path / "a.gradwire")
+    project_files.save(Document({"table": table}), tmp_path / "a.gradwire")
     [line] = gradwire("data", tmp_path / "a.gradwire", "--json").lines
     by_code = {found["code"]: found for found in line["findings"]}
     assert by_code["identifier"]["edits"] == [{"set": "table", "param": "ignore", "value": "id"}]
@@ -205,4 +207,4 @@ def test_every_code_has_help() -> None:
 
 
 def test_a_sound_project_has_no_problems(project: Path) -> None:
-    assert not check(files.load(project), catalogue()).problems
+    assert not check(project_files.load(project), catalogue()).problems

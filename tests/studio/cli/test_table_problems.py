@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from studio.document import files
+from studio.document import project_files
 from studio.document.model import Document, End, Node, Training, Wire
 from studio.lowering import check
 from studio.lowering.problems.problem import Problem
@@ -41,7 +41,7 @@ def learning(folder: Path, text: str, outputs: int = 3, **params: Any) -> Path:
     }
     ends = [[End(*end.split(".")) for end in wire.split(" -> ")] for wire in WIRES]
     wires = tuple(sorted(Wire(*pair) for pair in ends))
-    files.save(Document(nodes, wires, Training(epochs=1)), folder / "project.gradwire")
+    project_files.save(Document(nodes, wires, Training(epochs=1)), folder / "project.gradwire")
     return folder / "project.gradwire"
 
 
@@ -86,7 +86,7 @@ def test_losses_and_identifiers_are_said_by_every_command(gradwire: Gradwire, lo
 
 
 def test_identifiers_can_be_ignored_one_after_the_other_without_a_new_check(lossy: Path) -> None:
-    document = files.load(lossy)
+    document = project_files.load(lossy)
     problems = check(document, catalogue(), base=lossy.parent).problems
     column, passenger = (each.fix for each in problems if each.code == "identifier")
     assert column is not None and passenger is not None
@@ -117,7 +117,7 @@ def test_each_remedy_mends_what_it_is_for(lossy: Path) -> None:
     def found(document: Document) -> list[Problem]:
         return [each for each in check(document, catalogue(), base=lossy.parent).problems if each.node == "table"]
 
-    document = files.load(lossy)
+    document = project_files.load(lossy)
     for left in (2, 1, 0):
         fix = found(document)[0].fix
         assert fix is not None
@@ -133,7 +133,7 @@ def test_each_remedy_mends_what_it_is_for(lossy: Path) -> None:
 def test_a_first_line_that_is_a_row_is_read_as_one_after_the_remedy(tmp_path: Path) -> None:
     rows = "".join(f"{row / 7:.2f},{row % 5 + 0.5},{'uvw'[row % 3]}\n" for row in range(60))
     project = learning(tmp_path, "5.25,3.5,u\n" + rows, target="u", columns="5.25, 3.5")
-    document = files.load(project)
+    document = project_files.load(project)
     [problem] = check(document, catalogue(), base=tmp_path).problems
     assert (problem.code, problem.node) == ("header-values", "table")
     assert problem.fix is not None

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from studio.document import clipboard, edits, names
-from studio.document.errors import EditError
+from studio.document import edits, node_clipboard
+from studio.document.document_errors import EditError
 from studio.document.model import Document, End, Json, Node, Training, Wire
+from studio.document.node_names import problem as name_problem
 
 TYPES = ("nn.Linear", "nn.ReLU", "data.Digits", "optim.Adam", "gone.Layer2077", "ünknown type")
 PORTS = ("input", "target", "output", "loss", "größe")
@@ -17,7 +18,7 @@ PORTS = ("input", "target", "output", "loss", "größe")
 # Few short names, so that random edits meet nodes that exist.
 node_names = st.one_of(
     st.sampled_from(["a", "b", "c", "linear", "linear_2", "größe", "層"]),
-    st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True).filter(lambda name: names.problem(name) is None),
+    st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True).filter(lambda name: name_problem(name) is None),
 )
 
 texts = st.text(max_size=30)
@@ -114,7 +115,9 @@ def _disconnect(document: Document, index: int) -> Document:
 
 
 def _duplicate(document: Document, indices: list[int], place: tuple[float, float], with_inputs: bool) -> Document:
-    return clipboard.paste(document, clipboard.copy(document, _some(document, indices)), place, with_inputs)[0]
+    return node_clipboard.paste(document, node_clipboard.copy(document, _some(document, indices)), place, with_inputs)[
+        0
+    ]
 
 
 _index = st.integers(0, 50)

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from studio.document.autosave import Autosave, discard, recoverable, sweep
-from studio.document.errors import FileError
-from studio.document.format import dumps
+from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
+from studio.document.project_format import dumps
 
 WORK = Document({"work": Node("nn.ReLU")})
 ROOT = Path(__file__).parents[3]

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from studio.document import clipboard, edits
-from studio.document.errors import EditError
-from studio.document.format import dumps, loads
+from studio.document import edits, node_clipboard
+from studio.document.document_errors import EditError
 from studio.document.model import Document, End, Node, Wire
+from studio.document.project_format import dumps, loads
 from tests.studio.document.strategies import documents
 
 
@@ -25,7 +25,7 @@ def document() -> Document:
 
 
 def test_nodes_with_their_wires_under_fresh_names(document: Document) -> None:
-    new, names = clipboard.paste(document, clipboard.copy(document, ["c", "b"]), (0, 0))
+    new, names = node_clipboard.paste(document, node_clipboard.copy(document, ["c", "b"]), (0, 0))
     assert names == ("b_3", "c_2")
     assert list(new.nodes) == ["a", "b", "c", "b_2", "b_3", "c_2"]
     assert new.wires == (wire("a", "b"), wire("b", "c"), wire("b_3", "c_2"))
@@ -33,29 +33,29 @@ def test_nodes_with_their_wires_under_fresh_names(document: Document) -> None:
 
 
 def test_places_are_relative(document: Document) -> None:
-    new, _ = clipboard.paste(document, clipboard.copy(document, ["b", "c"]), (-8, 16))
+    new, _ = node_clipboard.paste(document, node_clipboard.copy(document, ["b", "c"]), (-8, 16))
     assert new.nodes["b_3"].at == (-8, 16)
     assert new.nodes["c_2"].at == (92, 16)
 
 
 def test_with_the_wires_into_them(document: Document) -> None:
-    text = clipboard.copy(document, ["b"])
-    new, _ = clipboard.paste(document, text, (0, 0), with_inputs=True)
+    text = node_clipboard.copy(document, ["b"])
+    new, _ = node_clipboard.paste(document, text, (0, 0), with_inputs=True)
     assert wire("a", "b_3") in new.wires
-    without, _ = clipboard.paste(document, text, (0, 0))
+    without, _ = node_clipboard.paste(document, text, (0, 0))
     assert without.wires == document.wires
-    elsewhere, _ = clipboard.paste(Document(), text, (0, 0), with_inputs=True)
+    elsewhere, _ = node_clipboard.paste(Document(), text, (0, 0), with_inputs=True)
     assert elsewhere.wires == ()
 
 
 def test_into_an_empty_document_names_stay(document: Document) -> None:
-    new, names = clipboard.paste(Document(), clipboard.copy(document, ["b_2", "a"]), (0, 0))
+    new, names = node_clipboard.paste(Document(), node_clipboard.copy(document, ["b_2", "a"]), (0, 0))
     assert names == ("a", "b_2")
     assert new.nodes["a"].type == "nn.A"
 
 
 def test_a_whole_project_can_be_pasted(document: Document) -> None:
-    new, names = clipboard.paste(Document(), dumps(document), (0, 0))
+    new, names = node_clipboard.paste(Document(), dumps(document), (0, 0))
     assert names == tuple(document.nodes)
     assert new.wires == document.wires
     assert new.training == Document().training
@@ -63,14 +63,14 @@ def test_a_whole_project_can_be_pasted(document: Document) -> None:
 
 def test_nodes_of_an_earlier_format() -> None:
     text = '{"gradwire": 1, "nodes": {"a": {"type": "nn.ReLU", "position": [8, 8]}}, "wires": []}'
-    new, _ = clipboard.paste(Document(), text, (0, 0))
+    new, _ = node_clipboard.paste(Document(), text, (0, 0))
     assert new.nodes["a"] == Node("nn.ReLU")
 
 
 def test_unknown_types_and_all_fields_survive() -> None:
     node = Node("gone.Unknown", {"x": [1.5]}, (0, 0), muted=True, frozen=True, collapsed=True, note="é")
     document = Document({"a": node})
-    assert clipboard.paste(document, clipboard.copy(document, ["a"]), (0, 0))[0].nodes["a_2"] == node
+    assert node_clipboard.paste(document, node_clipboard.copy(document, ["a"]), (0, 0))[0].nodes["a_2"] == node
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_unknown_types_and_all_fields_survive() -> None:
 )
 def test_foreign_text_is_refused(document: Document, text: str, reason: str) -> None:
     with pytest.raises(EditError) as caught:
-        clipboard.paste(document, text, (0, 0))
+        node_clipboard.paste(document, text, (0, 0))
     assert str(caught.value).startswith("The clipboard does not hold nodes of Gradwire (")
     assert str(caught.value).endswith("). Copy some nodes first.")
     assert reason in str(caught.value)
@@ -97,26 +97,26 @@ def test_foreign_text_is_refused(document: Document, text: str, reason: str) -> 
 
 def test_a_project_without_nodes_is_refused(document: Document) -> None:
     with pytest.raises(EditError, match="a project without nodes"):
-        clipboard.paste(document, dumps(Document()), (0, 0))
+        node_clipboard.paste(document, dumps(Document()), (0, 0))
 
 
 def test_inputs_that_make_no_sense_are_left_out(document: Document) -> None:
-    content = json.loads(clipboard.copy(document, ["a", "b"]))
+    content = json.loads(node_clipboard.copy(document, ["a", "b"]))
     content["inputs"] = ["c.output -> b.input", "c.output -> ghost.input", "ghost.output -> a.input"]
-    new, _ = clipboard.paste(document, json.dumps(content), (0, 0), with_inputs=True)
+    new, _ = node_clipboard.paste(document, json.dumps(content), (0, 0), with_inputs=True)
     assert len(new.wires) == 3
 
 
 def test_nothing_to_copy(document: Document) -> None:
     with pytest.raises(EditError, match="Nothing is selected"):
-        clipboard.copy(document, [])
+        node_clipboard.copy(document, [])
     with pytest.raises(EditError, match="There is no node 'ghost'"):
-        clipboard.copy(document, ["a", "ghost"])
+        node_clipboard.copy(document, ["a", "ghost"])
 
 
 def test_too_far_away(document: Document) -> None:
     with pytest.raises(EditError, match="cannot be at"):
-        clipboard.paste(document, clipboard.copy(document, ["a"]), (1e9, 0))
+        node_clipboard.paste(document, node_clipboard.copy(document, ["a"]), (1e9, 0))
 
 
 @given(documents(), documents(), st.data(), st.booleans())
@@ -127,7 +127,7 @@ def test_pasting_adds_copies_and_leaves_the_rest(
     # Positions with exact sums.
     source = edits.move(source, {name: (8.0 * index, -8.0 * index) for index, name in enumerate(source.nodes)})
     chosen = data.draw(st.sets(st.sampled_from(list(source.nodes)), min_size=1))
-    new, names = clipboard.paste(target, clipboard.copy(source, chosen), (0, 0), with_inputs)
+    new, names = node_clipboard.paste(target, node_clipboard.copy(source, chosen), (0, 0), with_inputs)
     assert len(names) == len(chosen)
     assert edits.remove(new, names) == target
     for old, copied in zip((name for name in source.nodes if name in chosen), names, strict=True):
@@ -137,6 +137,6 @@ def test_pasting_adds_copies_and_leaves_the_rest(
 
 def test_thousands_of_nodes_do_not_take_quadratic_time() -> None:
     document = Document({"node": Node("nn.ReLU"), **{f"node_{index}": Node("nn.ReLU") for index in range(2, 5001)}})
-    new, names = clipboard.paste(document, clipboard.copy(document, document.nodes), (0, 0))
+    new, names = node_clipboard.paste(document, node_clipboard.copy(document, document.nodes), (0, 0))
     assert names[0] == "node_5001"
     assert len(new.nodes) == 10_000

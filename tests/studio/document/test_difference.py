@@ -4,7 +4,7 @@ import time
 from itertools import pairwise
 
 from studio.document import edits
-from studio.document.difference import Difference, difference
+from studio.document.document_difference import Difference, difference
 from studio.document.model import Document, End, Node, Training, Wire
 
 

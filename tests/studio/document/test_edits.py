@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from studio.document import edits
-from studio.document.errors import EditError
+from studio.document.document_errors import EditError
 from studio.document.model import Document, End, Node, Training, Wire
 
 

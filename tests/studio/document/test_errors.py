@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.ENOENT, errno.EIO, errno.EBUSY])

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from studio.document import files
-from studio.document.errors import FileError
-from studio.document.format import dumps
-from studio.document.jsontext import LARGEST
+from studio.document import project_files
+from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
+from studio.document.project_format import dumps
+from studio.document.strict_json import LARGEST
 
 ROOT = Path(__file__).parents[3]
 OLD = Document({"old": Node("nn.ReLU")})
@@ -28,7 +28,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions an
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "net.gradwire"
-    files.save(OLD, path)
+    project_files.save(OLD, path)
     return path
 
 
@@ -47,8 +47,8 @@ def refuse(number: int) -> Callable[..., None]:
 
 
 def test_save_and_load(path: Path) -> None:
-    files.save(NEW, path)
-    assert files.load(path) == NEW
+    project_files.save(NEW, path)
+    assert project_files.load(path) == NEW
     assert path.read_bytes() == dumps(NEW).encode()
     assert names(path.parent) == ["net.gradwire"]
 
@@ -63,19 +63,19 @@ def test_the_old_version_survives_any_failure(
 ) -> None:
     monkeypatch.setattr(step, refuse(number))
     with pytest.raises(FileError) as caught:
-        files.save(NEW, path)
+        project_files.save(NEW, path)
     monkeypatch.undo()
     assert caught.value.path == str(path)
     assert caught.value.problem.startswith("cannot be saved: ")
     assert reason in caught.value.problem
-    assert files.load(path) == OLD
+    assert project_files.load(path) == OLD
     assert names(path.parent) == ["net.gradwire"]
 
 
 def test_nothing_is_left_of_a_new_file_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", refuse(errno.ENOSPC))
     with pytest.raises(FileError, match="the disk is full"):
-        files.save(NEW, tmp_path / "net.gradwire")
+        project_files.save(NEW, tmp_path / "net.gradwire")
     assert names(tmp_path) == []
 
 
@@ -85,8 +85,8 @@ def test_nothing_is_left_when_the_user_interrupts(path: Path, monkeypatch: pytes
 
     monkeypatch.setattr("os.fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        files.save(NEW, path)
-    assert files.load(path) == OLD
+        project_files.save(NEW, path)
+    assert project_files.load(path) == OLD
     assert names(path.parent) == ["net.gradwire"]
 
 
@@ -95,13 +95,13 @@ def test_a_real_limit_on_file_size(path: Path) -> None:
     script = """
         import resource, sys
         from pathlib import Path
-        from studio.document import files
-        from studio.document.errors import FileError
+        from studio.document import project_files
+        from studio.document.document_errors import FileError
         from studio.document.model import Document, Node
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         try:
-            files.save(Document({"a": Node("x", note="y" * 50_000)}), Path(sys.argv[1]))
+            project_files.save(Document({"a": Node("x", note="y" * 50_000)}), Path(sys.argv[1]))
         except FileError as error:
             sys.exit(str(error))
     """
@@ -112,7 +112,7 @@ def test_a_real_limit_on_file_size(path: Path) -> None:
         f"{path}: cannot be saved: the quota or size limit for files is used up. "
         "Free some space; what was there before is untouched."
     )
-    assert files.load(path) == OLD
+    assert project_files.load(path) == OLD
     assert names(path.parent) == ["net.gradwire"]
 
 
@@ -120,8 +120,8 @@ def test_a_real_limit_on_file_size(path: Path) -> None:
 def test_a_read_only_file_stays(path: Path) -> None:
     path.chmod(0o444)
     with pytest.raises(FileError, match="permission denied"):
-        files.save(NEW, path)
-    assert files.load(path) == OLD
+        project_files.save(NEW, path)
+    assert project_files.load(path) == OLD
 
 
 @posix
@@ -130,18 +130,18 @@ def test_a_folder_that_cannot_be_written(path: Path) -> None:
     path.parent.chmod(0o555)
     try:
         with pytest.raises(FileError, match="permission denied"):
-            files.save(NEW, path)
+            project_files.save(NEW, path)
     finally:
         path.parent.chmod(0o755)
-    assert files.load(path) == OLD
+    assert project_files.load(path) == OLD
 
 
 def test_a_folder_that_refuses_new_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("builtins.open", refuse(errno.EACCES))
     with pytest.raises(FileError, match="permission denied"):
-        files.save(NEW, path)
+        project_files.save(NEW, path)
     monkeypatch.undo()
-    assert files.load(path) == OLD
+    assert project_files.load(path) == OLD
 
 
 @pytest.mark.parametrize(
@@ -155,26 +155,26 @@ def test_a_folder_that_refuses_new_files(path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_places_where_nothing_can_be_saved(path: Path, name: str, problem: str) -> None:
     with pytest.raises(FileError, match=problem):
-        files.save(NEW, path.parent / name)
+        project_files.save(NEW, path.parent / name)
     assert names(path.parent) == ["net.gradwire"]
 
 
 @posix
 def test_devices_are_not_replaced() -> None:
     with pytest.raises(FileError, match=r"it is a (device|pipe|device or pipe), not a file"):
-        files.save(NEW, Path(os.devnull))
+        project_files.save(NEW, Path(os.devnull))
 
 
 def test_a_project_that_could_not_be_opened_is_not_saved(path: Path) -> None:
     with pytest.raises(FileError, match="more than the 33,554,432 that can be opened"):
-        files.save(Document(description="x" * LARGEST), path)
-    assert files.load(path) == OLD
+        project_files.save(Document(description="x" * LARGEST), path)
+    assert project_files.load(path) == OLD
 
 
 @posix
 def test_permissions_are_kept(path: Path) -> None:
     path.chmod(0o640)
-    files.save(NEW, path)
+    project_files.save(NEW, path)
     assert path.stat().st_mode & 0o777 == 0o640
 
 
@@ -182,7 +182,7 @@ def test_permissions_are_kept(path: Path) -> None:
 def test_a_new_file_follows_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        files.save(NEW, tmp_path / "net.gradwire")
+        project_files.save(NEW, tmp_path / "net.gradwire")
     finally:
         os.umask(before)
     assert (tmp_path / "net.gradwire").stat().st_mode & 0o777 == 0o640
@@ -193,10 +193,10 @@ def test_links_are_followed(path: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "elsewhere" / "link.gradwire"
     link.symlink_to(path)
-    files.save(NEW, link)
+    project_files.save(NEW, link)
     assert link.is_symlink()
     assert not path.is_symlink()
-    assert files.load(path) == files.load(link) == NEW
+    assert project_files.load(path) == project_files.load(link) == NEW
     assert names(link.parent) == ["link.gradwire"]
 
 
@@ -204,7 +204,7 @@ def test_links_are_followed(path: Path, tmp_path: Path) -> None:
 def test_links_in_a_circle(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
-    for action in (files.load, lambda path: files.save(NEW, path)):
+    for action in (project_files.load, lambda path: project_files.save(NEW, path)):
         with pytest.raises(FileError, match="its links lead in a circle"):
             action(tmp_path / "a")
 
@@ -214,14 +214,14 @@ def test_links_in_a_circle(tmp_path: Path) -> None:
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
-        files.load(tmp_path / "net.gradwire")
+        project_files.load(tmp_path / "net.gradwire")
     problem = "cannot be opened: there is no such file or folder. Check the path; it may have been moved or deleted."
     assert str(caught.value) == f"{tmp_path / 'net.gradwire'}: {problem}"
 
 
 def test_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="it is a folder"):
-        files.load(tmp_path)
+        project_files.load(tmp_path)
 
 
 @posix
@@ -229,7 +229,7 @@ def test_pipes_and_devices(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(FileError, match=r"it is a (device|pipe|device or pipe), not a file"):
-            files.load(path)
+            project_files.load(path)
 
 
 def test_a_huge_file_is_not_read_whole(tmp_path: Path) -> None:
@@ -237,18 +237,18 @@ def test_a_huge_file_is_not_read_whole(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(1 << 40)  # a hole, which takes no room on disk
     with pytest.raises(FileError, match="has more than 33,554,432 bytes"):
-        files.load(path)
+        project_files.load(path)
 
 
 @posix
 def test_a_name_that_is_not_text(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"\xff.gradwire")
     with pytest.raises(FileError) as caught:
-        files.load(path)
+        project_files.load(path)
     assert "\\udcff.gradwire" in str(caught.value)
     path.write_text("nonsense")
     with pytest.raises(FileError) as caught:
-        files.load(path)
+        project_files.load(path)
     assert "\\udcff.gradwire" in str(caught.value)
 
 
@@ -256,7 +256,7 @@ def test_a_name_that_is_not_text(tmp_path: Path) -> None:
 
 
 def test_a_stamp_holds_until_the_content_changes(path: Path) -> None:
-    document, stamp = files.load_stamped(path)
+    document, stamp = project_files.load_stamped(path)
     assert document == OLD
     assert stamp.still_holds(path)
     os.utime(path, (0, 0))
@@ -267,14 +267,14 @@ def test_a_stamp_holds_until_the_content_changes(path: Path) -> None:
 
 
 def test_a_stamp_of_saving(path: Path) -> None:
-    stamp = files.save(NEW, path)
-    assert stamp == files.load_stamped(path)[1]
+    stamp = project_files.save(NEW, path)
+    assert stamp == project_files.load_stamped(path)[1]
     assert stamp.still_holds(path)
-    files.save(OLD, path)
+    project_files.save(OLD, path)
     assert not stamp.still_holds(path)
 
 
 def test_a_stamp_of_a_file_that_is_gone(path: Path) -> None:
-    _, stamp = files.load_stamped(path)
+    _, stamp = project_files.load_stamped(path)
     path.unlink()
     assert not stamp.still_holds(path)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from studio.document.errors import FileError
-from studio.document.format import dumps, loads
-from studio.document.jsontext import LARGEST
+from studio.document.document_errors import FileError
 from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.project_format import dumps, loads
+from studio.document.strict_json import LARGEST
 
 EXAMPLE = Document(
     nodes={

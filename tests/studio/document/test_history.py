@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from studio.document import edits
-from studio.document.history import History
+from studio.document.edit_history import History
 from studio.document.model import Document, Node
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.document.difference import Difference, difference
-from studio.document.errors import FileError
-from studio.document.format import dumps, loads
-from studio.document.history import History
+from studio.document.document_difference import Difference, difference
+from studio.document.document_errors import FileError
+from studio.document.edit_history import History
+from studio.document.json_values import same
 from studio.document.model import Document
-from studio.document.values import same
+from studio.document.project_format import dumps, loads
 from tests.studio.document.strategies import Edit, documents, edit, edit_sequences
 
 

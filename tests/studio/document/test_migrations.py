@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from studio.document.errors import FileError
-from studio.document.format import loads
+from studio.document.document_errors import FileError
 from studio.document.migrations import MIGRATIONS, VERSION, migrate
 from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.project_format import loads
 
 VERSION_1 = """
 {

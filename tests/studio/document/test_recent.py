@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.document.recent import LONGEST, RecentFiles
+from studio.document.recent_projects import LONGEST, RecentFiles
 
 
 def made(folder: Path, name: str) -> Path:

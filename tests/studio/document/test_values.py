@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from studio.document.values import DEEPEST, JsonError, checked, same
+from studio.document.json_values import DEEPEST, JsonError, checked, same
 
 
 def nested(depth: int) -> object:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from studio.document.walk import walk
+from studio.document.graph_walk import walk
 
 LINKS = {"a": "bc", "b": "d", "c": "da", "d": "b"}
 

@@ -29,10 +29,10 @@ from engine.compiler.kernels.kernel_cache import VARIABLE
 from engine.io import save_file
 from studio import cli
 from studio.cli.sweep import worker_pool
-from studio.document import clipboard
-from studio.document.errors import DocumentError
-from studio.document.files import load
-from studio.document.format import loads
+from studio.document import node_clipboard
+from studio.document.document_errors import DocumentError
+from studio.document.project_files import load
+from studio.document.project_format import loads
 from studio.lowering import LoweringError, check, lower, program
 from studio.lowering.checks import schedule_checks, structure_checks
 from studio.lowering.codegen import source_writer, syntax_trees
@@ -122,7 +122,7 @@ class Attack:
         except DocumentError:
             return "refused as a file"
         with contextlib.suppress(DocumentError):
-            clipboard.paste(mlp(), case.text, (0.0, 0.0))
+            node_clipboard.paste(mlp(), case.text, (0.0, 0.0))
         errors = check(document, catalogue(), base=self.folder).errors
         try:
             made = lower(document, catalogue(), base=self.folder, name=case.stem)

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
+from studio.document.graph_walk import walk
 from studio.document.model import Document, End, Node, Wire
-from studio.document.templates import templates
-from studio.document.walk import walk
+from studio.document.project_templates import templates
 from studio.lowering import check
 from studio.lowering.analysis.node_graph import NodeGraph, passed_through
 from studio.lowering.check import Checker
 from studio.lowering.problems import quick_fixes
 from studio.nodes import catalogue
-from studio.training.data.chain import watched
+from studio.training.data.data_chain import watched
 from tests.studio.lowering.graphs import codes, document, mlp
 
 pytestmark = pytest.mark.timeout(100)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from studio.document import edits, names
-from studio.document.files import load
+from studio.document import edits, node_names
 from studio.document.model import Document, Node
+from studio.document.project_files import load
 from studio.lowering import LoweringError, lower
 from studio.lowering.codegen.safe_identifiers import Locals, class_name
 from studio.nodes import catalogue
@@ -235,7 +235,7 @@ def test_the_line_table_points_at_every_node() -> None:
     assert set(program.lines.values()) == set(mlp().nodes)
     lines = program.source.splitlines()
     for number, name in program.lines.items():
-        assert names.problem(name) is None
+        assert node_names.problem(name) is None
         assert lines[number - 1].strip(), number
     assert program.node_at(program.filename, 1 + lines.index("        hidden = self.hidden(flatten)")) == "hidden"
     assert program.node_at("other.py", 10) is None

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from engine import fit
-from studio.document import clipboard, edits
-from studio.document.format import dumps, loads
+from studio.document import edits, node_clipboard
 from studio.document.model import Document, Node
+from studio.document.project_format import dumps, loads
 from studio.lowering import lower
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, codes, digits, fixed, only, report
@@ -107,9 +107,9 @@ def test_files_and_the_clipboard_keep_the_choice() -> None:
     document = two()
     assert loads(dumps(document)) == document
     assert '"trains": ["hidden"]' in dumps(document)
-    pasted, _ = clipboard.paste(document, clipboard.copy(document, ["hidden", "adam"]), (0, 0))
+    pasted, _ = node_clipboard.paste(document, node_clipboard.copy(document, ["hidden", "adam"]), (0, 0))
     assert pasted.nodes["adam_2"].trains == ("hidden_2",)
-    alone, _ = clipboard.paste(document, clipboard.copy(document, ["adam"]), (0, 0))
+    alone, _ = node_clipboard.paste(document, node_clipboard.copy(document, ["adam"]), (0, 0))
     assert alone.nodes["adam_2"].trains == ("hidden",)
 
 

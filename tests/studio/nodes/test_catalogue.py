@@ -4,7 +4,7 @@ import pytest
 
 from engine.errors import RegistryError
 from engine.system.assets import asset
-from studio.document import names
+from studio.document import node_names
 from studio.lowering.checks.structure_checks import RESERVED
 from studio.nodes import CATEGORIES, Catalogue, NodeType, Port, PortType, Role, catalogue, placeholder
 from studio.nodes.catalogue import NAMESPACES
@@ -42,8 +42,8 @@ def test_every_key_is_the_path_of_what_it_calls(node_type: NodeType) -> None:
 
 @pytest.mark.parametrize("node_type", TYPES, ids=lambda node_type: node_type.key)
 def test_the_name_that_a_new_node_gets_may_be_used(node_type: NodeType) -> None:
-    name = names.identifier(node_type.key)
-    assert names.problem(name) is None
+    name = node_names.identifier(node_type.key)
+    assert node_names.problem(name) is None
     assert name not in RESERVED.get(node_type.role, ())
 
 

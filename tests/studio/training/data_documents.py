@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from studio.document.model import Document, Node
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import catalogue
-from studio.training.data.chain import Opener, chain_to
-from studio.training.data.figures import Statistics
-from studio.training.data.previewing import Preview
-from studio.training.data.statistics import describing
+from studio.training.data.data_chain import Opener, chain_to
+from studio.training.data.data_statistics import describing
+from studio.training.data.sample_preview import Preview
+from studio.training.data.statistics_records import Statistics
 from tests.studio.lowering.graphs import document
 
 

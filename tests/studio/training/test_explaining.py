@@ -10,7 +10,7 @@ from engine import nn
 from engine.compiler import Explanation
 from studio.document import edits
 from studio.document.model import Document
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.lowering.program import LoweringError
 from studio.nodes.catalogue import catalogue
 from studio.training.explaining import Stage, explaining, is_same_step

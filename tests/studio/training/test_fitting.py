@@ -12,8 +12,8 @@ from studio.document import edits
 from studio.document.model import Node
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType
-from studio.training.data.chain import DataProblem
-from studio.training.data.fitting import can_learn, learn
+from studio.training.data.data_chain import DataProblem
+from studio.training.data.transform_fitting import can_learn, learn
 from tests.studio.training.data_documents import arrays, chained, previewed
 
 LEARNING = [kind for kind in catalogue() if can_learn(kind)]

@@ -17,9 +17,9 @@ from studio.document.model import Document, Node, Training
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
-from studio.training.data.chain import DataProblem, Opener, chain_to, watched
-from studio.training.data.picturing import SMALL, Scale
-from studio.training.data.previewing import Look
+from studio.training.data.data_chain import DataProblem, Opener, chain_to, watched
+from studio.training.data.sample_display import SMALL, Scale
+from studio.training.data.sample_preview import Look
 from tests.studio.lowering import graphs
 from tests.studio.training.data_documents import arrays, chained, previewed
 

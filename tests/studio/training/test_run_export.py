@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine import fit
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.training.runs import run_export
 from studio.training.runs.run_export import (
     ExportProgress,

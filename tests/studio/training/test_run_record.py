@@ -16,8 +16,8 @@ import pytest
 from engine import fit
 from engine.data import Digits
 from engine.io import atomic, load_file, read_metadata
-from studio.document.errors import FileError
-from studio.document.files import load
+from studio.document.document_errors import FileError
+from studio.document.project_files import load
 from studio.training import Failed, Session, Warned
 from studio.training import session as session_module
 from studio.training.runs import jsonl_file, run_checkpoints, run_record

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 import engine
 from engine import fit, nn
 from engine.io import atomic, load_file
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.training import Failed, Session, Warned
 from studio.training import session as session_module

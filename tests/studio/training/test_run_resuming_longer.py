@@ -10,7 +10,7 @@ import pytest
 
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
-from studio.nodes.schedules import schedule_types
+from studio.nodes.schedule_nodes import schedule_types
 from studio.nodes.types import NodeType
 from studio.training import Failed, Warned
 from tests.studio.training.test_run_resuming import finished, lines, resume

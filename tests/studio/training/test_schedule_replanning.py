@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine import fit
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.nodes import catalogue
 from studio.training.session import Session
 

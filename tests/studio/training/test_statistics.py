@@ -14,10 +14,10 @@ from engine.data.samples import hold_out
 from engine.dtypes import float32
 from engine.shape import Spec
 from studio.document.model import Node
-from studio.training.data import statistics
-from studio.training.data.figures import Statistics
+from studio.training.data import data_statistics
+from studio.training.data.data_statistics import Progress, describing
 from studio.training.data.histogram import BINS, Histogram
-from studio.training.data.statistics import Progress, describing
+from studio.training.data.statistics_records import Statistics
 from tests.studio.training.data_documents import arrays, chained, described, previewed
 
 
@@ -178,17 +178,17 @@ def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> Non
 
 
 def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "MOST_SAMPLES", 50)
+    monkeypatch.setattr(data_statistics, "MOST_SAMPLES", 50)
     found = of_arrays(tmp_path, np.random.default_rng(0).random((1000, 2)), np.arange(1000) % 10)
     training = found.parts[0]
     assert (training.samples, training.looked_at) == (800, 50)
     assert sum(training.classes) == 800, "classes are counted of all"
-    monkeypatch.setattr(statistics, "MOST_BYTES", 160)
+    monkeypatch.setattr(data_statistics, "MOST_BYTES", 160)
     assert of_arrays(tmp_path, np.zeros((1000, 2)), np.arange(1000) % 10).parts[0].looked_at == 10
 
 
 def test_it_shows_progress_and_can_be_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "_CHUNK_SAMPLES", 10)
+    monkeypatch.setattr(data_statistics, "_CHUNK_SAMPLES", 10)
     source = arrays(tmp_path, np.zeros((100, 2)), np.zeros(100, np.int64))
     items = describing(previewed(chained(source)))
     steps = [item for item in items if isinstance(item, Progress)]

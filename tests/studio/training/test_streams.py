@@ -12,14 +12,14 @@ import pytest
 
 from engine import fit
 from studio.document import edits
-from studio.document.files import save
 from studio.document.model import Document, Node, Training
+from studio.document.project_files import save
 from studio.lowering import lower
 from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes import catalogue
 from studio.training import Session
-from studio.training.data.fitting import learn
-from studio.training.data.previewing import Look
+from studio.training.data.sample_preview import Look
+from studio.training.data.transform_fitting import learn
 from tests.engine.fit.test_resume import assert_resumable
 from tests.studio.cli.conftest import Result, gradwire
 from tests.studio.lowering.graphs import only, report, wire

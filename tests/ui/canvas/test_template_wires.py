@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from studio.document.templates import Template, templates
+from studio.document.project_templates import Template, templates
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView

@@ -8,7 +8,7 @@ import pytest
 
 from engine.compiler import Explanation
 from studio.document.model import Document
-from studio.document.templates import template
+from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training.explaining import Stage, explaining
 from studio.ui.canvas.compile_overlay import CompileOverlay

@@ -16,9 +16,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, Node
-from studio.document.templates import template
-from studio.training.data import statistics
-from studio.training.data.picturing import Scale
+from studio.document.project_templates import template
+from studio.training.data import data_statistics
+from studio.training.data.sample_display import Scale
 from studio.ui.panels.data import sample_painting
 from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.window.main_window import MainWindow
@@ -220,10 +220,10 @@ def test_overlap_leads_to_its_samples(qtbot: QtBot, tmp_path: Path, show: Show) 
 def test_statistics_can_be_cancelled(qtbot: QtBot, digits: DataPanel, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[bool] = []
 
-    def endless(_: object) -> Iterator[statistics.Progress]:
+    def endless(_: object) -> Iterator[data_statistics.Progress]:
         try:
             while True:
-                yield statistics.Progress(3, 12)
+                yield data_statistics.Progress(3, 12)
         finally:
             closed.append(True)
 

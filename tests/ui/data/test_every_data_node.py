@@ -17,7 +17,7 @@ from studio.document import edits
 from studio.document.model import Document, Node
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
-from studio.training.data.chain import DATA_ROLES
+from studio.training.data.data_chain import DATA_ROLES
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.window.main_window import MainWindow

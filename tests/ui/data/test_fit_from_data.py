@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document
-from studio.training.data import fitting
+from studio.training.data import transform_fitting
 from studio.ui.panels.inspector.fit_from_data import FitFromDataRow
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.project import transform_fitter as learner_module
@@ -98,9 +98,9 @@ def test_it_can_be_given_up_and_edits_meanwhile_win(
 ) -> None:
     go = threading.Event()
 
-    def slow(*arguments: object, **named: object) -> fitting.Learned:
+    def slow(*arguments: object, **named: object) -> transform_fitting.Learned:
         go.wait()
-        return fitting.learn(*arguments, **named)  # pyright: ignore[reportArgumentType]
+        return transform_fitting.learn(*arguments, **named)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(learner_module, "learn", slow)
     fit_from_data_row = chosen(NORMALIZE)

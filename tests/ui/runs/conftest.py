@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.document import files
+from studio.document import project_files
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
     """A saved project."""
     found = tmp_path / "work" / "digits.gradwire"
     found.parent.mkdir()
-    files.save(digits(), found)
+    project_files.save(digits(), found)
     return found
 
 

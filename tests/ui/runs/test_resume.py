@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from studio.document import edits, files
+from studio.document import edits, project_files
 from studio.document.model import End, Node, Wire
 from studio.training import Session
 from studio.ui.window.main_window import MainWindow
@@ -94,7 +94,7 @@ def on_table(path: Path) -> Path:
     """Has the project read its samples from this file."""
     table = path.with_name("points.csv")
     table.write_text("a,b,label\n" + "".join(f"{n % 7},{n % 5},{n % 2}\n" for n in range(100)))
-    files.save(edits.retype(digits(), "digits", "data.CSV", {"path": "points.csv", "target": "label"}), path)
+    project_files.save(edits.retype(digits(), "digits", "data.CSV", {"path": "points.csv", "target": "label"}), path)
     return table
 
 
@@ -103,7 +103,7 @@ def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, path: Path, trouble: str
 ) -> None:
     table = on_table(path)
-    stopped = make_run(files.load(path), batches=2)
+    stopped = make_run(project_files.load(path), batches=2)
     about = (stopped / "run.json").read_bytes()
     table.write_text("a,b,label\n" + "1,2,0\n3,4,1\n" * 50) if trouble == "changed" else table.unlink()
     project, panel = open_project()
@@ -130,7 +130,7 @@ def test_a_refusal_is_reported_although_another_check_fails(
 ) -> None:
     """The Autograd panel looks at a run as soon as it is resumed; that fails for the same reason, just afterwards."""
     table = on_table(path)
-    make_run(files.load(path), batches=2)
+    make_run(project_files.load(path), batches=2)
     table.unlink()
     project, panel = open_project()
     begun = threading.Event()

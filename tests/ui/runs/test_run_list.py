@@ -14,8 +14,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
-from studio.document import edits, files
-from studio.document.templates import template
+from studio.document import edits, project_files
+from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.ui.panels.runs.curve_plot import run_color
@@ -34,7 +34,7 @@ def opened(qtbot: QtBot, tmp_path: Path) -> Opened:
     path = tmp_path / "work" / "digits.gradwire"
     path.parent.mkdir()
     document = edits.set_training(template("digits-mlp").document, epochs=1)
-    files.save(document, path)
+    project_files.save(document, path)
     run = Session(document, catalogue(), base=path.parent, runs=path.with_suffix(".runs"), name="digits")
     run.start()
     assert run.join(600)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from studio.document.model import Node
-from studio.document.names import identifier
+from studio.document.node_names import identifier
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Port
 

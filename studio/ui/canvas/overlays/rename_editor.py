@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
-from studio.document import edits, names
+from studio.document import edits, node_names
 from studio.ui.canvas.overlays.pointer_message import PointerMessage
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import ThemeManager
@@ -39,10 +39,10 @@ class RenameEditor(LineEdit):
 
     def problem(self, text: str) -> str | None:
         """Why the node cannot be called so."""
-        new = names.from_title(text)
+        new = node_names.from_title(text)
         if new == self._name:
             return None
-        if (problem := names.problem(new)) is not None:
+        if (problem := node_names.problem(new)) is not None:
             return f"The name {problem}."
         return f"There is already a node {new}." if new in self._store.document.nodes else None
 
@@ -70,12 +70,12 @@ class RenameEditor(LineEdit):
         self.setProperty("invalid", "true" if problem else "false")
         self.style().unpolish(self)
         self.style().polish(self)
-        new = names.from_title(text)
+        new = node_names.from_title(text)
         becomes = f"Becomes {new}" if new != text.strip() else ""
         self.reason.show_message(problem or becomes, self.geometry().bottomLeft() - QPoint(16, 10))
 
     def _take(self) -> None:
-        new, old = names.from_title(self.text()), self._name
+        new, old = node_names.from_title(self.text()), self._name
         if self.problem(self.text()) is not None:
             return
         self.close_editor()

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
+from studio.document.graph_walk import walk
 from studio.document.model import Wire
-from studio.document.walk import walk
 from studio.ui.canvas.geometry import Box
 
 Direction = Literal["left", "right", "up", "down"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.training.data.previewing import Facts, Part
+from studio.training.data.sample_preview import Facts, Part
 from studio.ui.panels.data.data_panel_header import DataPanelHeader
 from studio.ui.panels.data.sample_detail import SampleDetail
 from studio.ui.panels.data.sample_grid import SampleGrid

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.training.data.previewing import PARTS, Facts, Look, Part
+from studio.training.data.sample_preview import PARTS, Facts, Look, Part
 from studio.ui.widgets import buttons
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.inputs import ComboBox, SpinBox

@@ -8,8 +8,8 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from studio.training.data.figures import ChannelFigures, Statistics
-from studio.training.data.previewing import Part
+from studio.training.data.sample_preview import Part
+from studio.training.data.statistics_records import ChannelFigures, Statistics
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import tip
 

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 from engine.shape import format_shape
-from studio.training.data.picturing import Kind, Scale
-from studio.training.data.previewing import Facts, Part, Sample
+from studio.training.data.sample_display import Kind, Scale
+from studio.training.data.sample_preview import Facts, Part, Sample
 from studio.ui.panels.data import sample_painting
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
 
-from studio.training.data.previewing import Facts, Sample
+from studio.training.data.sample_preview import Facts, Sample
 from studio.ui.panels.data import sample_painting
 from studio.ui.theme import theme
 from studio.ui.widgets.labels import tip

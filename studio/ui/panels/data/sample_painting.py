@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter, QPen, QPolygonF
 
-from studio.training.data.picturing import Kind, Scale, as_planes
-from studio.training.data.previewing import Facts, Sample
+from studio.training.data.sample_display import Kind, Scale, as_planes
+from studio.training.data.sample_preview import Facts, Sample
 from studio.ui.theme import fonts, icons, theme
 
 SIDE = 56

@@ -10,8 +10,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
 
-from studio.training.data.figures import PartFigures
-from studio.training.data.previewing import Facts, Sample
+from studio.training.data.sample_preview import Facts, Sample
+from studio.training.data.statistics_records import PartFigures
 from studio.ui import number_format
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import tip

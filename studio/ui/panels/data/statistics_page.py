@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
 )
 
 from studio.lowering.problems.problem import Fix
-from studio.training.data.figures import ChannelFigures, Finding, Statistics
-from studio.training.data.previewing import Part
-from studio.training.data.statistics import Progress
+from studio.training.data.data_statistics import Progress
+from studio.training.data.sample_preview import Part
+from studio.training.data.statistics_records import ChannelFigures, Finding, Statistics
 from studio.ui import number_format
 from studio.ui.panels.data.distribution_charts import COLORS, ClassBars, HistogramView, PointsView, number
 from studio.ui.theme import fonts, theme

@@ -7,7 +7,7 @@ from functools import partial
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.nodes.types import NodeType
-from studio.training.data.fitting import can_learn
+from studio.training.data.transform_fitting import can_learn
 from studio.ui.project.transform_fitter import TransformFitter
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label

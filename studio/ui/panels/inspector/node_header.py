@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from studio.document import edits, names
+from studio.document import edits, node_names
 from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
@@ -104,8 +104,8 @@ class NodeHeader(QWidget):
 
     def _check(self, text: str) -> str | None:
         """Why the node cannot be called so; shows that, or the name that a title becomes."""
-        new = names.from_title(text)
-        problem = names.problem(new)
+        new = node_names.from_title(text)
+        problem = node_names.problem(new)
         if problem is None and new != self._name and new in self._store.document.nodes:
             problem = "is taken: choose another name"
         self._problem.setText(f"{new!r} {problem}." if problem else "")
@@ -115,7 +115,7 @@ class NodeHeader(QWidget):
         return problem
 
     def _rename(self) -> None:
-        new = names.from_title(self.name.text())
+        new = node_names.from_title(self.name.text())
         if new == self._name:
             self.name.setText(new)
             return

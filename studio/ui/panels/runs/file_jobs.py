@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.document.errors import FileError
+from studio.document.document_errors import FileError
 from studio.training.runs.run_export import ExportProgress
 from studio.ui.background_task import BackgroundTask
 

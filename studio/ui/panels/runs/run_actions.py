@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from studio.document.difference import settled
-from studio.document.errors import FileError
+from studio.document.document_difference import settled
+from studio.document.document_errors import FileError
 from studio.training.runs.run_export import ExportProgress, RunReader, run_reader, write_csv, write_tensorboard
 from studio.training.runs.run_history import UNFINISHED, Run
 from studio.training.runs.run_record import annotate

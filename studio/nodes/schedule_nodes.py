@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from engine.registry import SCHEDULERS, Entry, Parameter, Size, parameters
-from studio.nodes.derive import plain_help
+from studio.nodes.derived_types import plain_help
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 PER_STEP = frozenset({"lr_scheduler.OneCycleLR", "lr_scheduler.CyclicLR"})

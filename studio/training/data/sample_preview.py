@@ -18,8 +18,8 @@ from engine.data.text import Text
 from engine.data.transforms.transform import Augmentation
 from engine.shape import Spec, count, format_shape
 from studio.nodes.types import Role
-from studio.training.data.chain import Chain, DataProblem, words
-from studio.training.data.picturing import Kind, Scale, kind_of, reduced
+from studio.training.data.data_chain import Chain, DataProblem, words
+from studio.training.data.sample_display import Kind, Scale, kind_of, reduced
 
 Part: TypeAlias = Literal["training", "validation"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from studio.training.data.figures import ChannelFigures, Finding, PartFigures, Statistics
-from studio.training.data.previewing import Part
+from studio.training.data.sample_preview import Part
+from studio.training.data.statistics_records import ChannelFigures, Finding, PartFigures, Statistics
 
 IMBALANCE = 10
 """The largest class has so many times the samples of the smallest one."""

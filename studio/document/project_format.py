@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from studio.document.errors import FileError
-from studio.document.jsontext import decode, parse
+from studio.document.document_errors import FileError
+from studio.document.document_reader import read_document
+from studio.document.json_values import JsonError, shown
 from studio.document.migrations import VERSION, migrate
 from studio.document.model import Document, Node, Training, Wire
-from studio.document.reading import read_document
-from studio.document.schema import schema
-from studio.document.values import JsonError, shown
+from studio.document.project_schema import schema
+from studio.document.strict_json import decode, parse
 
 __all__ = ["SUFFIX", "dumps", "layout", "loads", "parse_object", "schema"]
 

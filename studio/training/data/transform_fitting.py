@@ -18,7 +18,7 @@ from studio.lowering.analysis.input_scale import written
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
-from studio.training.data.chain import Chain, DataProblem, Opener, before, chain_to
+from studio.training.data.data_chain import Chain, DataProblem, Opener, before, chain_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,12 @@ from studio.document.model import Document, Node
 from studio.lowering.checks.data_source_checks import data_problem
 from studio.lowering.problems.fix_conflicts import distinct
 from studio.lowering.problems.problem import Problem
-from studio.training.data.chain import DataProblem, words
-from studio.training.data.figures import ChannelFigures, Finding, Overlap, PartFigures, Statistics
-from studio.training.data.findings import find
+from studio.training.data.data_chain import DataProblem, words
+from studio.training.data.data_findings import find
 from studio.training.data.histogram import Histogram
-from studio.training.data.picturing import Kind
-from studio.training.data.previewing import FIRST, PARTS, Part, Preview
+from studio.training.data.sample_display import Kind
+from studio.training.data.sample_preview import FIRST, PARTS, Part, Preview
+from studio.training.data.statistics_records import ChannelFigures, Finding, Overlap, PartFigures, Statistics
 from studio.training.warning_capture import capture_warnings
 
 MOST_BYTES = 256 * 2**20

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.io import atomic
 from engine.system.files import read_regular
-from studio.document.statefolder import state_folder
+from studio.document.state_folder import state_folder
 
 LONGEST = 12
 _LARGEST = 2**20

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from engine.data.splits import Splits
 from engine.errors import EngineError
+from studio.document.graph_walk import walk
 from studio.document.model import Document, End
-from studio.document.walk import walk
 from studio.lowering.analysis.node_arguments import located, resolve
 from studio.lowering.analysis.node_evaluation import Stamp, divided, frozen, stamp
 from studio.lowering.analysis.node_graph import NodeGraph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.registry import parameters
-from studio.nodes.derive import plain_help
+from studio.nodes.derived_types import plain_help
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 SUM = "studio.LossSum"

@@ -6,10 +6,10 @@ import difflib
 from dataclasses import dataclass
 
 from engine.system.assets import asset
-from studio.document.errors import FileError
-from studio.document.files import load
-from studio.document.format import SUFFIX
+from studio.document.document_errors import FileError
 from studio.document.model import Document
+from studio.document.project_files import load
+from studio.document.project_format import SUFFIX
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from engine.io import atomic
 from engine.system.files import open_regular
-from studio.document.errors import FileError, printable
-from studio.document.format import dumps, loads
-from studio.document.jsontext import LARGEST
+from studio.document.document_errors import FileError, printable
 from studio.document.model import Document
+from studio.document.project_format import dumps, loads
+from studio.document.strict_json import LARGEST
 
 
 class Stamp(NamedTuple):

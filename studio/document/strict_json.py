@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, cast
 
-from studio.document.values import DEEPEST, JsonError, text_problem
+from studio.document.json_values import DEEPEST, JsonError, text_problem
 
 LARGEST = 32 * 2**20
 """Bytes that a file may have; a project of 2,000 nodes has half a million."""

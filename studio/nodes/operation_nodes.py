@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.ops.record import REGISTRY, Op
 from engine.registry import documentation, parameters
-from studio.nodes.derive import plain_help
+from studio.nodes.derived_types import plain_help
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 TITLES = {

@@ -102,7 +102,9 @@ def _value(kind: NodeType, parameter: Any) -> Any:
     if known is None and parameter.kind == "path":
         return "images" if parameter.path is not None and parameter.path.kind == "folder" else "data.csv"
     if known is None:
-        raise LookupError(f"{kind.key} requires {parameter.name}: add an example value to studio/reference/examples.py")
+        raise LookupError(
+            f"{kind.key} requires {parameter.name}: add an example value to studio/reference/node_examples.py"
+        )
     is_tuple = parameter.kind in ("ints", "floats") and not parameter.single and not isinstance(known, list)
     return [known] * (parameter.length or 1) if is_tuple else known
 
@@ -123,7 +125,7 @@ def shapes(kind: NodeType) -> tuple[Shapes, ...]:
         if not outcome.failure:
             found.append(Shapes(inputs, arguments.values, outputs))
     if not found:
-        raise LookupError(f"{kind.key} takes no example input: add one to INPUTS of studio/reference/examples.py")
+        raise LookupError(f"{kind.key} takes no example input: add one to INPUTS of studio/reference/node_examples.py")
     return tuple(found)
 
 

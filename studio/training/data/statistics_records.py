@@ -8,8 +8,8 @@ from typing import Literal
 from engine.shape import Spec
 from studio.lowering.problems.problem import Fix, Problem
 from studio.training.data.histogram import Counts
-from studio.training.data.picturing import Kind
-from studio.training.data.previewing import Part
+from studio.training.data.sample_display import Kind
+from studio.training.data.sample_preview import Part
 
 
 @dataclass(frozen=True, slots=True)

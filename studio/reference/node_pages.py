@@ -12,8 +12,8 @@ from engine.registry import Parameter
 from engine.shape import Dim, Spec
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import CATEGORIES, TITLES, NodeType, Role
-from studio.reference.examples import N, required, shapes
 from studio.reference.markdown import code, fence, joined, table
+from studio.reference.node_examples import N, required, shapes
 
 FOLDER = "reference/nodes"
 BATCH = 8

@@ -8,13 +8,13 @@ from typing import cast
 from msgspec.structs import replace
 
 from studio.document import edits
-from studio.document import names as naming
-from studio.document.errors import EditError
-from studio.document.format import layout, parse_object
+from studio.document import node_names as naming
+from studio.document.document_errors import EditError
+from studio.document.document_reader import read_document, read_wire
+from studio.document.json_values import JsonError, shown
 from studio.document.migrations import migrate
 from studio.document.model import Document, End, Wire
-from studio.document.reading import read_document, read_wire
-from studio.document.values import JsonError, shown
+from studio.document.project_format import layout, parse_object
 
 
 def copy(document: Document, names: Iterable[str]) -> str:

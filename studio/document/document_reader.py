@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 
-from studio.document import names as naming
-from studio.document.jsontext import step
+from studio.document import node_names as naming
+from studio.document.json_values import JsonError, checked, shown
 from studio.document.model import Document, End, Node, Training, Wire
-from studio.document.values import JsonError, checked, shown
+from studio.document.strict_json import step
 
 T = TypeVar("T")
 
