@@ -204,7 +204,7 @@ def test_several_nodes_share_their_fields(panel: InspectorPanel, store: ProjectS
     store.select(["first", "second"])
     shared = row(panel, "out_features")
     assert isinstance(shared.field, TypedField)
-    assert shared.field.line.placeholderText() == "several values"
+    assert shared.field.line.placeholderText() == "multiple values"
     typed(shared, "9")
     assert [store.document.nodes[name].params for name in ("first", "second")] == [{"out_features": 9}] * 2
     store.undo()
@@ -463,7 +463,7 @@ def test_no_run_begins_while_a_field_holds_no_value(
     assert field.line.hasFocus() and field.line.text() == text
     assert wrong._problem.isVisible() and reason in wrong._problem.text() and field.editor.property("invalid")
     said = window.status._said.text()
-    assert said.startswith(f"The field hidden.out_features holds “{text}”: out_features {reason}.")
+    assert said.startswith(f"“{text}” is not a valid value for hidden.out_features: out_features {reason}.")
 
 
 def test_a_click_on_run_in_the_empty_panel_keeps_the_text(
@@ -491,7 +491,7 @@ def test_no_trial_begins_while_a_field_holds_no_value(
     window.commands.run(command)
     assert window.project_views[project].trial is None
     assert field.line.hasFocus() and field.line.text() == "0"
-    assert "hidden.out_features holds “0”" in window.status._said.text()
+    assert "“0” is not a valid value for hidden.out_features" in window.status._said.text()
 
 
 def test_an_invalid_training_setting_prevents_a_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
@@ -501,7 +501,7 @@ def test_an_invalid_training_setting_prevents_a_run(qtbot: QtBot, window: MainWi
     field = typed(epochs, "0")
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_F5)
     assert not project.runner.runs
-    assert "The field epochs holds “0”" in window.status._said.text()
+    assert "“0” is not a valid value for epochs" in window.status._said.text()
     field.line.selectAll()
     QTest.keyClicks(field.line, "7")
     assert not window.status._said.text()

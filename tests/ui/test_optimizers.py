@@ -93,7 +93,7 @@ def test_a_renamed_layer_stays_chosen_in_the_list(qtbot: QtBot, window: MainWind
     assert listed.boxes["first"].isChecked() and not listed.boxes["logits"].isChecked()
     two.store.edit("Delete", lambda document: edits.remove(document, ["first"]))
     qtbot.waitUntil(lambda: two.store.is_checked)
-    assert listed.boxes["first"].text() == "first (not there)"
+    assert listed.boxes["first"].text() == "first (missing)"
 
 
 def test_layers_of_the_selected_optimizer_light_up(qtbot: QtBot, window: MainWindow, two: Project) -> None:

@@ -45,14 +45,14 @@ def button(dialog: TrialDialog, start: str) -> QPushButton:
 def test_the_rate_that_was_found_is_used_and_undone(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     dialog = begun(window, project, "run.find-rate")
     done(qtbot, dialog)
-    assert "most steeply" in dialog.verdict.text()
+    assert "fastest" in dialog.verdict.text()
     use = button(dialog, "Use ")
     rate = float(use.text().split()[1])
     assert 1e-4 <= rate <= 1 and f"{rate:.0e}"[1:3] == "e-"
     before = project.store.document
     QTest.mouseClick(use, Qt.MouseButton.LeftButton)
     assert project.store.document.nodes["adam"].params["lr"] == rate
-    assert project.store.history.undo_title == f"Use the learning rate {rate:g}"
+    assert project.store.history.undo_title == f"Set learning rate to {rate:g}"
     qtbot.waitUntil(lambda: window.project_views[project].trial is None)
     project.store.undo()
     assert project.store.document is before
@@ -75,7 +75,7 @@ def test_the_rate_is_the_highest_of_a_cycle(qtbot: QtBot, window: MainWindow, pr
 def test_a_network_that_learns(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     dialog = begun(window, project, "run.overfit")
     done(qtbot, dialog)
-    assert dialog.verdict.text().startswith("It learns: after ")
+    assert dialog.verdict.text().startswith("The network can learn: ")
 
 
 def test_a_network_that_does_not(
@@ -92,7 +92,7 @@ def test_a_network_that_does_not(
     dialog = begun(window, project, "run.overfit")
     done(qtbot, dialog)
     told = dialog.verdict.text()
-    assert "still" in told and "hidden" in told and "1e-07 of adam" in told and "mute dropout" in told
+    assert "still" in told and "hidden" in told and "1e-07 (adam)" in told and "Mute dropout" in told
     QTest.mouseClick(button(dialog, "Find a learning rate"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.project_views[project].trial not in (None, dialog))
 

@@ -1,4 +1,4 @@
-"""The node types to choose from: a panel to drag them out of, and a palette to search them in on the canvas."""
+"""Node types to add: the palette dock and the search palette of the canvas."""
 
 from studio.ui.palette.palette_panel import PalettePanel as PalettePanel
 from studio.ui.palette.search_palette import SearchPalette as SearchPalette

@@ -1,4 +1,4 @@
-"""Node types under headings."""
+"""Node types grouped under headings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GROUPS = (
     "Binary classification",
     "Regression",
 )
-"""The order of groups in a category, from what everybody needs; others follow as they are declared."""
+"""Order of the groups in a category, most used first. Undeclared groups come last."""
 
 _FIRST = (
     "nn.Linear",
@@ -37,21 +37,21 @@ _FIRST = (
     "optim.AdamW",
     "optim.SGD",
 )
-"""What is looked for most stands first under its heading."""
+"""Most used types, listed first under their heading."""
 
 _LARGE = 16
-"""A category of more types than this gets a heading for each of its groups."""
+"""A category with more types than this is split into its groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Node types under one heading: a category, or one of the groups of a large category."""
+    """Node types under one heading: a category, or a group of a large category."""
 
     category: str
     types: tuple[NodeType, ...]
     name: str = ""
     is_open: bool = True
-    """Whether its types are shown before anybody has opened or closed it."""
+    """Whether the heading is expanded by default."""
 
     @property
     def title(self) -> str:
@@ -59,7 +59,7 @@ class Group:
 
 
 def in_order(types: Iterable[NodeType]) -> tuple[Group, ...]:
-    """Categories in the order in which data flows; within one, what belongs together stands together."""
+    """Headings in the order of the data flow."""
     by_category: dict[str, dict[str, list[NodeType]]] = {category: {} for category in CATEGORIES}
     for kind in sorted(types, key=lambda kind: _place(_FIRST, kind.key)):
         by_category[kind.category].setdefault(kind.group, []).append(kind)
@@ -81,7 +81,7 @@ def _place(order: Sequence[str], item: str) -> int:
 
 
 def by_rank(types: Iterable[NodeType]) -> tuple[Group, ...]:
-    """Categories in the order of their best type; `types` come best first."""
+    """Headings ordered by their best match; `types` are sorted best first."""
     groups: dict[str, list[NodeType]] = {}
     for kind in types:
         groups.setdefault(kind.category, []).append(kind)

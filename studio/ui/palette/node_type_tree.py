@@ -1,4 +1,4 @@
-"""The tree of node types behind both palettes."""
+"""Model of the node types in both palettes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studio.ui import number_format
 from studio.ui.palette.node_groups import Group
 
 MIME = "application/x-gradwire-node"
-"""What a dragged node type is: its key, as UTF-8."""
+"""MIME type of a dragged node type; the data is its key in UTF-8."""
 
 _CONTENT = Qt.ItemDataRole.UserRole
 _HEADING = Qt.ItemFlag.ItemIsEnabled
@@ -46,7 +46,7 @@ class NodeTypeTree(QStandardItemModel):
         return content if isinstance(content, Group) else None
 
     def leaves(self) -> list[QModelIndex]:
-        """All node types from top to bottom."""
+        """Indexes of all node types, top to bottom."""
         headings = (self.index(row, 0) for row in range(self.rowCount()))
         return [self.index(row, 0, parent) for parent in headings for row in range(self.rowCount(parent))]
 
@@ -62,13 +62,13 @@ class NodeTypeTree(QStandardItemModel):
 
 
 def tooltip(kind: NodeType) -> str:
-    """Title, what it is, and the key, as rich text."""
+    """Tooltip of a node type as rich text: title, key, summary, ports."""
     ports = ", ".join(f"{port.name} ({port.type})" for port in kind.inputs) or "nothing"
     results = ", ".join(f"{port.name} ({port.type})" for port in kind.outputs) or "nothing"
     escaped = [html.escape(text) for text in (kind.title, kind.summary, kind.key, ports, results)]
     return (
-        f"<b>{escaped[0]}</b> <span style='opacity:0.7'>{escaped[2]}</span><br>{escaped[1]}"
-        f"<br>Takes {escaped[3]}.<br>Gives {escaped[4]}."
+        f"<b>{escaped[0]}</b> <span style='opacity:0.7'>{escaped[2]}</span><br>{escaped[1]}<br>Inputs: "
+        f"{escaped[3]}<br>Outputs: {escaped[4]}"
     )
 
 

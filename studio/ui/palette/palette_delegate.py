@@ -1,4 +1,4 @@
-"""How a row of a palette is painted."""
+"""Paints rows of the palettes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BEFORE_COUNT = 8
 
 
 class PaletteDelegate(QStyledItemDelegate):
-    """Icon in the category's colour, title, and with `wide` a summary and the ports."""
+    """Icon in the category colour and title; with `wide` also the summary and the ports."""
 
     def __init__(self, themes: ThemeManager, *, wide: bool, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -96,7 +96,7 @@ class PaletteDelegate(QStyledItemDelegate):
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, line)
 
     def _paint_ports(self, painter: QPainter, room: QRectF, kind: NodeType) -> float:
-        """Dots for what goes in and what comes out, with an arrow between them. The width that they take."""
+        """Paint the port dots: inputs, an arrow, outputs. Returns their width."""
         pitch, arrow = 10.0, 16.0
         width = pitch * (len(kind.inputs) + len(kind.outputs)) + arrow
         x, y = room.right() - width + pitch / 2, room.center().y()

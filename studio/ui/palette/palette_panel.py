@@ -1,4 +1,4 @@
-"""The palette in the left dock: all node types, to be dragged onto the canvas."""
+"""The palette dock: node types to drag onto the canvas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from studio.ui.widgets.inputs import LineEdit
 
 
 class PalettePanel(QWidget):
-    """A search field above a tree. Enter and double-click ask for a node in the middle of the canvas."""
+    """A search field above a tree of node types. Enter or double-click adds a node at the centre of the canvas."""
 
     requested = Signal(object)
     """The NodeType to add."""
@@ -28,7 +28,7 @@ class PalettePanel(QWidget):
         super().__init__(parent)
         self._store = store
         self._opened: dict[str, bool] = {}
-        """Headings that somebody opened or closed, by title."""
+        """Headings that the user expanded or collapsed, by title."""
         self.setAccessibleName("Palette")
         self.field = LineEdit()
         self.field.setPlaceholderText("Search nodes")
@@ -43,12 +43,14 @@ class PalettePanel(QWidget):
         self.tree.collapsed.connect(partial(self._remember, is_open=False))
         self.tree.expanded.connect(partial(self._remember, is_open=True))
         self.tree.installEventFilter(self)
-        self.empty = EmptyState("search", "Nothing found", "Try another word: titles, tags and keys are searched.")
+        self.empty = EmptyState(
+            "search", ("No matching nodes"), "Try another word. The search covers titles, tags and keys."
+        )
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 0)
         column.setSpacing(8)
         column.addWidget(self.field)
-        # The stack shows its first widget at once: without a place in the panel that would be a window.
+        # The stack shows its first widget immediately; without a parent it would open as a window.
         self._stack = QStackedLayout()
         column.addLayout(self._stack, 1)
         self._stack.addWidget(self.tree)
@@ -81,10 +83,10 @@ class PalettePanel(QWidget):
         if leaves and text.strip():
             self.tree.setCurrentIndex(leaves[0])
         self._stack.setCurrentWidget(self.tree if leaves else self.empty)
-        self.empty.set_text(f"Nothing found for “{text.strip()}”", "Titles, tags and keys are searched.")
+        self.empty.set_text(f"No nodes match “{text.strip()}”", "The search covers titles, tags and keys.")
 
     def _expand(self, *, searching: bool) -> None:
-        """What was closed stays closed, but never hides what is searched for."""
+        """Restore the expanded state of headings, but expand all while searching."""
         for row in range(self.model.rowCount()):
             index = self.model.index(row, 0)
             group = self.model.group(index)
@@ -102,7 +104,7 @@ class PalettePanel(QWidget):
         return kind is not None
 
     def _toggle(self, index: QModelIndex) -> None:
-        """A click anywhere on a heading opens or closes it."""
+        """A click on a heading expands or collapses it."""
         if self.model.group(index) is not None:
             self.tree.setExpanded(index, not self.tree.isExpanded(index))
 

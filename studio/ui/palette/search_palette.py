@@ -1,4 +1,4 @@
-"""The search palette: opens where the node will be, and is worked by the keyboard alone."""
+"""The search palette on the canvas: type, choose with the arrow keys, Enter adds the node there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.
 
 
 class SearchPalette(QWidget):
-    """Lies on top of its parent. Choosing or leaving it closes it and gives the focus back."""
+    """Floats over its parent. Choosing a type or leaving closes it and restores the focus."""
 
     chosen = Signal(object)
     """The NodeType."""
@@ -56,7 +56,7 @@ class SearchPalette(QWidget):
         self.hide()
 
     def open_at(self, place: QPoint, types: Sequence[NodeType] | None = None, *, hint: str = "") -> None:
-        """Show all node types, or only `types`, with the field ready for typing. `place` is in the parent."""
+        """Open at `place` (parent coordinates) with all node types, or only `types`."""
         self._among = types if types is not None else tuple(self._catalogue)
         self._place = place
         self.field.setPlaceholderText(hint or "Search nodes")
@@ -117,11 +117,11 @@ class SearchPalette(QWidget):
         self.tree.scrollToTop()
         self.tree.setVisible(bool(leaves))
         self.note.setVisible(not leaves)
-        self.note.setText(f"Nothing found for “{text.strip()}”" if text.strip() else "No node fits here")
+        self.note.setText(f"No nodes match “{text.strip()}”" if text.strip() else "No compatible nodes")
         self._arrange(len(groups), len(leaves))
 
     def _arrange(self, headings: int, rows: int) -> None:
-        """As tall as its content, and inside the parent."""
+        """Fit the height to the content, within the parent."""
         content = headings * HEADING + rows * ROW + 4 if rows else self.note.sizeHint().height() + 4
         wanted = min(content + self.field.sizeHint().height() + 24, _TALLEST)
         parent = self.parentWidget()
@@ -129,7 +129,7 @@ class SearchPalette(QWidget):
         room = parent.rect().adjusted(8, 8, -8, -8)
         rect = QRect(self._place, QSize(WIDTH, wanted).boundedTo(room.size()))
         rect.moveLeft(min(max(rect.left(), room.left()), room.right() - rect.width()))
-        # Room is kept for the tallest list, so that the field does not jump while typing.
+        # Reserve the maximum height, so that the field does not move while typing.
         top = min(self._place.y(), room.bottom() - _TALLEST)
         rect.moveTop(max(top, room.top()))
         self.setGeometry(rect)

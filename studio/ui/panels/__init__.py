@@ -1,1 +1,1 @@
-"""The docks around the canvas."""
+"""The panels shown in docks around the canvas."""

@@ -1,4 +1,4 @@
-"""Log: what happened in this session, line by line."""
+"""The Log panel: messages of this session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Level = Literal["info", "warning", "error"]
 
 
 class LogPanel(QPlainTextEdit):
-    """Read-only; keeps to the end unless a person scrolled up."""
+    """Read-only. Scrolls to new lines unless the user scrolled up."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -26,16 +26,16 @@ class LogPanel(QPlainTextEdit):
         self.setMaximumBlockCount(_LONGEST)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.setFont(fonts.monospace())
-        self.setPlaceholderText("What runs, saves and fails is noted here.")
+        self.setPlaceholderText("Messages about runs, saved files and errors appear here.")
         self._lines: list[tuple[str, Level, str]] = []
         self._is_at_end = True
         bar = self.verticalScrollBar()
         bar.valueChanged.connect(self._take_scroll)
-        bar.rangeChanged.connect(self._follow)  # lines come, and the panel gets its height, while it is hidden
+        bar.rangeChanged.connect(self._follow)  # lines and the panel's size can change while it is hidden
         theme.manager().changed.connect(self._rewrite)
 
     def add(self, text: str, level: Level = "info") -> None:
-        """One more line, with the time."""
+        """Append a line with the current time."""
         entry = (f"{datetime.now().astimezone():%H:%M:%S}", level, text)
         self._lines = [*self._lines[-_LONGEST + 1 :], entry]
         self._write(*entry)

@@ -1,4 +1,4 @@
-"""Problems: what is wrong, where, and the button that mends it."""
+"""The Problems panel: errors and warnings of the graph with their fixes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from studio.ui.widgets.labels import label
 
 Part: TypeAlias = Literal["row", "button"]
 _SHOWN = 200
-"""More rows than anybody reads; a broken file may have thousands."""
+"""Maximum number of rows; a damaged file may have thousands of problems."""
 
 
 class ProblemsPanel(QWidget):
-    """One row for each problem, or for several equal ones, errors first. A click selects the nodes."""
+    """A row per problem (equal ones merged), errors first. A click selects the nodes."""
 
     activated = Signal(str)
-    """The name of the node that should come into view."""
+    """Name of the node to show."""
 
     def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._problems: tuple[Problem, ...] | None = None
         self._update = DeferredChange(self._show, self)
-        self._empty = EmptyState("ok", "No problems", "Mistakes in the graph are listed here while you wire it.")
+        self._empty = EmptyState("ok", "No problems", "Errors and warnings of the graph appear here.")
         self._rows = QWidget()
         self._rows.setObjectName("page")
         self._column = QVBoxLayout(self._rows)
@@ -75,7 +75,7 @@ class ProblemsPanel(QWidget):
         self._column.addStretch(1)
         self._stack.setCurrentIndex(1 if ordered else 0)
         for place, part in enumerate(before):
-            if part is not None and ordered:  # with keys one goes on to the next problem
+            if part is not None and ordered:  # with the keyboard, continue with the next problem
                 self.rows[min(place, len(self.rows) - 1)].take_focus(part)
 
     def _go(self, problem: Problem) -> None:
@@ -90,7 +90,7 @@ class ProblemsPanel(QWidget):
 
 
 class ProblemRow(QFrame):
-    """One problem: mark, node, what is wrong, remedy."""
+    """A problem: severity icon, node, message, fix button."""
 
     def __init__(self, problem: Problem, go: Callable[[Problem], None], fix: Callable[[Problem], None]) -> None:
         super().__init__()
@@ -112,13 +112,13 @@ class ProblemRow(QFrame):
             row.addWidget(self.button)
 
     def focus_part(self) -> Part | None:
-        """What of it has the focus."""
+        """The focused part of a row."""
         if self.hasFocus():
             return "row"
         return "button" if self.problem.fix is not None and self.button.hasFocus() else None
 
     def take_focus(self, part: Part) -> None:
-        """Of a row without a button the row itself."""
+        """The row itself if it has no button."""
         (self.button if part == "button" and self.problem.fix is not None else self).setFocus()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -133,5 +133,5 @@ class ProblemRow(QFrame):
 
 
 def _without_name(problem: Problem) -> str:
-    """The message behind the node's name, which stands before it already."""
+    """The message without the node's name, which is shown before it."""
     return re.sub(rf"^{re.escape(problem.node)}:? ", "", problem.message) if problem.node else problem.message

@@ -1,4 +1,4 @@
-"""The runs of a project in the window: what lies in its folder is read in a thread, and followed while it grows."""
+"""The runs of a project. A background thread reads the run folder and follows runs that are still growing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 POLL_MS = 1000
 _SHOWN_AT_FIRST = 10
-"""Of the runs that are there already, the newest; the others are read when somebody asks for their curves."""
+"""Number of newest existing runs whose curves are read immediately; others are read when they are shown."""
 _SECONDS = 0.05
-"""Of reading, after which the window is told what was found."""
+"""Maximum seconds of reading before results are passed to the GUI thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +34,35 @@ class _Look:
 
 
 class RunLibrary(QObject):
-    """All runs of a project, oldest first: those of this session, of earlier ones, of other processes."""
+    """All runs of a project, oldest first: those of this session, of earlier sessions and of other processes."""
 
     runs_changed = Signal()
-    """Runs came or went."""
+    """Runs were added or removed."""
     described = Signal()
-    """What is known of runs beside their curves has changed."""
+    """Metadata of runs has changed."""
     grown = Signal()
     """Curves have changed."""
     closing = Signal()
-    """The project is closed: what works with its runs comes to an end now."""
+    """The project is being closed; file operations on its runs must stop."""
     _answered = Signal(object, object, object)
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.runs: list[Run] = []
         self.has_looked = False
-        """The folder was looked through at least once."""
+        """The folder has been scanned at least once."""
         self._shelf = RunFolder(folder)
         self._followers: dict[Run, MetricsFollower] = {}
         self._read: set[Run] = set()
         """Runs whose metrics are read to the end."""
         self._noted: set[Run] = set()
-        """Runs of which more is known here than what the present look through the folder may have read before."""
+        """Runs whose metadata was set here after the current scan may have read it."""
         self._is_looking = False
         self._looks_again = False
-        """Asked for while a look was under way, which may have missed what is new."""
+        """A scan was requested during the current one, which may have missed the change."""
         self._is_closed = False
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="runs")
-        # Queued: an answer that is there at once would come before `ask` has returned.
+        # Queued, because an immediate answer would arrive before `ask` returns.
         self._answered.connect(_answer, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
@@ -72,7 +72,7 @@ class RunLibrary(QObject):
 
     @property
     def folder(self) -> Path:
-        """Where new runs go."""
+        """Folder for new runs."""
         return self._shelf.folder
 
     @property
@@ -81,13 +81,13 @@ class RunLibrary(QObject):
 
     @property
     def is_reading(self) -> bool:
-        """Curves that are to be shown are still to be read."""
+        """Whether curves that should be shown are still being read."""
         return any(run not in self._read for run in self._wanted())
 
-    # -- what others do
+    # -- requests
 
     def follow(self, on: bool) -> None:
-        """Look through the folder again and again, or no longer."""
+        """Start or stop periodic scans of the folder."""
         if on and not self._is_closed:
             self._timer.start()
             self.look()
@@ -95,12 +95,12 @@ class RunLibrary(QObject):
             self._timer.stop()
 
     def add(self, run: Run) -> None:
-        """A run that begins in this process."""
+        """Add a run that starts in this process."""
         self.runs.append(run)
         self.runs_changed.emit()
 
     def look(self) -> None:
-        """Find out what has changed, by and by."""
+        """Scan the folder for changes in the background."""
         if self._is_looking or self._is_closed:
             self._looks_again = True
             return
@@ -111,18 +111,18 @@ class RunLibrary(QObject):
         self.ask(partial(_look, self._shelf, wanted), self._take)
 
     def set_folder(self, run: Run, folder: Path) -> None:
-        """Where a run of this process has begun to write."""
+        """Set the folder that a run of this process writes to."""
         run.folder = folder
         self.described.emit()
 
     def note(self, run: Run, about: Mapping[str, Any]) -> None:
-        """What a run's run.json says, as this process has just written it."""
+        """Set the contents of a run's run.json that this process has just written."""
         run.about = about
         self._noted.add(run)
         self.described.emit()
 
     def remove(self, runs: Iterable[Run]) -> None:
-        """Runs that are no longer there."""
+        """Remove deleted runs."""
         gone = set(runs)
         self.runs = [run for run in self.runs if run not in gone]
         for run in gone:
@@ -135,35 +135,35 @@ class RunLibrary(QObject):
         then: Callable[[T], object],
         refused: Callable[[FileError], object] | None = None,
     ) -> None:
-        """Do something with files in the thread that reads, then go on with the answer in this one."""
+        """Run `work` in the reading thread and pass its result to `then` in the GUI thread."""
         if not self._is_closed:
             self._pool.submit(work).add_done_callback(partial(self._tell, then, refused))
 
     def read_whole(self, run: Run) -> list[MetricsUpdate]:
-        """In the thread that reads: all of a run's curves that are not read yet."""
+        """Read the unread curves of a run. Call it in the reading thread."""
         return [] if run.is_own else list(_rest(self._follower(run)))
 
     def move(self, target: Path) -> None:
-        """Bring all runs that are written into another folder, which is that of the project from now on."""
+        """Move all saved runs to another folder, which becomes the project's run folder."""
         before, self._shelf = self._shelf.folder, RunFolder(target)
         self._followers.clear()
         if any(run.folder is not None for run in self.runs):
             self.ask(partial(move_runs, before, target), partial(self._find_again, target))
 
     def stay(self, target: Path) -> None:
-        """Another folder is that of the project from now on; runs of this session stay where they are."""
+        """Switch to another folder without moving files; runs of this session stay in the list."""
         self._shelf = RunFolder(target)
         self.remove([run for run in self.runs if not run.is_own])
         self.look()
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self.closing.emit()
         self._is_closed = True
         self._timer.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    # -- in the window's thread
+    # -- in the GUI thread
 
     def _take(self, look: _Look) -> None:
         self._is_looking = False
@@ -189,11 +189,11 @@ class RunLibrary(QObject):
                 run.is_shown = False
                 fresh.append(run)
             elif run in self._noted:
-                continue  # the next look tells
+                continue  # the next scan reports it
             elif run.about is not one.about or (run.state != one.state and not run.is_own):
                 self._hand_over(run, one)
                 if run.is_live:
-                    self._read.discard(run)  # its last lines may have been written after they were looked for
+                    self._read.discard(run)  # its last lines may have been written after the scan
                 run.describe(one.about, one.state)
                 changed = True
         gone = [run for folder, run in known.items() if self._shelf.folder == folder.parent and not run.is_live]
@@ -210,14 +210,14 @@ class RunLibrary(QObject):
             self.described.emit()
 
     def _to_show(self, fresh: list[Run]) -> list[Run]:
-        """Of runs just found: what is under way, what began while the window was open, else the newest ones."""
+        """Runs to show among new ones: active runs, runs that started while the window was open, else the newest."""
         if self.has_looked:
             return fresh
         newest = sorted(fresh, key=_order)[-_SHOWN_AT_FIRST:]
         return [run for run in fresh if run.is_live or run in newest]
 
     def _own(self, found: StoredRun) -> Run | None:
-        """The run of this process that has just begun to write there."""
+        """The run of this process that writes to the found folder."""
         if is_this_process(found.about.get("process")):
             for run in self.runs:
                 if run.is_own and run.is_live and run.folder is None:
@@ -226,7 +226,7 @@ class RunLibrary(QObject):
         return None
 
     def _hand_over(self, run: Run, found: StoredRun) -> None:
-        """A run that another process goes on with, or that went back to an earlier place, is read anew."""
+        """Read a run again that another process has resumed or rewound."""
         is_others = found.state == "running" and not is_this_process(found.about.get("process"))
         went_back = run.about.get("resumed") != found.about.get("resumed")
         if (run.is_own and not run.is_live and is_others) or (not run.is_own and went_back):
@@ -257,7 +257,7 @@ class RunLibrary(QObject):
     def _tell(
         self, then: Callable[[Any], object], refused: Callable[[FileError], object] | None, future: Future[Any]
     ) -> None:
-        """In the pool's thread."""
+        """Runs in the thread pool."""
         if not self._is_closed and not future.cancelled():
             self._answered.emit(then, refused, future)
 
@@ -273,7 +273,7 @@ def _answer(then: Callable[[Any], object], refused: Callable[[FileError], object
 
 
 def _look(shelf: RunFolder, wanted: list[tuple[Run, MetricsFollower]]) -> _Look:
-    """In the thread that reads."""
+    """Runs in the reading thread."""
     found = shelf.look()
     news: list[tuple[Run, MetricsFollower, MetricsUpdate]] = []
     ends = time.monotonic() + _SECONDS
@@ -294,7 +294,8 @@ def _rest(follower: MetricsFollower) -> Iterable[MetricsUpdate]:
 
 
 def _settle_numbers(runs: Iterable[Run]) -> None:
-    """Give runs the numbers that their records have: one that begins here has a guess until its record is there."""
+    """Give runs the numbers of their records. A run that starts here has a provisional number until its record
+    exists."""
     taken: set[int] = set()
     for run in sorted(runs, key=lambda run: not isinstance(run.about.get("number"), int)):
         known = run.about.get("number", run.number)

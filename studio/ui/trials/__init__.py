@@ -1,1 +1,1 @@
-"""Trials before a run: windows that show how they go and what they come to."""
+"""Dialogs for short experiments before a run: learning-rate finder and overfitting one batch."""

@@ -1,4 +1,4 @@
-"""The search for a learning rate."""
+"""The learning-rate finder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from studio.ui.trials.trial_dialog import TrialDialog
 from studio.ui.trials.trial_plot import TrialPlot
 
 _ABOUT = (
-    "Batches are trained with rising learning rates, on a copy of the network. A good rate lies where the loss falls "
-    "most steeply; where it rises again, training gets unstable."
+    "Trains a copy of the network with increasing learning rates. A good learning rate is where the loss falls "
+    "fastest. Where the loss rises again, training is unstable."
 )
 
 
@@ -43,7 +43,7 @@ class LearningRateDialog(TrialDialog):
             return
         if found.rate is None or found.lowest is None:
             self.say(
-                "The loss falls with none of these rates. See whether the network can learn at all.",
+                "The loss does not fall at any of these learning rates. Check whether the network can learn at all.",
                 "warning",
                 "warning",
             )
@@ -51,7 +51,7 @@ class LearningRateDialog(TrialDialog):
             return
         rate = float(f"{found.rate:.1g}")
         self.plot.mark(found.rate, f"{rate:g}", "ok")
-        self.say(f"The loss falls most steeply at {found.rate:.2g}, and is lowest at {found.lowest:.2g}.", "ok", "ok")
+        self.say(f"The loss falls fastest at {found.rate:.2g} and is lowest at {found.lowest:.2g}.", "ok", "ok")
         optimizers = self._optimizers()
         if optimizers:
             whose = "" if len(optimizers) == 1 else f" for all {len(optimizers)} optimizers"
@@ -61,7 +61,7 @@ class LearningRateDialog(TrialDialog):
         return self._having("lr", Role.OPTIMIZER)
 
     def _having(self, param: str, role: Role) -> list[str]:
-        """The nodes of a role that have a parameter."""
+        """Names of the nodes of a role that have a parameter."""
         kinds = {name: self.store.catalogue.get(node.type) for name, node in self.store.document.nodes.items()}
         return [name for name, kind in kinds.items() if kind is not None and kind.role is role and kind.param(param)]
 
@@ -71,11 +71,11 @@ class LearningRateDialog(TrialDialog):
         def change(document: Document) -> Document:
             for name in names:
                 document = edits.set_param(document, name, "lr", rate)
-            for name in highest:  # of schedules that say what the learning rate is
+            for name in highest:  # schedulers that set the learning rate themselves
                 document = edits.set_param(document, name, "max_lr", rate)
             return document
 
-        self.store.edit(f"Use the learning rate {rate:g}", change)
+        self.store.edit(f"Set learning rate to {rate:g}", change)
         self.close()
 
     def _check_instead(self) -> None:

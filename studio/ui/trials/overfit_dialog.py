@@ -1,4 +1,4 @@
-"""The check whether a network can learn at all."""
+"""The overfit-one-batch check: can the network learn at all?"""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from studio.ui.trials.trial_dialog import TrialDialog
 from studio.ui.trials.trial_plot import TrialPlot
 
 _ABOUT = (
-    "One batch is trained again and again, on a copy of the network. A network that is wired up as it is meant learns "
-    "it by heart: its loss gets close to nothing."
+    "Trains a copy of the network repeatedly on one batch. A correctly wired network memorizes it: the loss "
+    "approaches zero."
 )
 
 
 class OverfitDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
-        plot = TrialPlot("Steps with the one batch", 0, OVERFIT_STEPS)
+        plot = TrialPlot("Training steps on one batch", 0, OVERFIT_STEPS)
         items = overfit_batch(store.document, store.catalogue, base=store.base, name=store.name)
         self._trained: list[fit.BatchTrained] = []
         super().__init__(store, items, plot, "Overfit one batch", _ABOUT, OVERFIT_STEPS, parent)
@@ -37,10 +37,10 @@ class OverfitDialog(TrialDialog):
             return
         last = self._trained[-1]
         if last.share < LEARNS_BELOW:
-            self.say(f"It learns: after {last.step} steps the loss is {last.share:.1%} of what it was.", "ok", "ok")
+            self.say(f"The network can learn: {last.share:.1%} of the initial loss at step {last.step}.", "ok", "ok")
             return
-        share = f"{last.share:.0%}" if last.share == last.share else "not a number instead"
-        message = f"After {last.step} steps with one batch the loss is still {share} of what it was. What to look at:"
+        loss = f"still {last.share:.0%} of its initial value" if last.share == last.share else "NaN"
+        message = f"After {last.step} steps on one batch the loss is {loss}. Possible causes:"
         self.say("\n".join([message, *(f"• {hint}" for hint in self._hints())]), "warning", "warning")
         self.offer("Find a learning rate", self._search_instead)
 
@@ -49,18 +49,18 @@ class OverfitDialog(TrialDialog):
         if report.problems:
             yield f"Problems: {report.problems[0].message}"
         if len(report.trained) > 1:
-            yield "Losses that work against each other, as in a GAN, do not get close to nothing together."
+            yield "Adversarial losses, as in a GAN, do not approach zero together."
         frozen = [name for name, node in document.nodes.items() if node.frozen]
         if frozen:
-            yield f"Frozen layers do not learn: {', '.join(frozen[:5])}."
+            yield f"Frozen layers are not trained: {', '.join(frozen[:5])}."
         rates = {name: info.arguments["lr"] for name, info in report.nodes.items() if "lr" in info.arguments}
         if rates:
-            told = ", ".join(f"{rate:g} of {name}" for name, rate in rates.items() if isinstance(rate, float))
-            yield f"The learning rate may be far too low or too high: {told}."
+            told = ", ".join(f"{rate:g} ({name})" for name, rate in rates.items() if isinstance(rate, float))
+            yield f"The learning rate may be too low or too high: {told}."
         dropping = [name for name, node in document.nodes.items() if "Dropout" in node.type and not node.muted]
         if dropping:
-            yield f"Much dropout keeps it from learning by heart: mute {', '.join(dropping[:5])} and try again."
-        yield "The loss has to fit the targets, and every layer has to lie on the way to the loss."
+            yield f"Dropout prevents memorizing. Mute {', '.join(dropping[:5])} and try again."
+        yield "Check that the loss matches the targets and that every layer is connected to the loss."
 
     def _search_instead(self) -> None:
         self.other_wanted.emit("run.find-rate")

@@ -1,4 +1,4 @@
-"""What the windows of trials have in common: a curve, progress, what came of it, and a way to give up."""
+"""Base class of the trial dialogs: plot, progress, result, cancel."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from studio.ui.widgets.labels import label
 
 
 class TrialDialog(QDialog):
-    """Begins at once. The network of the project stays as it is: a trial trains a copy."""
+    """Starts immediately. Trains a copy; the project's network is not changed."""
 
     other_wanted = Signal(str)
-    """The id of a command that helps on."""
+    """Id of a command that the result suggests."""
     closed = Signal()
 
     def __init__(
@@ -37,7 +37,7 @@ class TrialDialog(QDialog):
         super().__init__(parent)
         self.store = store
         self.document = store.document
-        """What is tried."""
+        """Description of the trial."""
         self.plot = plot
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -51,7 +51,7 @@ class TrialDialog(QDialog):
         self.progress = QProgressBar()
         self.progress.setRange(0, steps)
         self.progress.setTextVisible(False)
-        self.progress.setAccessibleName("Progress of the trial")
+        self.progress.setAccessibleName("Progress")
         column.addWidget(self.progress)
         column.addLayout(self._verdict())
         self._buttons = QHBoxLayout()
@@ -70,21 +70,21 @@ class TrialDialog(QDialog):
         return self._trier.is_running
 
     def take(self, item: object) -> None:
-        """What the trial tells."""
+        """Handle an item of the trial."""
         raise NotImplementedError
 
     def conclude(self) -> None:
-        """It came to its end."""
+        """The trial has finished."""
         raise NotImplementedError
 
     def say(self, text: str, icon: str = "info", token: str = "accent") -> None:
-        """What came of it, beside a picture."""
+        """Show the result with an icon."""
         self._picture.set_icon(icon, token)
         self._picture.show()
         self.verdict.setText(text)
 
     def offer(self, title: str, run: Callable[[], object], *, kind: str = "") -> None:
-        """A button before the one that leaves."""
+        """Add a button before the Close button."""
         button = buttons.push(title, run, kind=kind)
         self._buttons.insertWidget(self._buttons.count() - 1, button)
         if kind == "primary":
@@ -93,11 +93,11 @@ class TrialDialog(QDialog):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._trier.close()
-        event.accept()  # not what QDialog does: it asks `reject`, and stays open if that only closes
+        event.accept()  # not QDialog's closeEvent, which calls `reject` and stays open if that only closes
         self.closed.emit()
 
     def reject(self) -> None:
-        """Escape closes, as the button does."""
+        """Escape closes the dialog, like the button."""
         self.close()
 
     def _verdict(self) -> QHBoxLayout:
@@ -109,7 +109,7 @@ class TrialDialog(QDialog):
         pictures.addWidget(self._picture)
         pictures.addStretch(1)
         row.addLayout(pictures)
-        self.verdict = label("Reading the data…", wrap=True, selectable=True)
+        self.verdict = label("Loading data…", wrap=True, selectable=True)
         row.addWidget(self.verdict, 1)
         return row
 

@@ -1,4 +1,4 @@
-"""The loss of a trial, drawn while it goes on."""
+"""Live plot of the loss in a trial dialog."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from studio.ui.theme import fonts, theme
 
 
 class TrialPlot(pg.PlotWidget):
-    """Raw values faint, smoothed ones strong; marked places as upright lines with words."""
+    """Raw values faint, smoothed values strong; vertical markers with labels."""
 
     def __init__(
         self, across: str, low: float, high: float, *, log_x: bool = False, parent: QWidget | None = None
     ) -> None:
-        """`low` and `high` are the ends of the axis while the trial goes on."""
+        """`low` and `high` are the initial axis limits."""
         self.item = pg.PlotItem()
         super().__init__(parent, plotItem=self.item)
         self._across = across
         self._log_x = log_x
         self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
-        self.viewport().setAcceptDrops(False)  # pyqtgraph ignores drags, and Qt then warns of each that leaves
+        self.viewport().setAcceptDrops(False)  # pyqtgraph ignores drags, and Qt warns of each
         self.setMenuEnabled(False)
         self.hideButtons()
         self.setAntialiasing(True)
@@ -38,13 +38,13 @@ class TrialPlot(pg.PlotWidget):
         self._marks: list[tuple[pg.InfiniteLine, str]] = []
         for side in ("left", "bottom"):
             self.getAxis(side).enableAutoSIPrefix(False)
-        self.getAxis("left").setStyle(showValues=False)  # there are none yet
+        self.getAxis("left").setStyle(showValues=False)  # none yet
         self.item.getViewBox().setXRange(self._place(low), self._place(high), padding=0.02)
         theme.manager().changed.connect(self._paint_anew)
         self._paint_anew()
 
     def show_values(self, x: list[float], raw: list[float], smooth: list[float] | None = None) -> None:
-        """Losses at places of the axis. Without smoothed ones the raw ones are drawn strong."""
+        """Set losses over the axis. Without smoothed values, raw values are drawn strong."""
         strong = raw if smooth is None else smooth
         self._raw.setData(np.array(x if smooth else []), np.array(raw if smooth else []), connect="finite")
         self._smooth.setData(np.array(x), np.array(strong), connect="finite")
@@ -52,19 +52,22 @@ class TrialPlot(pg.PlotWidget):
         if not known:
             return
         self.getAxis("left").setStyle(showValues=True)
-        if smooth is None:  # a loss that falls by powers of ten is seen at its best as a straight line
+        if smooth is None:  # on a logarithmic axis, exponential decrease is a straight line
             self.setLogMode(x=self._log_x, y=0 < 10 * min(known) < max(known))
             return
-        low, high = min(known), max(known[: max(len(known) // 2, 1)])  # what diverges must not squeeze the rest
+        low, high = (
+            min(known),
+            max(known[: max(len(known) // 2, 1)]),
+        )  # divergence must not compress the rest
         margin = 0.15 * (high - low or 1.0)
         self.item.getViewBox().setYRange(low - margin, high + 2 * margin, padding=0)
 
     def fit(self) -> None:
-        """Show what there is, when no more will come."""
+        """Fit the axes to the final data."""
         self.item.getViewBox().enableAutoRange(x=True)
 
     def mark(self, x: float, words: str, token: str) -> None:
-        """An upright line with words, in a colour of the theme."""
+        """Add a labelled vertical line in a theme colour."""
         line = pg.InfiniteLine(
             self._place(x),
             label=words,
@@ -98,7 +101,7 @@ class TrialPlot(pg.PlotWidget):
             line.label.setFont(fonts.interface(12))
 
     def _place(self, x: float) -> float:
-        """On the axis."""
+        """Value on the axis."""
         return math.log10(x) if self._log_x else x
 
     def _pen(self, color: QColor, width: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:

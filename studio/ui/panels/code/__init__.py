@@ -1,1 +1,1 @@
-"""The Python that runs."""
+"""The generated Python code."""

@@ -1,4 +1,4 @@
-"""A read-only view of source with line numbers; some lines are marked."""
+"""A read-only source view with line numbers and highlighted lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARGIN = 12
 
 class CodeEditor(QPlainTextEdit):
     line_clicked = Signal(int)
-    """Counted from 1."""
+    """Line number, from 1."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,12 +39,12 @@ class CodeEditor(QPlainTextEdit):
         return self._marked
 
     def set_corner(self, widget: QWidget) -> None:
-        """Keep a small widget in the top right corner, over the text."""
+        """Place a small widget in the top right corner."""
         self._corner = widget
         widget.setParent(self)
 
     def mark(self, lines: Iterable[int], *, scroll: bool = True) -> None:
-        """Mark these lines; bring the first into view."""
+        """Highlight these lines and scroll to the first."""
         self._marked = frozenset(lines)
         selections: list[QTextEdit.ExtraSelection] = []
         for number in sorted(self._marked):
@@ -74,7 +74,7 @@ class CodeEditor(QPlainTextEdit):
             self.line_clicked.emit(self.cursorForPosition(event.position().toPoint()).blockNumber() + 1)
 
     def paint_numbers(self, painter: QPainter, area: QRect) -> None:
-        """Draw the line numbers that are in `area` of the margin."""
+        """Paint the line numbers in `area` of the margin."""
         colors = theme.current()
         painter.setFont(self.font())
         block = self.firstVisibleBlock()
@@ -92,7 +92,7 @@ class CodeEditor(QPlainTextEdit):
         return QTextCursor(self.document().findBlockByNumber(number - 1))
 
     def _reveal(self, number: int) -> None:
-        """Scroll only if the line is not in view."""
+        """Scroll to a line if it is not visible."""
         first = self.firstVisibleBlock().blockNumber() + 1
         shown = max(self.viewport().height() // max(self.fontMetrics().lineSpacing(), 1), 1)
         if not first <= number < first + shown - 1:

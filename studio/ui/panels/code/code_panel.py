@@ -1,4 +1,4 @@
-"""The code panel: the very source that is trained; it follows the selection both ways."""
+"""The Code panel: the generated source that is trained. Selection is linked with the canvas in both directions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DELAY_MS = 120
 
 
 class CodePanel(QWidget):
-    """Written anew only while it can be seen, and not for every step of a drag."""
+    """Regenerates the code only while visible, and once per burst of edits."""
 
     def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,7 +36,7 @@ class CodePanel(QWidget):
         self._notice = label("", "warning")
         self._notice.setContentsMargins(12, 6, 12, 6)
         self._notice.hide()
-        copy = buttons.tool("copy", "Copy the code", self._copy)
+        copy = buttons.tool("copy", "Copy code", self._copy)
         copy.setProperty("kind", "chip")
         self.editor.set_corner(copy)
         page = QWidget()
@@ -45,7 +45,7 @@ class CodePanel(QWidget):
         column.setSpacing(0)
         column.addWidget(self._notice)
         column.addWidget(self.editor, 1)
-        self._empty = EmptyState("code", "No code yet", "The Python class that your graph stands for appears here.")
+        self._empty = EmptyState("code", "No code yet", "The Python code generated from your graph appears here.")
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(page)
@@ -58,11 +58,11 @@ class CodePanel(QWidget):
 
     @property
     def program(self) -> Program | None:
-        """What is shown; the last good one while the graph has errors."""
+        """The shown program; the last valid one while the graph has errors."""
         return self._program
 
     def refresh(self) -> None:
-        """Write the code of the present document now."""
+        """Regenerate the code of the current document."""
         self._stale = False
         try:
             program = lower(self._store.document, self._store.catalogue, base=self._store.base, name=self._store.name)
@@ -94,11 +94,11 @@ class CodePanel(QWidget):
         if self._program is None:
             self._empty.set_text(
                 "No code yet",
-                f"Once {what} in the graph {'is' if count == 1 else 'are'} fixed, its Python appears here.",
+                f"Fix {what} in the graph to generate code.",
             )
             self._stack.setCurrentIndex(0)
         else:
-            self._notice.setText(f"The graph has {what}. This is the code before.")
+            self._notice.setText(f"The graph has {what}. This is the code of the last valid graph.")
             self._notice.show()
 
     def _mark(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""Colours for Python source."""
+"""Syntax highlighting for Python."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BUILTINS = frozenset(dir(builtins)) | {"self"}
 
 
 class PythonHighlighter(QSyntaxHighlighter):
-    """Generated code has no strings over several lines, so a line is coloured by itself."""
+    """Highlights line by line, because generated code has no multi-line strings."""
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
         super().__init__(document)
@@ -32,7 +32,7 @@ class PythonHighlighter(QSyntaxHighlighter):
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
-        """Other colours."""
+        """Rehighlight after a theme change."""
         tokens = {
             "comment": "code-comment",
             "string": "code-string",

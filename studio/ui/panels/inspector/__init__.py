@@ -1,1 +1,1 @@
-"""The form of what is selected."""
+"""Forms for the selection and the project."""

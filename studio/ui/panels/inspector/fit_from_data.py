@@ -1,4 +1,4 @@
-"""The row of a form that learns a transform's arguments from the training samples."""
+"""Form row that computes a transform's parameters from the training samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studio.ui.widgets.labels import label
 
 
 class FitFromDataRow(QWidget):
-    """A button; while it works its progress, and afterwards what it used."""
+    """A button; progress while computing; then a summary."""
 
     def __init__(self, fitter: TransformFitter, node: str) -> None:
         super().__init__()
@@ -24,8 +24,8 @@ class FitFromDataRow(QWidget):
         column.setSpacing(6)
         row = QHBoxLayout()
         row.setSpacing(8)
-        self.button = buttons.push("From data", partial(fitter.start, node), icon="data")
-        self.button.setToolTip("Set these from the training samples that arrive here; validation is not looked at")
+        self.button = buttons.push("Compute from data", partial(fitter.start, node), icon="data")
+        self.button.setToolTip("Compute these values from the training samples; validation samples are not used")
         self.cancel = buttons.push("Cancel", fitter.cancel)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
@@ -42,7 +42,7 @@ class FitFromDataRow(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is known now."""
+        """Show the current state."""
         works = self._learner.node == self._node
         self.button.setVisible(not works)
         self.bar.setVisible(works)
@@ -57,7 +57,7 @@ class FitFromDataRow(QWidget):
 
 
 def fit_from_data_row(fitter: TransformFitter, node: str, kind: NodeType) -> FitFromDataRow | None:
-    """The row for a node, if its arguments can be learned."""
+    """The row for a node whose parameters can be computed from data, else None."""
     return FitFromDataRow(fitter, node) if can_learn(kind) else None
 
 

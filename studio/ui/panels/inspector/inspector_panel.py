@@ -1,4 +1,4 @@
-"""The inspector: the form of the selection, of the project when nothing is selected."""
+"""The Inspector: a form for the selected nodes, or for the project when nothing is selected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from studio.ui.window import keyboard_focus
 
 
 class InspectorPanel(QScrollArea):
-    """Keeps its form as long as it fits the selection, so that typing is not disturbed by what it changes."""
+    """Reuses its form while it matches the selection, so that typing is not interrupted."""
 
     def __init__(self, store: ProjectStore, offers: Sequence[Offer] = (), parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,12 +39,12 @@ class InspectorPanel(QScrollArea):
         return form
 
     def rename(self) -> None:
-        """Put the cursor into the name of the selected node."""
+        """Focus the name field of the selected node."""
         if isinstance(self.form, NodeForm):
             self.form.focus_name()
 
     def edit(self) -> None:
-        """Put the cursor into the first parameter that is still to be set, else into the first one."""
+        """Focus the first missing parameter, else the first parameter."""
         rows = self._rows
         row = next((row for row in rows if row.is_missing), next(iter(rows), None))
         if row is None:
@@ -54,11 +54,11 @@ class InspectorPanel(QScrollArea):
         self.ensureWidgetVisible(row)
 
     def draft_problem(self) -> str:
-        """What is typed in a field and is no value, as a sentence; empty if there is nothing such."""
+        """Message about an invalid field; empty if all fields are valid."""
         return next(filter(None, (row.draft_problem() for row in self._rows)), "")
 
     def show_draft(self) -> bool:
-        """Put the cursor into the field whose text is no value, with the reason. Whether there is one."""
+        """Focus the invalid field and show its message. Returns whether there is one."""
         row = next((row for row in self._rows if row.draft_problem()), None)
         if row is None:
             return False
@@ -78,7 +78,7 @@ class InspectorPanel(QScrollArea):
             form.refresh()
             return
         if form is not None:
-            # setWidget would delete it at once, and the change may come from one of its own fields.
+            # setWidget would delete the form immediately, and the change may come from one of its fields.
             self.takeWidget().deleteLater()
         if names:
             form = NodeForm(self._store, names, self._offers)

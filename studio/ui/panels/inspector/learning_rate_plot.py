@@ -1,4 +1,4 @@
-"""The planned learning rate of an optimizer, drawn small."""
+"""A small plot of an optimizer's scheduled learning rate."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _TEXT = 16.0
 
 
 class LearningRatePlot(QWidget):
-    """The curve, and what it cannot show."""
+    """The curve and notes about what it leaves out."""
 
     def __init__(self) -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        column.addWidget(label("Planned learning rate", "section"))
+        column.addWidget(label("Learning-rate schedule", "section"))
         self.plot = _Plot()
         column.addWidget(self.plot)
         self._note = label("", "dim", wrap=True)
@@ -31,7 +31,7 @@ class LearningRatePlot(QWidget):
         self.hide()
 
     def show_course(self, course: LearningRatePlan | None) -> None:
-        """Draw a plan; nothing is shown without one."""
+        """Draw a schedule; None hides the plot."""
         self.setVisible(course is not None)
         if course is None or course == self._course:
             return
@@ -39,9 +39,9 @@ class LearningRatePlot(QWidget):
         rates = course.rates()
         self.plot.show_rates(rates, course.unit)
         self.plot.setVisible(bool(rates))
-        notes = [] if rates else ["The training is too long to draw its plan."]
+        notes = [] if rates else ["The run is too long to plot its schedule."]
         if course.waits:
-            notes.append("Reduce on plateau lowers it further when the validation loss no longer falls.")
+            notes.append("Reduce on plateau lowers the learning rate further when the validation loss stops improving.")
         self._note.setText(" ".join(notes))
         self._note.setVisible(bool(notes))
 
@@ -52,13 +52,13 @@ class _Plot(QWidget):
         self.rates: list[tuple[float, float]] = []
         self._unit = "epoch"
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Planned learning rate over the training")
+        self.setAccessibleName("Learning-rate schedule")
 
     def show_rates(self, rates: list[tuple[float, float]], unit: str) -> None:
         self.rates, self._unit = rates, unit
         if rates:
             values, end = [rate for _, rate in rates], f"{rates[-1][0]:g} {unit}s"
-            told = f"From {values[0]:.3g} to {values[-1]:.3g}, at most {max(values):.3g}, over {end}"
+            told = f"From {values[0]:.3g} to {values[-1]:.3g}, maximum {max(values):.3g}, over {end}"
             self.setToolTip(told)
             self.setAccessibleDescription(told)
         self.update()
@@ -91,7 +91,7 @@ class _Plot(QWidget):
         painter.drawText(below, right, f"{self._unit} {self.rates[-1][0]:g}")
 
     def _line(self, area: QRectF) -> QPolygonF:
-        """A staircase: a rate holds until the next. Not more points than pixels."""
+        """A step curve with at most one point per pixel."""
         end = self.rates[-1][0]
         highest = max(rate for _, rate in self.rates) or 1.0
         every = max(len(self.rates) // (2 * max(self.width(), 1)), 1)

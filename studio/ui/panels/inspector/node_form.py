@@ -24,18 +24,18 @@ from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label, line
 
 Offer: TypeAlias = Callable[[str, NodeType], QWidget | None]
-"""From a node's name and type to a row of its form; None where there is nothing to offer."""
+"""Builds an extra form row from a node's name and type; None for no row."""
 
 
 class NodeForm(QWidget):
-    """Header, problems, parameters and figures of one node; the shared parameters of several.
+    """Header, problems, parameters and figures of one node; the shared parameters of several nodes.
 
     Args:
-        offers: what else can be done with a node, as rows below its parameters
+        offers: builders of extra rows below the parameters
     """
 
     place_wanted = Signal(QWidget)
-    """A part of the form that should come into view."""
+    """A part of the form to scroll into view."""
 
     def __init__(self, store: ProjectStore, names: Sequence[str], offers: Sequence[Offer] = ()) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class NodeForm(QWidget):
             ParameterRow(store, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)
         ]
         self._add_rows()
-        # Below the fields, which stay where they are when problems come and go while somebody types.
+        # Below the fields, so that these keep their position when problems appear or disappear while typing.
         self._problems = QVBoxLayout()
         self._problems.setSpacing(6)
         self._column.addLayout(self._problems)
@@ -80,7 +80,7 @@ class NodeForm(QWidget):
         self.refresh()
 
     def fits(self, names: Sequence[str]) -> bool:
-        """Whether this form shows these nodes and they still have the types that it was made for."""
+        """Whether this form shows these nodes and their types are unchanged."""
         nodes = self._store.document.nodes
         return (
             bool(names)
@@ -89,7 +89,7 @@ class NodeForm(QWidget):
         )
 
     def refresh(self) -> None:
-        """Show what document and report say now."""
+        """Show the current document and report."""
         if not all(name in self._store.document.nodes for name in self.names):
             return
         if self._header is not None:
@@ -105,7 +105,7 @@ class NodeForm(QWidget):
             self._course.show_course(next((each for each in planned if self.names[0] in each.nodes), None))
 
     def focus_name(self) -> None:
-        """Put the cursor into the name, for a rename."""
+        """Focus the name field."""
         if self._header is not None:
             self._header.name.setFocus()
             self._header.name.selectAll()
@@ -115,7 +115,7 @@ class NodeForm(QWidget):
     def _add_rows(self) -> None:
         if not self.rows:
             if len(self.names) > 1:
-                self._column.addWidget(label("These nodes have no parameters in common.", "dim", wrap=True))
+                self._column.addWidget(label("The selected nodes have no common parameters.", "dim", wrap=True))
             return
         form = QVBoxLayout()
         form.setSpacing(6)
@@ -160,7 +160,7 @@ class NodeForm(QWidget):
         subject = self.names[0] if len(self.names) == 1 else f"{len(self.names)} nodes"
         return Setting(f"{subject}.{parameter}", change, clear)
 
-    # -- what the check found
+    # -- check results
 
     def _show_problems(self) -> None:
         found = tuple(problem for problem in self._store.report.problems if problem.node in self.names)
@@ -212,12 +212,12 @@ class NodeForm(QWidget):
 
 
 def _place(port: str, others: Sequence[str], side: str) -> str:
-    """What a port is called; with its side where there is one of that name on both."""
+    """Label of a port, with its side if inputs and outputs share the name."""
     return f"{port.capitalize()} {side}" if port in others else port.capitalize()
 
 
 class _Notice(QWidget):
-    """A problem of the node, with its remedy."""
+    """A problem of the node with its fix buttons."""
 
     def __init__(self, store: ProjectStore, problem: Problem) -> None:
         super().__init__()
@@ -240,7 +240,7 @@ class _Notice(QWidget):
 
 
 def _shared(kinds: Sequence[NodeType | None]) -> list[Parameter]:
-    """The parameters that all types have, equal in kind and bounds."""
+    """Parameters that all types have in common, with equal kind and bounds."""
     first, *others = kinds
     if first is None or None in others:
         return []

@@ -1,4 +1,4 @@
-"""The top of a node's form: its picture, its name to rename, its type, its switches."""
+"""Header of a node's form: icon, name, type, toggles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studio.ui.widgets.labels import label, tip
 
 
 class NodeHeader(QWidget):
-    """One node, under its name."""
+    """Header of a single node."""
 
     def __init__(self, store: ProjectStore, name: str, kind: NodeType | None) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class NodeHeader(QWidget):
         top.addWidget(IconWidget(kind.icon if kind else "unknown", size=20, category=category))
         self.name = LineEdit(name)
         self.name.setAccessibleName("Name")
-        self.name.setToolTip("The node's name: the attribute in the code and the prefix of its weights.")
+        self.name.setToolTip("Node name: the attribute in the code and the prefix of its weights")
         self.mark = ProblemButton()
         self.name.textEdited.connect(self._check)
         self.name.editingFinished.connect(self._rename)
@@ -60,7 +60,7 @@ class NodeHeader(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what the document says."""
+        """Show the current document."""
         node = self._store.document.nodes.get(self._name)
         if node is None:
             return
@@ -71,14 +71,14 @@ class NodeHeader(QWidget):
             self._check(self._name)
 
     def _switches(self) -> QVBoxLayout:
-        """Two beside each other: there is no room for more."""
+        """Toggle buttons, two in a row."""
         rows = [QHBoxLayout(), QHBoxLayout()]
         self._flags: dict[str, QToolButton] = {}
-        switches = [("muted", "mute", "Mute", "Left out: passes its input through (M)")]
+        switches = [("muted", "mute", "Mute", "Pass the input through unchanged (M)")]
         if self._has_weights:
-            switches.insert(0, ("frozen", "frozen", "Freeze", "Its parameters are not trained (Shift+M)"))
+            switches.insert(0, ("frozen", "frozen", "Freeze", "Do not train its parameters (Shift+M)"))
         if self._is_of_model:
-            tip = "What it saves for the backward pass is computed again: less memory, more time"
+            tip = "Recompute activations in the backward pass (checkpointing): less memory, more time"
             switches.append(("recomputed", "recomputed", "Recompute", tip))
         for place, (flag, icon, title, tip) in enumerate(switches):
             button = buttons.chip(title, icon=icon, tip=tip)
@@ -97,20 +97,20 @@ class NodeHeader(QWidget):
         verbs = {
             "frozen": ("Freeze", "Unfreeze"),
             "muted": ("Mute", "Unmute"),
-            "recomputed": ("Recompute", "Keep the tensors of"),
+            "recomputed": ("Recompute", "Do not recompute"),
         }
         verb = verbs[flag][0 if on else 1]
         self._store.edit(f"{verb} {self._name}", lambda document: _flagged(document, self._name, flag, on))
 
     def _check(self, text: str) -> str | None:
-        """Why the node cannot be called so; shows that, or the name that a title becomes."""
+        """Validate a name and show the message, or the identifier that it becomes."""
         new = node_names.from_title(text)
         problem = node_names.problem(new)
         if problem is None and new != self._name and new in self._store.document.nodes:
-            problem = "is taken: choose another name"
+            problem = "is already used. Choose another name"
         self._problem.setText(f"{new!r} {problem}." if problem else "")
         self._problem.setVisible(problem is not None)
-        self._derived.setText(f"Becomes {new}, the attribute in the code.")
+        self._derived.setText(f"Stored as {new}.")
         self._derived.setVisible(problem is None and new != text.strip())
         return problem
 
@@ -129,7 +129,7 @@ class NodeHeader(QWidget):
 
 
 class MultiSelectionHeader(QWidget):
-    """Several nodes: how many."""
+    """Header of several nodes: their number."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class MultiSelectionHeader(QWidget):
 
 
 class ProblemButton(QToolButton):
-    """Says that the nodes have problems, which stand below the fields. Its place stays free while there are none."""
+    """Button that shows the number of problems and scrolls to them. Keeps its space while hidden."""
 
     def __init__(self) -> None:
         super().__init__()

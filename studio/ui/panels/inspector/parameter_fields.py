@@ -1,4 +1,4 @@
-"""One field for each kind of parameter. An empty field means the default, or what the wires say."""
+"""An input field for each kind of parameter. An empty field means the default or the inferred value."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from studio.ui.widgets.inputs import ComboBox
 
 
 class Field(QWidget):
-    """Base: shows a value, tells when a person changed it."""
+    """Base class: shows a value and emits the user's changes."""
 
     edited = Signal(object, str)
-    """The new value, and the gesture ("typing", "stepping") whose changes are one step of undo; "" for a step alone."""
+    """The new value and its gesture ("typing", "stepping"). Changes of one gesture are one undo step; "" is a separate
+    step."""
     cleared = Signal(str)
-    """The default, or the inferred value, is to be used again; with the gesture."""
+    """The field was emptied: use the default or inferred value; with the gesture."""
     reverted = Signal()
-    """What was typed is gone: the value from before is to be used again."""
+    """Typing was cancelled: restore the previous value."""
     refused = Signal(str)
-    """Why what was typed is no value, as the end of a sentence; empty when it is good again."""
+    """Message about invalid text, without the parameter's name; empty when the text is valid."""
     finished = Signal()
-    """The field was left, or its text committed by Enter: the next change is a step of undo of its own."""
+    """The field lost the focus or Enter was pressed: the next change is a new undo step."""
 
     def __init__(self, parameter: Parameter, editor: QWidget) -> None:
         super().__init__()
@@ -38,19 +39,19 @@ class Field(QWidget):
         self.setFocusProxy(editor)
 
     def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
-        """Show `value`; if it was not set by hand, show `implied` greyed instead."""
+        """Show `value`; if it is not set, show `implied` dimmed."""
         raise NotImplementedError
 
     def draft_problem(self) -> str:
-        """Why what is typed is no value, as the end of a sentence; empty for a value, and for that of the document."""
+        """Message about invalid text, without the parameter's name; empty if the text is valid or unchanged."""
         return ""
 
     def text(self) -> str:
-        """What is typed; empty in a field that is not typed in."""
+        """The typed text; empty for fields without text."""
         return ""
 
     def set_invalid(self, invalid: bool) -> None:
-        """Mark the field, or take the mark away."""
+        """Mark the field as invalid or valid."""
         mark(self.editor, "invalid", invalid)
 
 
@@ -83,7 +84,7 @@ class ChoiceField(Field):
         self._combo.activated.connect(self._choose)
 
     def offer(self, parameter: Parameter) -> None:
-        """Offer the choices of `parameter`, which has other choices than before."""
+        """Replace the choices of the field by those of `parameter`."""
         self.parameter = parameter
         self._values = list(parameter.choices)
         if parameter.optional and None not in self._values:
@@ -105,7 +106,7 @@ class ChoiceField(Field):
 
 
 def mark(widget: QWidget, name: str, value: object) -> None:
-    """Set a property that the style sheet looks at."""
+    """Set a property that the style sheet uses."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)

@@ -1,4 +1,4 @@
-"""One line of a form: what is set, the field, the way back to the default, and what is wrong with it."""
+"""A form row: label, field, reset button, message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FIELDS: dict[str, Callable[[Parameter], Field]] = {
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a row shows. `value` is what will be used; None if nobody knows it."""
+    """State of a row. `value` is the effective value; None if it is unknown."""
 
     value: Any = None
     is_set: bool = False
@@ -41,9 +41,9 @@ class Value:
     is_mixed: bool = False
 
     def implied(self, parameter: Parameter) -> str:
-        """The greyed words of an empty field."""
+        """Placeholder of an empty field."""
         if self.is_mixed:
-            return "several values"
+            return "multiple values"
         if self.is_inferred:
             return f"{shown(self.value)} (from {_origin(parameter)})"
         if (parameter.from_input is not None or parameter.from_training) and self.value in (None, REQUIRED):
@@ -55,18 +55,18 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a row changes in the document."""
+    """How a row edits the document."""
 
     subject: str
-    """As undo names it: "conv.stride"."""
+    """Used in undo titles: "conv.stride"."""
     set: Callable[[Document, Any], Document]
     clear: Callable[[Document], Document]
 
 
 class ParameterRow(QWidget):
-    """A parameter of one or several nodes, or of the training.
+    """A parameter of one or several nodes, or a training setting.
 
-    What is typed in one go is one step of undo, and so are steps by arrow keys; each choice and each reset is its own.
+    Typing and arrow keys each merge into one undo step; every choice and every reset is a separate step.
     """
 
     def __init__(self, store: ProjectStore, parameter: Parameter, setting: Setting, title: str = "") -> None:
@@ -88,9 +88,9 @@ class ParameterRow(QWidget):
         self.title.setToolTip(_tip(parameter))
         self.setToolTip(_tip(parameter))
         self._reset = buttons.tool(
-            "reset", f"Use the default of {parameter.name} again", partial(self._clear, ""), token="text-dim", size=14
+            "reset", f"Reset {parameter.name} to its default", partial(self._clear, ""), token="text-dim", size=14
         )
-        # By the keyboard an empty field means the default; as a stop of Tab the button would take what is typed next.
+        # Not in the tab order: with the keyboard, emptying the field resets it, and Tab should reach the next field.
         self._reset.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._reset.setProperty("kind", "small")
         policy = self._reset.sizePolicy()
@@ -110,7 +110,7 @@ class ParameterRow(QWidget):
 
     @property
     def is_missing(self) -> bool:
-        """Whether the parameter has no value, no default and nothing that it follows from."""
+        """Whether the parameter has no value, no default and no inferred value."""
         follows = self.parameter.from_input is not None or self.parameter.from_training
         return self.parameter.required and not (follows or self._value.is_set or self._value.is_mixed)
 
@@ -122,20 +122,20 @@ class ParameterRow(QWidget):
         self._show_problem()
 
     def draft_problem(self) -> str:
-        """What is typed here and is no value, as a sentence that stands alone; empty if there is nothing such."""
+        """A complete message about invalid text; empty if the text is valid."""
         problem = self.field.draft_problem()
         if not problem:
             return ""
         text, name = self.field.text(), self.parameter.name
-        return f"The field {self._setting.subject} holds “{text}”: {name} {problem}. Correct it, then run."
+        return f"“{text}” is not a valid value for {self._setting.subject}: {name} {problem}. Correct it, then run."
 
     def show_draft(self) -> None:
-        """Put the cursor into text that is no value and say why, also where only its end is missing, as in "1e"."""
+        """Focus the field and show its message, also for incomplete numbers such as "1e"."""
         self.field.setFocus(Qt.FocusReason.OtherFocusReason)
         self._refuse(self.field.draft_problem())
 
     def offer(self, choices: tuple[Any, ...]) -> None:
-        """Offer other choices than before. Raises TypeError for a row without choices."""
+        """Replace the choices. Raises TypeError for a row without choices."""
         if not isinstance(self.field, ChoiceField):
             raise TypeError(f"{self.parameter.name} is not a choice")
         self.parameter = replace(self.parameter, choices=choices)
@@ -163,7 +163,7 @@ class ParameterRow(QWidget):
         self._show_problem()
 
     def _leave(self) -> None:
-        """What was typed and is no value is forgotten; the field shows the document again."""
+        """Discard invalid text and show the document's value."""
         self._store.seal()
         self._settle.run()
 
@@ -186,14 +186,14 @@ def _origin(parameter: Parameter) -> str:
 
 
 def _tip(parameter: Parameter) -> str:
-    """Name, what it means, bounds and default."""
+    """Tooltip: name, help, bounds, default."""
     lines = [f"{parameter.name}: {parameter.help}" if parameter.help else parameter.name]
     if parameter.range is not None:
         lines.append(f"Must be {parameter.range}.")
     if parameter.from_input is not None:
-        lines.append("Follows from what is connected; a value set here must agree with it.")
+        lines.append("Inferred from the input; a value set here must match it.")
     elif parameter.from_training:
-        lines.append("Follows from how long the training is, if nothing is set here.")
+        lines.append("Default: computed from the length of the run.")
     elif not parameter.required:
         lines.append(f"Default: {shown(parameter.default)}.")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Values of parameters as text, and back."""
+"""Convert parameter values to text and back."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from engine.registry import Parameter
 
 _BEGUN = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)
-"""What a number looks like before its last key: "-", "1e", "1e-"."""
+"""Incomplete numbers: "-", "1e", "1e-"."""
 
 
 class ValueRefusedError(ValueError):
-    """A text that is no value of the parameter; the message is the end of a sentence."""
+    """Invalid text for a parameter. The message continues "NAME …"."""
 
 
 def shown(value: Any) -> str:
-    """A value as a person types it."""
+    """A value as the user types it."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -27,7 +27,7 @@ def shown(value: Any) -> str:
 
 
 def read(parameter: Parameter, text: str) -> Any:
-    """The value that a text means. Raises ValueRefusedError, also for a value that is out of bounds."""
+    """Parse a value. Raises ValueRefusedError if it is invalid or out of bounds."""
     text = text.strip()
     if parameter.optional and text.lower() == "none":
         return None
@@ -38,7 +38,7 @@ def read(parameter: Parameter, text: str) -> Any:
 
 
 def is_begun(parameter: Parameter, text: str) -> bool:
-    """Whether a text that is no value yet is the beginning of a number, such as "-" or "1e-"."""
+    """Whether the text is an incomplete number, such as "-" or "1e-"."""
     if parameter.kind not in ("int", "ints", "float", "floats"):
         return False
     return _BEGUN.fullmatch(text.rpartition(",")[2].strip(" ([")) is not None and not text.strip()[-1:].isdigit()
@@ -61,7 +61,7 @@ def _number(kind: str, text: str) -> int | float:
 
 
 def _whole(text: str) -> int:
-    """Also of "1e3" and "100.0"."""
+    """Parse an integer; also accepts "1e3" and "100.0"."""
     try:
         return int(text)
     except ValueError:
@@ -72,7 +72,7 @@ def _whole(text: str) -> int:
 
 
 def stepped(parameter: Parameter, value: float, steps: int) -> int | float:
-    """The next value up or down: by one, or by one in the first digit that counts. Stops at the bounds."""
+    """The next value up or down: by 1, or by 1 in the first significant digit. Stops at the bounds."""
     if parameter.kind == "int":
         new: int | float = int(value) + steps
     else:

@@ -1,4 +1,4 @@
-"""A line for a path, of which the end is what tells one from another."""
+"""A line edit for paths that shows the end of long paths."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import tip
 
 _EDGE = 2
-"""Pixels that a QLineEdit leaves beside its text."""
+"""Horizontal margin inside a QLineEdit, in pixels."""
 
 
 class PathEdit(LineEdit):
-    """While nobody types, a path that is too long is cut at its beginning, where a folder ends if that leaves enough.
-
-    The tooltip tells all of it.
-    """
+    """Without focus, a long path is elided at the start, at a folder boundary if possible. The tooltip has the full
+    path."""
 
     @property
     def shown(self) -> str:
-        """What can be read now."""
+        """The visible text."""
         text, room = self.text(), self._room().width()
         if self.hasFocus() or self.fontMetrics().horizontalAdvance(text) <= room:
             return text

@@ -1,4 +1,4 @@
-"""What the inspector shows when nothing is selected: the project and how it is trained."""
+"""The form shown without a selection: project description, model size and training settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studio.ui.widgets.inputs import TextEdit
 from studio.ui.widgets.labels import ElidedLabel, label, line
 
 _LINES = 5
-"""Of the description, in sight."""
+"""Visible lines of the description."""
 
 
 class ProjectForm(QWidget):
@@ -31,12 +31,12 @@ class ProjectForm(QWidget):
         column.addWidget(self._place)
         self._description = TextEdit()
         self._description.setAccessibleName("Description")
-        self._description.setPlaceholderText("What this project is about. The first line is its title.")
+        self._description.setPlaceholderText("Project description. The first line is its title.")
         self._description.ensurePolished()
         around = self._description.contentsMargins()
         line_height = self._description.fontMetrics().lineSpacing()
         top = round(self._description.document().documentMargin())
-        # Whole lines: none is cut through.
+        # Show whole lines only.
         self._description.setFixedHeight(_LINES * line_height + top + around.top() + around.bottom())
         self._description.textChanged.connect(self._describe)
         self._description.finished.connect(store.seal)
@@ -58,7 +58,7 @@ class ProjectForm(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what document and report say now."""
+        """Show the current document and report."""
         document, report = self._store.document, self._store.report
         self._name.setText(self._store.name)
         self._place.setText(str(self._store.path.parent) if self._store.path else "Not saved yet")
@@ -73,14 +73,14 @@ class ProjectForm(QWidget):
 
     @property
     def rows(self) -> dict[str, ParameterRow]:
-        """The settings of the training, by name."""
+        """Rows of the training settings, by name."""
         return self._training.rows
 
     def _describe(self) -> None:
         text = self._description.toPlainText()
         if self._description.document().isModified():
             self._store.edit(
-                "Edit the description", lambda document: edits.set_description(document, text), merge="description"
+                "Edit description", lambda document: edits.set_description(document, text), merge="description"
             )
         else:
             self._store.take_back("description")

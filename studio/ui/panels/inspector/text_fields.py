@@ -1,4 +1,4 @@
-"""Fields that are typed in: texts, paths, numbers and lists of numbers."""
+"""Text input fields: text, paths, numbers and lists of numbers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from studio.ui.widgets.inputs import AbstractSpinBox, Draft, LineEdit
 
 
 class TypedField(Field):
-    """Base: reads each key, so that shapes and figures follow. A text that is no value changes nothing.
+    """Base class: applies every keystroke, so that shapes and figures update. Invalid text changes nothing.
 
-    What is being typed is never replaced, unless the document's value changes by something else than this field.
+    Text being typed is replaced only if the document's value changes elsewhere.
     """
 
     def __init__(self, parameter: Parameter, editor: QWidget, line: QLineEdit, draft: Draft) -> None:
         super().__init__(parameter, editor)
         self.line, self.draft = line, draft
         self._told = ""
-        """The text of the value that the document had last."""
+        """Text of the document's last value."""
         self._is_telling = False
         line.textEdited.connect(self._read)
         draft.reverted.connect(self._revert)
@@ -58,7 +58,7 @@ class TypedField(Field):
             self._is_telling = False
 
     def _take(self, text: str) -> str:
-        """Use a text as far as it is a value. Returns why it is none."""
+        """Apply the text if it is valid. Returns the message if it is not."""
         if text == self.draft.start:
             self.reverted.emit()
         elif not text.strip():
@@ -84,12 +84,12 @@ class TextField(TypedField):
 
 
 class PathField(TextField):
-    """Shows the end of a path that is too long, where paths differ, and all of it in a tooltip."""
+    """Elides long paths at the start; the tooltip has the full path."""
 
     def __init__(self, parameter: Parameter) -> None:
         super().__init__(parameter, PathEdit())
         self._kind = parameter.path.kind if parameter.path else "file"
-        self._row.addWidget(buttons.tool("folder", f"Choose a {self._kind}", self._browse))
+        self._row.addWidget(buttons.tool("folder", f"Choose {self._kind}", self._browse))
 
     def _browse(self) -> None:
         if path := self._ask():
@@ -98,15 +98,15 @@ class PathField(TextField):
 
     def _ask(self) -> str:
         if self._kind == "folder":
-            return QFileDialog.getExistingDirectory(self.window(), "Choose a folder", self.line.text())
+            return QFileDialog.getExistingDirectory(self.window(), "Choose folder", self.line.text())
         suffixes = self.parameter.path.suffixes if self.parameter.path else ()
         patterns = " ".join(f"*{suffix}" for suffix in suffixes)
         kinds = f"Data files ({patterns});;All files (*)" if patterns else "All files (*)"
-        return QFileDialog.getOpenFileName(self.window(), "Choose a file", self.line.text(), kinds)[0]
+        return QFileDialog.getOpenFileName(self.window(), "Choose file", self.line.text(), kinds)[0]
 
 
 class NumberField(TypedField):
-    """A spin box that can be empty and then shows, greyed, what will be used."""
+    """A spin box that can be empty and then shows the implied value dimmed."""
 
     def __init__(self, parameter: Parameter) -> None:
         box = _NumberBox(self)
@@ -120,7 +120,7 @@ class NumberField(TypedField):
         super().show_value(value, is_set=is_set, implied=implied)
 
     def step(self, steps: int) -> None:
-        """Up or down from what the field shows or implies."""
+        """Step up or down from the shown or implied value."""
         new = stepped(self.parameter, self._current(), steps)
         self.line.setText(shown(new))
         self.refused.emit("")
@@ -137,7 +137,7 @@ class NumberField(TypedField):
 
 
 class _NumberBox(AbstractSpinBox):
-    """The arrows and keys of a spin box around a free line of text."""
+    """A spin box with a free text field."""
 
     def __init__(self, field: NumberField) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which layers an optimizer trains: a list to check."""
+"""Check boxes for the layers that an optimizer trains."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from studio.document import edits
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.labels import label
 
-_ALL = "All that its loss depends on"
+_ALL = "All layers that its loss depends on"
 
 
 class TrainedLayersList(QWidget):
-    """All layers, or those that are checked. One that is there no longer stays in the list until it is taken out."""
+    """All layers, or the checked ones. A removed layer stays in the list until it is unchecked."""
 
     def __init__(self, store: ProjectStore, optimizer: str, parent: QWidget) -> None:
-        super().__init__(parent)  # shown without a parent it would be a window, which takes the focus
+        super().__init__(parent)  # without a parent it would open as a window and take the focus
         self._store = store
         self._optimizer = optimizer
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        column.addWidget(label("Trains", "section"))
+        column.addWidget(label("Trained layers", "section"))
         self.everything = QCheckBox(_ALL)
-        self.everything.setToolTip("Also layers that are added later. Uncheck it to choose layers.")
+        self.everything.setToolTip("Includes layers added later. Uncheck to select layers.")
         self.everything.clicked.connect(self._choose_all)
         column.addWidget(self.everything)
         self._list = QVBoxLayout()
@@ -36,7 +36,7 @@ class TrainedLayersList(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what the document says."""
+        """Show the current document."""
         node = self._store.document.nodes.get(self._optimizer)
         if node is None:
             return
@@ -50,7 +50,7 @@ class TrainedLayersList(QWidget):
             box.setEnabled(bool(node.trains))
             layer = self._store.document.nodes.get(name)
             if layer is None:
-                box.setText(f"{name} (not there)")
+                box.setText(f"{name} (missing)")
             else:
                 box.setText(f"{name} (frozen)" if layer.frozen else name)
         self.setVisible(bool(names))
@@ -77,10 +77,10 @@ class TrainedLayersList(QWidget):
         if chosen:
             self._edit(tuple(each for each in self.boxes if each in chosen))
         else:
-            self.refresh()  # without a layer there is nothing to train: the last one stays
+            self.refresh()  # at least one layer must stay checked
 
     def _edit(self, layers: tuple[str, ...]) -> None:
         optimizer = self._optimizer
         self._store.edit(
-            f"Choose the layers of {optimizer}", lambda document: edits.set_trains(document, optimizer, layers)
+            f"Set trained layers of {optimizer}", lambda document: edits.set_trains(document, optimizer, layers)
         )

@@ -1,4 +1,4 @@
-"""How a project is trained: all its settings, by what they are about."""
+"""The training settings of a project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _setting(name: str, kind: Any, help: str, **more: Any) -> Parameter:
 
 
 def _bounds(name: str) -> Range | None:
-    """Those of the file format."""
+    """Bounds that the file format declares."""
     info = type_info(Training)
     assert isinstance(info, StructType)
     kind = next(field.type for field in info.fields if field.name == name)
@@ -35,59 +35,70 @@ def _bounds(name: str) -> Range | None:
 
 GROUPS: dict[str, tuple[Parameter, ...]] = {
     "Training": (
-        _setting("epochs", "int", "passes over the training samples"),
-        _setting("steps", "int", "batches after which training ends, in place of epochs; for streams"),
-        _setting("seed", "int", "all random numbers follow from it"),
-        _setting("device", "choice", "where the model is trained", choices=("auto", "cpu", "cuda")),
-        _setting("compile", "bool", "run training steps as compiled plans, which give the same numbers"),
+        _setting("epochs", "int", "Number of passes over the training samples."),
+        _setting("steps", "int", "Number of batches to train, instead of epochs. Use it for streams."),
+        _setting("seed", "int", "Seed of all random numbers."),
+        _setting("device", "choice", "Device to train on.", choices=("auto", "cpu", "cuda")),
+        _setting("compile", "bool", "Compile training steps into fused kernels. Results are identical."),
     ),
-    "Step": (
-        _setting("accumulate", "int", "batches whose gradients are averaged for one step of the optimizers"),
-        _setting("clip_norm", "float", "the largest norm that all gradients of an optimizer together may have"),
-        _setting("clip_value", "float", "the largest size that an element of a gradient may have"),
+    "Optimizer step": (
+        _setting("accumulate", "int", "Number of batches whose gradients are averaged for one optimizer step."),
+        _setting("clip_norm", "float", "Maximum norm of an optimizer's gradients."),
+        _setting("clip_value", "float", "Maximum absolute value of a gradient element."),
         _setting(
             "mixed_precision",
             "choice",
-            "what products are computed in, where that is safe; faster on a GPU, less exact",
+            "Data type of matrix products where it is numerically safe. Faster on a GPU, less precise.",
             choices=("off", "bfloat16", "float16"),
         ),
     ),
     "Validation": (
-        _setting("validate_epochs", "int", "validate at the end of each so many epochs; 0 is never"),
-        _setting("validate_steps", "int", "validate after each so many batches of an epoch as well"),
+        _setting("validate_epochs", "int", "Validate every N epochs (0: never)."),
+        _setting("validate_steps", "int", "Also validate every N batches within an epoch."),
     ),
     "Best weights and early stopping": (
-        _setting(
-            "follow", "choice", "the figure that says which weights are the best and are kept", choices=("val_loss",)
-        ),
+        _setting("follow", "choice", "Metric that selects the best weights.", choices=("val_loss",)),
         _setting(
             "patience",
             "int",
-            "validations without improvement after which training ends; none trains all epochs",
+            "Number of validations without improvement before training stops (empty: never).",
         ),
-        _setting("min_change", "float", "by how much a figure must be better than the best to count as improved"),
+        _setting("min_change", "float", "Minimum change of the metric that counts as an improvement."),
     ),
     "Checkpoints": (
-        _setting("checkpoint_seconds", "float", "seconds from one checkpoint to the next, at least"),
-        _setting("checkpoint_steps", "int", "a checkpoint after each so many batches as well"),
-        _setting("checkpoints", "int", "how many checkpoints are kept"),
+        _setting("checkpoint_seconds", "float", "Minimum seconds between checkpoints."),
+        _setting("checkpoint_steps", "int", "Also save a checkpoint every N batches."),
+        _setting("checkpoints", "int", "Number of checkpoints to keep."),
     ),
 }
 
 _TITLES = {
-    "accumulate": "batches a step",
-    "validate_epochs": "each … epochs",
-    "validate_steps": "each … batches",
-    "checkpoint_seconds": "each … seconds",
-    "checkpoint_steps": "each … batches",
-    "checkpoints": "kept",
+    "epochs": "Epochs",
+    "steps": "Steps",
+    "seed": "Random seed",
+    "device": "Device",
+    "compile": "Compile training steps",
+    "accumulate": "Gradient accumulation",
+    "clip_norm": "Clip norm",
+    "clip_value": "Clip value",
+    "mixed_precision": "Mixed precision",
+    "validate_epochs": "Every N epochs",
+    "validate_steps": "Every N batches",
+    "follow": "Metric",
+    "patience": "Patience",
+    "min_change": "Minimum improvement",
+    "checkpoint_seconds": "Every N seconds",
+    "checkpoint_steps": "Every N batches",
+    "checkpoints": "Number to keep",
 }
-"""What stands before a field where it says more than the setting's name; its tooltip tells the name."""
+"""Labels of the settings. The tooltip starts with the setting's name in the project file."""
 
 _NOTES = {
-    "Training": "Training is deterministic: equal seeds give equal numbers, whatever the number of threads or workers.",
-    "Best weights and early stopping": "The best weights are kept beside the last ones.",
-    "Checkpoints": "A run that was interrupted goes on from its last checkpoint to the same numbers.",
+    "Training": (
+        "Training is deterministic: the same seed gives identical results with any number of threads or workers."
+    ),
+    "Best weights and early stopping": "The best weights are saved in addition to the last ones.",
+    "Checkpoints": "An interrupted run can be resumed from its last checkpoint with identical results.",
 }
 
 
@@ -111,7 +122,7 @@ class TrainingForm(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what the document says now."""
+        """Show the current document."""
         document = self._store.document
         self._offer_figures(document)
         for name, row in self.rows.items():
@@ -125,11 +136,11 @@ class TrainingForm(QWidget):
             return edits.set_training(document, **{name: value})
 
         setting = Setting(name, change, lambda document: change(document, parameter.default))
-        row = self.rows[name] = ParameterRow(self._store, parameter, setting, _TITLES.get(name, ""))
+        row = self.rows[name] = ParameterRow(self._store, parameter, setting, _TITLES[name])
         return row
 
     def _offer_figures(self, document: Document) -> None:
-        """The figures that can be followed: of the losses, and of each metric in the graph."""
+        """Available metrics: losses and the metrics of the graph."""
         row = self.rows["follow"]
         choices = figures_to_follow(self._store)
         if document.training.follow not in choices:
