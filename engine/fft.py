@@ -14,7 +14,7 @@ from engine.dtypes import optional
 from engine.errors import DTypeError, RangeError
 from engine.ops.argument_names import for_users
 from engine.tensors import Tensor
-from engine.tensors.creation.options import Options, made
+from engine.tensors.creation.creation_options import Options, made
 
 
 def fftfreq(n: int, d: float = 1.0, **options: Unpack[Options]) -> Tensor:

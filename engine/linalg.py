@@ -8,12 +8,12 @@ from engine.ops.argument_names import for_users
 from engine.ops.linalg.decompositions import eigh, eigvalsh, svdvals
 from engine.ops.linalg.decompositions import linalg_qr as qr
 from engine.ops.linalg.decompositions import linalg_svd as svd
-from engine.ops.linalg.functions import eig, eigvals, lstsq, matrix_exp, pinv, tensorinv, tensorsolve, vander
 from engine.ops.linalg.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from engine.ops.linalg.lu import linalg_lu as lu
 from engine.ops.linalg.lu import linalg_lu_solve as lu_solve
 from engine.ops.linalg.lu import lu_factor, lu_factor_ex
 from engine.ops.linalg.matmul import matmul
+from engine.ops.linalg.matrix_functions import eig, eigvals, lstsq, matrix_exp, pinv, tensorinv, tensorsolve, vander
 from engine.ops.linalg.norms import cond, matrix_norm, matrix_rank, vector_norm
 from engine.ops.linalg.norms import linalg_norm as norm
 from engine.ops.linalg.products import linalg_cross as cross

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from engine.autograd import checks
+from engine.autograd import gradient_checks
 from engine.compiler import CompiledFunction
 from engine.compiler.instruction import fill_template, resolve_operand
 from engine.compiler.kernels import FusedGroup
@@ -126,7 +126,7 @@ def bitwise() -> Iterator[None]:
         yield
 
 
-class _Tolerance(checks._Tolerance):  # pyright: ignore[reportPrivateUsage]
+class _Tolerance(gradient_checks._Tolerance):  # pyright: ignore[reportPrivateUsage]
     """That of checks of gradients, where one of two equal passes may be the one that records."""
 
     def __init__(self, eps: float, atol: float, rtol: float, nondet: float, *others: Any) -> None:
@@ -142,7 +142,7 @@ class CompiledTests:
         self.known: dict[str, CompiledFunction] = {}
         """Tests between two passes."""
         self.segments = self.planned = self.left_out = 0
-        checks._Tolerance = _Tolerance  # pyright: ignore[reportPrivateUsage]
+        gradient_checks._Tolerance = _Tolerance  # pyright: ignore[reportPrivateUsage]
         if config.option.kernels:
             plan_module.ExecutionPlan.run = _waiting(plan_module.ExecutionPlan.run)
         else:

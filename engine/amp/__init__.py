@@ -7,8 +7,8 @@ from engine.amp.autocast import get_autocast_dtype as get_autocast_dtype
 from engine.amp.autocast import is_autocast_available as is_autocast_available
 from engine.amp.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
 from engine.amp.autocast import is_autocast_enabled as is_autocast_enabled
-from engine.amp.custom import custom_bwd as custom_bwd
-from engine.amp.custom import custom_fwd as custom_fwd
+from engine.amp.custom_functions import custom_bwd as custom_bwd
+from engine.amp.custom_functions import custom_fwd as custom_fwd
 from engine.amp.grad_scaler import GradScaler as GradScaler
 
 __all__ = [

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from engine.amp.casting import Cache, Casting
+from engine.amp.cast_policy import Cache, Casting
 from engine.dtypes import DType, bfloat16, checked, float16
 from engine.modes import MODES
 
@@ -21,7 +21,7 @@ class autocast:
     """Inside, ops choose their precision: products run in `dtype`, and what is delicate in float32.
 
     A context manager and a decorator; blocks nest, and ``enabled=False`` turns it off again inside. Put forward pass
-    and loss inside and the backward pass outside. Which ops do what is listed in `engine.amp.lists`. float64 stays as
+    and loss inside and the backward pass outside. `engine.amp.op_lists` lists the ops. float64 stays as
     it is. Source: Micikevicius et al., Mixed precision training, arXiv 1710.03740.
 
     Args:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from engine.amp.autocast import autocast as _autocast
-from engine.amp.custom import custom_bwd as _custom_bwd
-from engine.amp.custom import custom_fwd as _custom_fwd
+from engine.amp.custom_functions import custom_bwd as _custom_bwd
+from engine.amp.custom_functions import custom_fwd as _custom_fwd
 from engine.amp.grad_scaler import GradScaler as _GradScaler
 from engine.dtypes import DType, float16
 

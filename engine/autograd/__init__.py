@@ -5,9 +5,9 @@ from engine.autograd import functional as functional
 from engine.autograd import graph as graph
 from engine.autograd.anomaly import detect_anomaly as detect_anomaly
 from engine.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
-from engine.autograd.checks import gradcheck as gradcheck
-from engine.autograd.checks import gradgradcheck as gradgradcheck
 from engine.autograd.function import Function as Function
+from engine.autograd.gradient_checks import gradcheck as gradcheck
+from engine.autograd.gradient_checks import gradgradcheck as gradgradcheck
 from engine.autograd.inference import inference_mode as inference_mode
 from engine.autograd.variable import Variable as Variable
 from engine.graph import backward as backward

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.graph.saved import pack, refuse_changed, refuse_inference, refuse_released, unpack, with_history
+from engine.graph.saved_tensors import pack, refuse_changed, refuse_inference, refuse_released, unpack, with_history
 from engine.modes import MODES
 from engine.tensors import Tensor
 

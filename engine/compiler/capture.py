@@ -38,10 +38,9 @@ from engine.random.philox import State
 from engine.shape import Dim
 from engine.tensors import Storage, Tensor
 from engine.tensors.deferred import Deferred, Form
-from engine.tensors.dispatch import run
-from engine.tensors.dispatch.in_place import write
-from engine.tensors.dispatch.recording import record
-from engine.tensors.dispatch.run import number, view_of
+from engine.tensors.dispatch.in_place_call import write
+from engine.tensors.dispatch.node_recording import record
+from engine.tensors.dispatch.op_call import number, run, view_of
 
 if TYPE_CHECKING:
     from engine.compiler.compiled_function import CompiledFunction

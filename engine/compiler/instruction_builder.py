@@ -16,8 +16,8 @@ from engine.ops.movement.reinterpret import view_dtype
 from engine.ops.movement.strides import as_strided
 from engine.ops.record import Op
 from engine.tensors.deferred import Form
-from engine.tensors.dispatch.kernels import infer
-from engine.tensors.dispatch.run import shares_memory
+from engine.tensors.dispatch.kernel_call import infer
+from engine.tensors.dispatch.op_call import shares_memory
 
 
 def build_instruction(

@@ -18,7 +18,7 @@ from engine.modes import MODES
 from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
 from engine.tensors import Tensor
-from engine.tensors.dispatch.run import number
+from engine.tensors.dispatch.op_call import number
 from engine.tensors.storage import Storage
 
 Called: TypeAlias = tuple[Op, bool, Any, tuple[Any, ...]]

@@ -16,7 +16,7 @@ from engine.graph import Place
 from engine.ops.record import Op
 from engine.tensors import Tensor
 from engine.tensors.deferred import Deferred, Form, adopt
-from engine.tensors.dispatch.run import number
+from engine.tensors.dispatch.op_call import number
 
 if TYPE_CHECKING:
     from engine.compiler.capture import Capture

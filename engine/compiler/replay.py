@@ -31,7 +31,7 @@ from engine.compiler.replay_guards import (
 )
 from engine.compiler.undo_log import UndoLog
 from engine.dtypes import get_default_dtype
-from engine.graph.reach import reachable
+from engine.graph.traversal import reachable
 from engine.modes import MODES
 from engine.random.philox import State
 from engine.tensors import Tensor

@@ -17,9 +17,9 @@ from engine.graph import Place
 from engine.ops.record import Op
 from engine.shape import format_shape
 from engine.tensors import Storage, Tensor
-from engine.tensors.dispatch.in_place import write
-from engine.tensors.dispatch.kernels import as_array, compute
-from engine.tensors.dispatch.run import compute_promoted
+from engine.tensors.dispatch.in_place_call import write
+from engine.tensors.dispatch.kernel_call import as_array, compute
+from engine.tensors.dispatch.op_call import compute_promoted
 
 
 def compute_call(

@@ -11,7 +11,7 @@ from engine.dtypes import float64
 from engine.ops.movement.joining import stack
 from engine.tensors import Tensor
 from engine.tensors.creation import from_numpy, tensor
-from engine.tensors.creation.data import from_array
+from engine.tensors.creation.from_data import from_array
 
 
 def default_collate(batch: Sequence[Any]) -> Any:

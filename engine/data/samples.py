@@ -19,7 +19,7 @@ from engine.errors import DataError
 from engine.random import Generator
 from engine.shape import format_shape
 from engine.tensors import Tensor
-from engine.tensors.creation.data import from_array
+from engine.tensors.creation.from_data import from_array
 
 _BLOCK = 2**18
 _BINS, _SHIFT = 2**16, np.uint64(48)

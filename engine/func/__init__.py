@@ -1,6 +1,5 @@
 """Functions of functions: derivatives, batches, modules as functions of their parameters. PyTorch's `torch.func`."""
 
-from engine.func.batching import vmap as vmap
 from engine.func.derivatives import grad as grad
 from engine.func.derivatives import grad_and_value as grad_and_value
 from engine.func.derivatives import hessian as hessian
@@ -12,7 +11,8 @@ from engine.func.derivatives import vjp as vjp
 from engine.func.modules import functional_call as functional_call
 from engine.func.modules import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
 from engine.func.modules import stack_module_state as stack_module_state
-from engine.func.rearranging import rearrange as rearrange
+from engine.func.rearrange import rearrange as rearrange
+from engine.func.vmap import vmap as vmap
 
 __all__ = [
     "functional_call",

@@ -6,14 +6,14 @@ and `_accumulate(gradient)`. The pass is iterative: a graph of any length neithe
 
 from engine.graph.gradients import backward as backward
 from engine.graph.gradients import grad as grad
-from engine.graph.handle import RemovableHandle as RemovableHandle
 from engine.graph.node import AccumulateGrad as AccumulateGrad
 from engine.graph.node import Edge as Edge
 from engine.graph.node import GradientEdge as GradientEdge
 from engine.graph.node import Node as Node
 from engine.graph.node import Place as Place
 from engine.graph.op_node import OpNode as OpNode
-from engine.graph.reach import reachable as reachable
+from engine.graph.removable_handle import RemovableHandle as RemovableHandle
+from engine.graph.traversal import reachable as reachable
 
 __all__ = [
     "AccumulateGrad",

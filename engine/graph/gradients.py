@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from typing import Any
 
 from engine.errors import AutogradError, ShapeError
+from engine.graph.backward_pass import run_backward
 from engine.graph.node import GradientEdge
-from engine.graph.walk import run_backward
 from engine.modes import MODES
 from engine.ops.movement.joining import stack
 from engine.shape import format_shape

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from engine import dtypes
 from engine.errors import AutogradError
-from engine.graph.handle import RemovableHandle
-from engine.graph.hooks import Hook, Hooks
+from engine.graph.node_hooks import Hook, Hooks
+from engine.graph.removable_handle import RemovableHandle
 from engine.shape import Spec
 
 if TYPE_CHECKING:

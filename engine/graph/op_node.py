@@ -7,9 +7,9 @@ from typing import Any
 
 from engine import dtypes
 from engine.errors import AutogradError, RegistryError
-from engine.graph.names import node_name
 from engine.graph.node import Edge, Node, Place, sequence
-from engine.graph.saved import Packed, Saved, pack, refuse_changed, refuse_released, unpack, with_history
+from engine.graph.node_names import node_name
+from engine.graph.saved_tensors import Packed, Saved, pack, refuse_changed, refuse_released, unpack, with_history
 from engine.modes import MODES, Packing
 from engine.ops.record import GradientRule, Op
 from engine.shape import Spec

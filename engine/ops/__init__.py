@@ -1,44 +1,53 @@
 """The ops, one record each, by kind. Importing this package declares them all."""
 
-from engine.ops import attention, cross_entropy, one_thread, probabilities, random, row_blocks, softmax
+from engine.ops import attention_weights, cross_entropy, dropout_ops, probabilities, row_blocks, single_thread, softmax
 from engine.ops.composite import COMPOSITES, composite
 from engine.ops.elementwise import (
     activation,
     arithmetic,
     bits,
-    choice,
     comparison,
     conjugates,
     gelu,
     logic,
     rounding,
+    selection,
     special,
     special_functions,
     transcendental,
     trigonometric,
     update,
 )
-from engine.ops.indexing import index, masks, place, scatter
+from engine.ops.indexing import index, index_along, masks, scatter
 from engine.ops.linalg import (
     decompositions,
     distances,
     einsum,
-    functions,
     identity,
     lapack,
     ldl,
     lu,
     matmul,
+    matrix_functions,
     norms,
     products,
     reflections,
     systems,
 )
-from engine.ops.movement import diagonals, joining, parts, primitives, shaping, strides, turning
+from engine.ops.movement import diagonals, flipping, joining, primitives, shaping, splitting, strides
 from engine.ops.normalization import batch_norm, layer_norm
 from engine.ops.record import REGISTRY, Op, op, operators
-from engine.ops.recurrent import elman, gru, lstm, steps
-from engine.ops.reduction import counting, estimates, extremes, reduce, scan, segments, sort, statistics
+from engine.ops.recurrent import elman, gru, lstm, recurrent_steps
+from engine.ops.reduction import (
+    counting,
+    covariance,
+    extremes,
+    order_statistics,
+    reductions,
+    scan,
+    segment_reduction,
+    sort,
+)
 from engine.ops.spatial import conv, fold, pool, resample
 
 __all__ = [
@@ -47,10 +56,10 @@ __all__ = [
     "Op",
     "activation",
     "arithmetic",
-    "attention",
+    "attention_weights",
     "batch_norm",
     "bits",
-    "choice",
+    "selection",
     "comparison",
     "composite",
     "conjugates",
@@ -62,10 +71,10 @@ __all__ = [
     "distances",
     "einsum",
     "elman",
-    "estimates",
+    "covariance",
     "extremes",
     "fold",
-    "functions",
+    "matrix_functions",
     "gelu",
     "gru",
     "identity",
@@ -80,35 +89,35 @@ __all__ = [
     "masks",
     "matmul",
     "norms",
-    "one_thread",
+    "single_thread",
     "op",
     "operators",
-    "parts",
-    "place",
+    "splitting",
+    "index_along",
     "pool",
     "primitives",
     "probabilities",
     "products",
-    "random",
-    "reduce",
+    "dropout_ops",
+    "reductions",
     "reflections",
     "resample",
     "rounding",
     "row_blocks",
     "scan",
     "scatter",
-    "segments",
+    "segment_reduction",
     "shaping",
     "softmax",
     "sort",
     "special",
     "special_functions",
-    "statistics",
-    "steps",
+    "order_statistics",
+    "recurrent_steps",
     "strides",
     "systems",
     "transcendental",
     "trigonometric",
-    "turning",
+    "flipping",
     "update",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.dtypes import optional
 from engine.modes import MODES
-from engine.ops.out import with_out
+from engine.ops.out_argument import with_out
 
 FURTHER: dict[str, tuple[str, ...]] = {
     "input": ("x", "A"),

@@ -9,10 +9,10 @@ import numpy as np
 from engine.dtypes import bool_, float32, int64
 from engine.errors import PositionError
 from engine.modes import MODES
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op
-from engine.ops.recurrent.steps import as_bytes
+from engine.ops.recurrent.recurrent_steps import as_bytes
 from engine.ops.row_blocks import row_blocks, sums
 from engine.shape import Spec
 

@@ -25,7 +25,7 @@ from typing import Any, Literal
 from engine.dtypes import NATIVE_FLOATS, NATIVE_WHOLE, optional
 from engine.errors import RegistryError
 from engine.ops.argument_names import for_users, further_names
-from engine.ops.out import with_out
+from engine.ops.out_argument import with_out
 from engine.ops.static_arguments import settled
 from engine.shape import Shape, Spec
 

@@ -9,7 +9,7 @@ import numpy as np
 from engine.dtypes import DType, float64
 from engine.ops.record import op
 from engine.ops.row_blocks import as_rows, row_blocks, row_dots, sums
-from engine.ops.rules import wrap_dim
+from engine.ops.shape_rules import wrap_dim
 from engine.shape import Spec
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule, hyperparameters
 from engine.registry import OPTIMIZERS, Positive, Range
 from engine.tensors import Tensor

@@ -14,7 +14,7 @@ import numpy as np
 from engine.dtypes import float32, float64, get_default_dtype, optional
 from engine.errors import DTypeError, RangeError
 from engine.tensors import Tensor
-from engine.tensors.creation.options import Options, made
+from engine.tensors.creation.creation_options import Options, made
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 from engine.backend import namespace
 from engine.dtypes import bool_, uint8
 from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeError, PositionError, ShapeError
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, Place, index_backward, index_op, index_put_op, slice_
 from engine.ops.record import EXECUTOR

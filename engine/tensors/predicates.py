@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.backend import MetaArray
 from engine.dtypes import DType
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.record import REGISTRY
 from engine.tensors.dispatch import promotion
 from engine.tensors.storage import UntypedStorage

@@ -12,15 +12,15 @@ from engine.backend import CPU, META, Device, MetaArray, namespace, resolve, to_
 from engine.dtypes import NATIVE_FLOATS, NUMBERS, DType
 from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
 from engine.graph import Node
-from engine.graph.hooks import Hooks
+from engine.graph.node_hooks import Hooks
 from engine.modes import MODES
 from engine.ops.movement import primitives
 from engine.shape import Size, Spec, format_shape
-from engine.tensors.conversion import Converts
+from engine.tensors.autograd_mixin import HasHistory
+from engine.tensors.conversion_mixin import Converts
 from engine.tensors.deferred import Deferred, adopt, settled
-from engine.tensors.history import HasHistory
-from engine.tensors.interop import Interoperates
-from engine.tensors.memory import HasMemory
+from engine.tensors.interop_mixin import Interoperates
+from engine.tensors.memory_mixin import HasMemory
 from engine.tensors.printing import tensor_text
 from engine.tensors.storage import Storage
 

@@ -7,7 +7,7 @@ from typing import Any
 from engine import backend, dtypes
 from engine.backend import Device
 from engine.dtypes import DType
-from engine.tensors.conversion import named
+from engine.tensors.conversion_mixin import named
 from engine.tensors.tensor import Tensor, legacy_memory
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from engine.amp.casting import Cache, Casting
+from engine.amp.cast_policy import Cache, Casting
 from engine.autograd.context import Kept
 from engine.autograd.function import Function
 from engine.autograd.graph import saved_tensors_hooks

@@ -13,7 +13,7 @@ import engine
 from engine.errors import RegistryError
 from engine.modes import MODES
 from engine.ops.record import REGISTRY, Op
-from engine.tensors.dispatch.run import run, run_any
+from engine.tensors.dispatch.op_call import run, run_any
 
 LARGE = 200_001
 """Enough elements for the updates to write in slices, the last one smaller."""

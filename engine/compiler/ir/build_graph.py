@@ -17,8 +17,8 @@ from engine.graph import Place
 from engine.ops.movement.primitives import cast
 from engine.ops.record import Op
 from engine.tensors.deferred import Form
-from engine.tensors.dispatch.in_place import OVERWRITE
-from engine.tensors.dispatch.run import compute_promoted
+from engine.tensors.dispatch.in_place_call import OVERWRITE
+from engine.tensors.dispatch.op_call import compute_promoted
 
 
 def build_graph(node: TraceNode, wanted: Sequence[int]) -> IRGraph:

@@ -26,7 +26,7 @@ from engine.compiler.kernels.scalar_expression import (
 from engine.compiler.kernels.trace_kernel import trace_kernel
 from engine.dtypes import bfloat16
 from engine.ops.record import Op
-from engine.ops.rules import wrap_dims
+from engine.ops.shape_rules import wrap_dims
 
 Axes: TypeAlias = tuple[int | None, ...]
 """For each dimension of a value the axis of the iteration space that it lies along; None where its size is 1."""

@@ -165,7 +165,7 @@ _SINGLE = np.dtype(np.float32)
 
 
 def _is_narrow(one: Any) -> bool:
-    """Whether it is bfloat16, which ops compute in float32 and round once: see `dispatch.kernels.compute_mixed`."""
+    """Whether it is bfloat16, which ops compute in float32 and round once: see `dispatch.kernel_call.compute_mixed`."""
     return isinstance(one, SymbolicArray) and not one.known.weak and one.known.dtype == bfloat16.numpy
 
 

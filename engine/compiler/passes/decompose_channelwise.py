@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from engine.compiler.ir import IRNode, IROperand, IRValue
 from engine.compiler.passes.decompose import Decomposition, decomposes
 from engine.compiler.passes.decomposition_ops import binary_op, is_native_float, operand, reduce_op, unary_op
+from engine.ops.dropout_ops import dropout_mask, dropout_op, masked_scale
 from engine.ops.elementwise.arithmetic import add, mul, sub
 from engine.ops.elementwise.transcendental import rsqrt
 from engine.ops.movement.primitives import reshape
 from engine.ops.normalization.batch_norm import batch_norm_op, channel_dot, channel_mix
-from engine.ops.random import dropout_mask, dropout_op, masked_scale
 from engine.ops.record import Op
-from engine.ops.reduction.reduce import mean, sum
+from engine.ops.reduction.reductions import mean, sum
 
 
 def _by_channel(parts: Decomposition, op: Op, x: IRValue, channels: IROperand) -> IRValue:

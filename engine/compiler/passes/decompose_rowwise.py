@@ -14,15 +14,15 @@ from engine.compiler.passes.decomposition_ops import FLOATS, binary_op, is_nativ
 from engine.dtypes import from_numpy
 from engine.ops.cross_entropy import check_class_targets, cross_entropy_backward, cross_entropy_op
 from engine.ops.elementwise.arithmetic import add, div, mul, sub
-from engine.ops.elementwise.choice import where_op
 from engine.ops.elementwise.comparison import eq
+from engine.ops.elementwise.selection import where_op
 from engine.ops.elementwise.transcendental import exp, log, rsqrt
-from engine.ops.indexing.place import index_along
+from engine.ops.indexing.index_along import index_along
 from engine.ops.movement.primitives import cast, cat, reshape, unsqueeze
 from engine.ops.movement.reinterpret import view_dtype
 from engine.ops.normalization.layer_norm import layer_norm_backward, layer_norm_op
 from engine.ops.record import Op
-from engine.ops.reduction.reduce import amax, mean, sum
+from engine.ops.reduction.reductions import amax, mean, sum
 from engine.ops.softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
 
 # -- softmax

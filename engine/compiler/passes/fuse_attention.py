@@ -11,9 +11,9 @@ from engine.compiler.instruction import Constant, Scalar
 from engine.compiler.ir import IRGraph, IRNode, IROperand, IRValue
 from engine.compiler.passes.decompose import Decomposition
 from engine.compiler.passes.decomposition_ops import FLOATS
-from engine.ops.attend import attention_backward, attention_backward_packed, scaled_dot_product_attention_op
-from engine.ops.attention import attention_weights
+from engine.ops.attention_weights import attention_weights
 from engine.ops.elementwise.arithmetic import add, mul
+from engine.ops.fused_attention import attention_backward, attention_backward_packed, scaled_dot_product_attention_op
 from engine.ops.indexing.index import slice_backward
 from engine.ops.linalg.matmul import matmul
 from engine.ops.movement.primitives import permute

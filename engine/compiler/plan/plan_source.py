@@ -18,7 +18,7 @@ from engine.compiler.plan.buffer_placement import BufferPlacement, writes_into
 from engine.compiler.plan.out_variants import out_variant
 from engine.ops.linalg.matmul import matmul
 from engine.shape import count
-from engine.tensors.dispatch.run import compute_promoted
+from engine.tensors.dispatch.op_call import compute_promoted
 
 
 class KernelCallWriter(Protocol):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from engine.tensors import Tensor
-from engine.tensors.creation.data import from_array
+from engine.tensors.creation.from_data import from_array
 
 _PLAIN = "biufc"
 """Kinds of numbers that are told by the name of their dtype alone."""

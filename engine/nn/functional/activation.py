@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.dtypes import bool_, uint8
 from engine.errors import DTypeError, RangeError, ShapeError
 from engine.ops.elementwise import activation
-from engine.ops.elementwise.choice import where
-from engine.ops.rules import wrap_dim
+from engine.ops.elementwise.selection import where
+from engine.ops.shape_rules import wrap_dim
 from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import rand_like

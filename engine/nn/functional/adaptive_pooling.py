@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.dtypes import get_default_dtype, int64
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.nn.functional.activation import logsigmoid, softplus
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, require_same_shape, resolve_reduction
 from engine.ops.probabilities import smallest_probability

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.backend import META
 from engine.dtypes import int64
 from engine.errors import ShapeError

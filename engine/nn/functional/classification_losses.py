@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.dtypes import int64, uint8
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.fused_cross_entropy import fused_cross_entropy
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.indexing.index import Owner, gather
 from engine.shape import format_shape
 from engine.tensors import Tensor

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.nn.functional.padding import pad
-from engine.ops.rules import same_dtype
+from engine.ops.shape_rules import same_dtype
 from engine.ops.spatial.conv import convolution, convolution_transpose
-from engine.ops.spatial.windows import per_dim
+from engine.ops.spatial.sliding_windows import per_dim
 from engine.shape import format_shape
 from engine.tensors import Tensor
 

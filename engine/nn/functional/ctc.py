@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Reduction, reduce_loss
 from engine.ops.ctc import ctc_loss_op
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import as_tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.ops.linalg.norms import vector_norm
 from engine.ops.movement.joining import broadcast_tensors
 from engine.tensors import Tensor

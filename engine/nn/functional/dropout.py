@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from engine.errors import EngineWarning, ShapeError
-from engine.ops import random
+from engine.ops import dropout_ops
 from engine.shape import format_shape
 from engine.tensors import Tensor
 
@@ -21,7 +21,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     _check("dropout", p)
     if not training:
         return input
-    return _placed(random.dropout(input, p), input, inplace)
+    return _placed(dropout_ops.dropout(input, p), input, inplace)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -63,14 +63,14 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 def _drop_channels(input: Tensor, p: float, inplace: bool, *, batched: bool = True) -> Tensor:
     shape = _channels("dropout", input if batched else input.unsqueeze(0))
-    scale = random.dropout(input.new_ones(shape if batched else shape[1:]), p)
+    scale = dropout_ops.dropout(input.new_ones(shape if batched else shape[1:]), p)
     return _placed(input * scale, input, inplace)
 
 
 def _saturate(input: Tensor, shape: tuple[int, ...], p: float, inplace: bool) -> Tensor:
     if p == 1:
         return _placed(input * 0, input, inplace)
-    keep = (random.dropout(input.new_ones(shape), p) != 0).to(input.dtype)
+    keep = (dropout_ops.dropout(input.new_ones(shape), p) != 0).to(input.dtype)
     scale = ((1 - p) * (1 + p * SATURATION**2)) ** -0.5
     return _placed((input * keep + (1 - keep) * SATURATION) * scale - scale * p * SATURATION, input, inplace)
 

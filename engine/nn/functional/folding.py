@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from engine.errors import ShapeError
 from engine.ops.spatial.fold import col2im, im2col
-from engine.ops.spatial.windows import Windows, per_dim
+from engine.ops.spatial.sliding_windows import Windows, per_dim
 from engine.shape import format_shape
 from engine.tensors import Tensor
 

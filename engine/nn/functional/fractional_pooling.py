@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.ops.indexing.index import gather_op
-from engine.ops.spatial.windows import per_dim
+from engine.ops.spatial.sliding_windows import per_dim
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import arange, rand

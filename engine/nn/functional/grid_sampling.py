@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
 from engine.ops.indexing.index import gather_op

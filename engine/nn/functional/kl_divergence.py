@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Literal
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.tensors import Tensor
 
 

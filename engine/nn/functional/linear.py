@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.errors import ShapeError
 from engine.ops.linalg import matmul
 from engine.shape import format_shape

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.distance import cosine_similarity, pairwise_distance
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import arange

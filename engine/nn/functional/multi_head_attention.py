@@ -8,7 +8,7 @@ from engine.errors import DTypeError, ShapeError
 from engine.functions import cat, where
 from engine.nn.functional.dropout import dropout
 from engine.nn.functional.linear import linear
-from engine.ops.attention import attention_weights
+from engine.ops.attention_weights import attention_weights
 from engine.shape import Dim, format_shape
 from engine.tensors import Tensor
 

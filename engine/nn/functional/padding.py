@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.errors import ShapeError
 from engine.functions import cat
 from engine.shape import Dim, format_shape

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.backend import META
 from engine.dtypes import int64
 from engine.errors import ShapeError
@@ -15,7 +15,7 @@ from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.ops.elementwise.arithmetic import div_trunc
 from engine.ops.indexing.index import gather_backward
 from engine.ops.spatial.pool import flat_index, max_pool_with_indices, sum_pool
-from engine.ops.spatial.windows import Windows, per_dim
+from engine.ops.spatial.sliding_windows import Windows, per_dim
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
 

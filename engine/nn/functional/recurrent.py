@@ -7,7 +7,7 @@ from engine.nn.functional.linear import linear
 from engine.ops.recurrent.elman import Nonlinearity, elman_layer
 from engine.ops.recurrent.gru import gru_cell, gru_layer
 from engine.ops.recurrent.lstm import lstm_cell, lstm_layer
-from engine.ops.recurrent.steps import DIFFERENTIATION, BatchSizes
+from engine.ops.recurrent.recurrent_steps import DIFFERENTIATION, BatchSizes
 from engine.tensors import Tensor
 
 DIFFERENTIATION.grad = grad

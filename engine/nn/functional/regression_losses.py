@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from engine.amp.casting import listed
+from engine.amp.cast_policy import listed
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction, warn_of_broadcast
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.shape import format_shape
 from engine.tensors import Tensor
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from engine.nn import functional as F
 from engine.nn.layers.annotations import CountPerDim, SizePerDim
 from engine.nn.module import Module
-from engine.ops.spatial.windows import per_dim
+from engine.ops.spatial.sliding_windows import per_dim
 from engine.registry import LAYERS, Count, Size
 from engine.tensors import Tensor
 

@@ -10,7 +10,7 @@ from engine.nn import init
 from engine.nn.layers.annotations import CountPerDim, DeviceArgument, SizePerDim
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
-from engine.ops.spatial.windows import per_dim
+from engine.ops.spatial.sliding_windows import per_dim
 from engine.tensors.creation import empty
 
 PaddingMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.nn.module import Module
 from engine.registry import LAYERS
 from engine.tensors import Tensor
-from engine.tensors.creation.filled import full_like
+from engine.tensors.creation.constant_tensors import full_like
 
 
 @LAYERS.register(category="Generation", tags=("constant", "ones", "zeros", "full", "label", "gan"))

@@ -7,7 +7,7 @@ from typing import Literal
 from engine.nn.module import Module
 from engine.registry import LAYERS, Size
 from engine.tensors import Tensor
-from engine.tensors.creation.drawn import rand, randn
+from engine.tensors.creation.random_tensors import rand, randn
 
 
 @LAYERS.register(category="Generation", tags=("random", "latent", "gan", "generator", "gaussian"))

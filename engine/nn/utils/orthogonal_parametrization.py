@@ -8,7 +8,7 @@ from engine.errors import ShapeError
 from engine.nn.module import Module
 from engine.nn.utils.parametrize import register_parametrization
 from engine.ops.linalg.decompositions import linalg_qr
-from engine.ops.linalg.functions import matrix_exp
+from engine.ops.linalg.matrix_functions import matrix_exp
 from engine.ops.linalg.systems import linalg_solve
 from engine.ops.movement.joining import cat
 from engine.shape import format_shape

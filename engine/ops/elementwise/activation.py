@@ -6,8 +6,8 @@ from typing import Any
 
 from engine.errors import ShapeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.gelu import gelu_op
+from engine.ops.elementwise.selection import where
 from engine.ops.record import op
 from engine.shape import Spec, format_shape
 

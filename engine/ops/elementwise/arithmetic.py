@@ -7,7 +7,7 @@ from typing import Any
 from engine.dtypes import bool_, int64, is_floating
 from engine.errors import DTypeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.slices import LARGE, add_term
+from engine.ops.elementwise.sliced_sums import LARGE, add_term
 from engine.ops.record import op
 from engine.shape import Spec
 

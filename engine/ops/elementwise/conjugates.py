@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 
 
 def _real(s: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 from engine.ops.composite import composite
 from engine.ops.elementwise import gamma, quantile_normal
-from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.erf import error_function
+from engine.ops.elementwise.selection import where
 from engine.ops.elementwise.transcendental import exp, log
 from engine.ops.record import op
 

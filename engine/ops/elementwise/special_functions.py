@@ -10,8 +10,8 @@ from engine.errors import AutogradError
 from engine.ops.composite import composite
 from engine.ops.elementwise import bessel_functions as bessel
 from engine.ops.elementwise import incomplete_gamma, orthogonal
-from engine.ops.elementwise.choice import where
 from engine.ops.elementwise.erf import scaled_complement
+from engine.ops.elementwise.selection import where
 from engine.ops.elementwise.special import erfc, i0, i1_op, lgamma
 from engine.ops.elementwise.transcendental import exp, log, log1p
 from engine.ops.elementwise.trigonometric import cos

@@ -11,7 +11,7 @@ from engine.dtypes import float64, int32
 from engine.errors import DTypeError
 from engine.ops import return_types
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.record import op
 from engine.shape import Spec
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import ShapeError
-from engine.ops.elementwise.slices import add_term
+from engine.ops.elementwise.sliced_sums import add_term
 from engine.ops.record import op
 from engine.shape import Spec, format_shape
 

@@ -13,7 +13,7 @@ from engine.errors import DTypeError, PositionError, RangeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.movement.primitives import cast
 from engine.ops.record import op
-from engine.ops.rules import broadcast_shapes, wrap_dim
+from engine.ops.shape_rules import broadcast_shapes, wrap_dim
 from engine.shape import Dim, Shape, Spec, count, format_shape
 
 Index: TypeAlias = tuple[Any, ...]

@@ -7,10 +7,10 @@ from typing import Any
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where_op
+from engine.ops.elementwise.selection import where_op
 from engine.ops.indexing.index import Place, index_op
 from engine.ops.record import op
-from engine.ops.rules import broadcast_shapes
+from engine.ops.shape_rules import broadcast_shapes
 from engine.shape import Spec
 
 

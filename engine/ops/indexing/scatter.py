@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.indexing.index import (
     Owner,
     Place,
@@ -22,7 +22,7 @@ from engine.ops.indexing.index import (
 )
 from engine.ops.indexing.masks import masked_fill
 from engine.ops.record import op
-from engine.ops.rules import wrap_dim, written_whole
+from engine.ops.shape_rules import wrap_dim, written_whole
 from engine.shape import Spec, format_shape
 
 

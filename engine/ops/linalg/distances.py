@@ -7,10 +7,10 @@ from typing import Any
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.linalg.norms import vector_norm
 from engine.ops.record import op
-from engine.ops.rules import broadcast_shapes, same_dtype
+from engine.ops.shape_rules import broadcast_shapes, same_dtype
 from engine.shape import Dim, Spec, format_shape
 
 

@@ -20,7 +20,7 @@ from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import matrices, square
 from engine.ops.linalg.systems import linalg_solve, linalg_solve_triangular_op
 from engine.ops.record import op
-from engine.ops.rules import broadcast_shapes
+from engine.ops.shape_rules import broadcast_shapes
 from engine.shape import Spec, format_shape
 
 GROWTH = (1 + math.sqrt(17)) / 8

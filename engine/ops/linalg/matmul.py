@@ -6,9 +6,9 @@ from typing import Any
 
 from engine.dtypes import from_numpy
 from engine.errors import ShapeError
-from engine.ops.one_thread import products
 from engine.ops.record import op
-from engine.ops.rules import matmul_shape, same_dtype
+from engine.ops.shape_rules import matmul_shape, same_dtype
+from engine.ops.single_thread import products
 from engine.shape import Spec, count, format_shape
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from engine.dtypes import DType
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.linalg.decompositions import eigvalsh, svdvals
 from engine.ops.linalg.systems import inv
 from engine.ops.record import op
-from engine.ops.reduction.reduce import amax, amin
-from engine.ops.rules import Dims, reduced, wrap_dim, wrap_dims
+from engine.ops.reduction.reductions import amax, amin
+from engine.ops.shape_rules import Dims, reduced, wrap_dim, wrap_dims
 from engine.shape import Spec, format_shape
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from engine.dtypes import bool_
 from engine.errors import DTypeError, RangeError, ShapeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.systems import inv
 from engine.ops.movement.primitives import cat
-from engine.ops.rules import broadcast_shapes, wrap_dim
+from engine.ops.shape_rules import broadcast_shapes, wrap_dim
 from engine.shape import count, format_shape
 
 

@@ -10,11 +10,11 @@ from engine.dtypes import from_numpy, int32
 from engine.errors import LinAlgError, ShapeError
 from engine.ops import return_types
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import solved, square
 from engine.ops.record import op
-from engine.ops.rules import broadcast_shapes, same_dtype
+from engine.ops.shape_rules import broadcast_shapes, same_dtype
 from engine.shape import Spec, format_shape
 
 _SINGULAR = "is singular. Use linalg.lstsq() or linalg.pinv()."

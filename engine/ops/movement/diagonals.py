@@ -9,7 +9,7 @@ import numpy as np
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.record import op
-from engine.ops.rules import wrap_dims, written_whole
+from engine.ops.shape_rules import wrap_dims, written_whole
 from engine.shape import Shape, Spec
 
 Sizes: TypeAlias = tuple[int, ...]

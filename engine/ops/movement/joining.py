@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.errors import ShapeError
-from engine.ops import rules
+from engine.ops import shape_rules
 from engine.ops.composite import composite
-from engine.ops.movement.parts import zero_pad
 from engine.ops.movement.primitives import cat, expand
 from engine.ops.movement.shaping import atleast_1d, atleast_2d, atleast_3d
+from engine.ops.movement.splitting import zero_pad
 from engine.shape import Dim, Size, format_shape
 
 
@@ -77,14 +77,16 @@ def block_diag(*tensors: Any) -> Any:
 @composite(method=False, result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 1), s.normal(2, 1, 4)), {})])
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """The tensors expanded to their common shape."""
-    shape = rules.broadcast_shapes("broadcast_tensors", [tuple(x.shape) for x in _listed(tensors)])
+    shape = shape_rules.broadcast_shapes("broadcast_tensors", [tuple(x.shape) for x in _listed(tensors)])
     return tuple(x if tuple(x.shape) == tuple(shape) else expand(x, shape) for x in _listed(tensors))
 
 
 @composite(method=False, result="Any", sample=lambda s: [(((3, 1), (2, 1, 4)), {}), ((2, (3, 1)), {})])
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
-    return Size(rules.broadcast_shapes("broadcast_shapes", [(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
+    return Size(
+        shape_rules.broadcast_shapes("broadcast_shapes", [(s,) if isinstance(s, int) else tuple(s) for s in shapes])
+    )
 
 
 def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:

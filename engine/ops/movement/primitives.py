@@ -13,7 +13,7 @@ from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.movement.reinterpret import view_dtype
 from engine.ops.record import op
-from engine.ops.rules import reshaped, wrap_dim, wrap_dims
+from engine.ops.shape_rules import reshaped, wrap_dim, wrap_dims
 from engine.shape import Spec, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]

@@ -9,7 +9,7 @@ from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.movement.primitives import expand, permute, reshape, view
 from engine.ops.record import op
-from engine.ops.rules import reshaped, wrap_dim, wrap_dims
+from engine.ops.shape_rules import reshaped, wrap_dim, wrap_dims
 from engine.shape import Shape, Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]

@@ -10,7 +10,7 @@ from engine.dtypes import float32
 from engine.errors import ShapeError
 from engine.modes import MODES
 from engine.ops.record import op
-from engine.ops.recurrent.steps import as_bytes
+from engine.ops.recurrent.recurrent_steps import as_bytes
 from engine.ops.row_blocks import as_rows, block_rows, row_blocks, row_dots, scratch, sums
 from engine.shape import Spec, format_shape
 

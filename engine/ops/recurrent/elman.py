@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from engine.modes import MODES
-from engine.ops.one_thread import on_one_thread
 from engine.ops.record import op
-from engine.ops.recurrent.steps import BatchSizes, derived, flat, previous, stepped, steps
+from engine.ops.recurrent.recurrent_steps import BatchSizes, derived, flat, previous, stepped, steps
+from engine.ops.single_thread import on_one_thread
 from engine.shape import Spec
 
 Nonlinearity = Literal["tanh", "relu"]

@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 
 from engine.modes import MODES
-from engine.ops.one_thread import on_one_thread
 from engine.ops.record import op
-from engine.ops.recurrent.steps import BatchSizes, as_bytes, computed_size, derived, flat, previous, stepped, steps
+from engine.ops.recurrent.recurrent_steps import (
+    BatchSizes,
+    as_bytes,
+    computed_size,
+    derived,
+    flat,
+    previous,
+    stepped,
+    steps,
+)
+from engine.ops.single_thread import on_one_thread
 from engine.shape import Spec
 
 

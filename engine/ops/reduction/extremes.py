@@ -11,8 +11,8 @@ from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op
-from engine.ops.reduction.reduce import amax, amin, over, refuse_nothing
-from engine.ops.rules import reduced, wrap_dim
+from engine.ops.reduction.reductions import amax, amin, over, refuse_nothing
+from engine.ops.shape_rules import reduced, wrap_dim
 from engine.shape import Spec
 
 

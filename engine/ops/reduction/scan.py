@@ -15,7 +15,7 @@ from engine.ops.composite import composite
 from engine.ops.indexing.index import gather_backward
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
-from engine.ops.rules import wrap_dim
+from engine.ops.shape_rules import wrap_dim
 from engine.shape import Spec
 
 

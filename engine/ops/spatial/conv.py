@@ -1,4 +1,4 @@
-"""Convolution over any number of spatial dimensions, as products on the grid of `engine.ops.spatial.grid`.
+"""Convolution over any number of spatial dimensions, as products on the grid of `engine.ops.spatial.convolution_grid`.
 
 `convolution`, its gradient for the input and its gradient for the weight are each linear in both arguments, so each
 is the gradient of the others and derivatives of any order exist. `convolution_transpose` is also what PyTorch calls a
@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from engine.errors import ShapeError
 from engine.ops.record import op
-from engine.ops.rules import same_dtype
-from engine.ops.spatial.blocks import Scratch, columns, rows
+from engine.ops.shape_rules import same_dtype
+from engine.ops.spatial.convolution_grid import Grid, cheapest
 from engine.ops.spatial.correlation import channels, correlate, every, pointwise, wide
-from engine.ops.spatial.grid import Grid, cheapest
-from engine.ops.spatial.windows import Windows, per_dim
+from engine.ops.spatial.im2col_blocks import Scratch, columns, rows
+from engine.ops.spatial.sliding_windows import Windows, per_dim
 from engine.shape import Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from engine.ops.spatial.blocks import Scratch, columns, write_product
-from engine.ops.spatial.grid import Grid
-from engine.ops.spatial.windows import Windows
+from engine.ops.spatial.convolution_grid import Grid
+from engine.ops.spatial.im2col_blocks import Scratch, columns, write_product
+from engine.ops.spatial.sliding_windows import Windows
 from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]

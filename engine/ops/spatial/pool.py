@@ -9,7 +9,7 @@ import numpy as np
 from engine import dtypes
 from engine.errors import ShapeError
 from engine.ops.record import op
-from engine.ops.spatial.windows import Windows
+from engine.ops.spatial.sliding_windows import Windows
 from engine.shape import Spec, count, format_shape
 
 

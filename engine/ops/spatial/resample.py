@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.errors import ShapeError
 from engine.ops.record import op
-from engine.ops.rules import wrap_dim
+from engine.ops.shape_rules import wrap_dim
 from engine.shape import Spec
 
 MOST_PLACES = 2**24

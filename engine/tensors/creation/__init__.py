@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from engine.tensors.creation.data import as_tensor as as_tensor
-from engine.tensors.creation.data import asarray as asarray
-from engine.tensors.creation.data import from_array as from_array
-from engine.tensors.creation.data import from_dlpack as from_dlpack
-from engine.tensors.creation.data import from_numpy as from_numpy
-from engine.tensors.creation.data import frombuffer as frombuffer
-from engine.tensors.creation.data import tensor as tensor
-from engine.tensors.creation.drawn import bernoulli as bernoulli
-from engine.tensors.creation.drawn import multinomial as multinomial
-from engine.tensors.creation.drawn import normal as normal
-from engine.tensors.creation.drawn import poisson as poisson
-from engine.tensors.creation.drawn import rand as rand
-from engine.tensors.creation.drawn import rand_like as rand_like
-from engine.tensors.creation.drawn import randint as randint
-from engine.tensors.creation.drawn import randint_like as randint_like
-from engine.tensors.creation.drawn import randn as randn
-from engine.tensors.creation.drawn import randn_like as randn_like
-from engine.tensors.creation.drawn import randperm as randperm
-from engine.tensors.creation.fill import METHODS as FILLS
-from engine.tensors.creation.filled import empty as empty
-from engine.tensors.creation.filled import empty_like as empty_like
-from engine.tensors.creation.filled import empty_strided as empty_strided
-from engine.tensors.creation.filled import full as full
-from engine.tensors.creation.filled import full_like as full_like
-from engine.tensors.creation.filled import new_empty_strided as new_empty_strided
-from engine.tensors.creation.filled import ones as ones
-from engine.tensors.creation.filled import ones_like as ones_like
-from engine.tensors.creation.filled import scalar_tensor as scalar_tensor
-from engine.tensors.creation.filled import zeros as zeros
-from engine.tensors.creation.filled import zeros_like as zeros_like
+from engine.tensors.creation.constant_tensors import empty as empty
+from engine.tensors.creation.constant_tensors import empty_like as empty_like
+from engine.tensors.creation.constant_tensors import empty_strided as empty_strided
+from engine.tensors.creation.constant_tensors import full as full
+from engine.tensors.creation.constant_tensors import full_like as full_like
+from engine.tensors.creation.constant_tensors import new_empty_strided as new_empty_strided
+from engine.tensors.creation.constant_tensors import ones as ones
+from engine.tensors.creation.constant_tensors import ones_like as ones_like
+from engine.tensors.creation.constant_tensors import scalar_tensor as scalar_tensor
+from engine.tensors.creation.constant_tensors import zeros as zeros
+from engine.tensors.creation.constant_tensors import zeros_like as zeros_like
+from engine.tensors.creation.from_data import as_tensor as as_tensor
+from engine.tensors.creation.from_data import asarray as asarray
+from engine.tensors.creation.from_data import from_array as from_array
+from engine.tensors.creation.from_data import from_dlpack as from_dlpack
+from engine.tensors.creation.from_data import from_numpy as from_numpy
+from engine.tensors.creation.from_data import frombuffer as frombuffer
+from engine.tensors.creation.from_data import tensor as tensor
+from engine.tensors.creation.random_fill import METHODS as FILLS
+from engine.tensors.creation.random_tensors import bernoulli as bernoulli
+from engine.tensors.creation.random_tensors import multinomial as multinomial
+from engine.tensors.creation.random_tensors import normal as normal
+from engine.tensors.creation.random_tensors import poisson as poisson
+from engine.tensors.creation.random_tensors import rand as rand
+from engine.tensors.creation.random_tensors import rand_like as rand_like
+from engine.tensors.creation.random_tensors import randint as randint
+from engine.tensors.creation.random_tensors import randint_like as randint_like
+from engine.tensors.creation.random_tensors import randn as randn
+from engine.tensors.creation.random_tensors import randn_like as randn_like
+from engine.tensors.creation.random_tensors import randperm as randperm
 from engine.tensors.creation.ranges import arange as arange
 from engine.tensors.creation.ranges import eye as eye
 from engine.tensors.creation.ranges import linspace as linspace
@@ -39,11 +39,11 @@ from engine.tensors.creation.ranges import logspace as logspace
 from engine.tensors.creation.ranges import range_ as range_
 from engine.tensors.creation.ranges import tril_indices as tril_indices
 from engine.tensors.creation.ranges import triu_indices as triu_indices
-from engine.tensors.creation.tapers import bartlett_window as bartlett_window
-from engine.tensors.creation.tapers import blackman_window as blackman_window
-from engine.tensors.creation.tapers import hamming_window as hamming_window
-from engine.tensors.creation.tapers import hann_window as hann_window
-from engine.tensors.creation.tapers import kaiser_window as kaiser_window
+from engine.tensors.creation.window_functions import bartlett_window as bartlett_window
+from engine.tensors.creation.window_functions import blackman_window as blackman_window
+from engine.tensors.creation.window_functions import hamming_window as hamming_window
+from engine.tensors.creation.window_functions import hann_window as hann_window
+from engine.tensors.creation.window_functions import kaiser_window as kaiser_window
 
 METHODS = {**FILLS, "multinomial": multinomial, "new_empty_strided": new_empty_strided}
 """Functions that are methods of tensors as well."""

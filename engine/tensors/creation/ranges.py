@@ -10,7 +10,7 @@ import numpy as np
 from engine import dtypes
 from engine.dtypes import DType
 from engine.errors import DTypeError, EngineWarning, ShapeError
-from engine.tensors.creation.options import Options, made, number, sizes
+from engine.tensors.creation.creation_options import Options, made, number, sizes
 from engine.tensors.tensor import Tensor
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.amp.lists import NAMES
+from engine.amp.op_lists import NAMES
 from engine.ops import COMPOSITES, REGISTRY
 from engine.ops.record import Op
 from tests.engine.ops.reference import (

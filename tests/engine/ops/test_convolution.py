@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.ops.spatial import conv, grid
+from engine.ops.spatial import conv, convolution_grid
 from engine.ops.spatial.conv import convolution, convolution_backward_weight, convolution_transpose
 
 torch = pytest.importorskip("torch")
@@ -31,11 +31,11 @@ def _geometry(seed: int) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, An
 @pytest.mark.parametrize("cache_bytes", [64, 1000, 4000])
 @pytest.mark.parametrize("seed", range(40))
 def test_blocks(seed: int, cache_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grid, "_CACHE_BYTES", cache_bytes)
-    monkeypatch.setattr(grid, "_MOST_BYTES", 2 * cache_bytes)
+    monkeypatch.setattr(convolution_grid, "_CACHE_BYTES", cache_bytes)
+    monkeypatch.setattr(convolution_grid, "_MOST_BYTES", 2 * cache_bytes)
     for name in ("cheapest", "_parts"):
-        monkeypatch.setattr(grid, name, getattr(grid, name).__wrapped__)
-    monkeypatch.setattr(conv, "cheapest", grid.cheapest)
+        monkeypatch.setattr(convolution_grid, name, getattr(convolution_grid, name).__wrapped__)
+    monkeypatch.setattr(conv, "cheapest", convolution_grid.cheapest)
     shape, kernel, options = _geometry(seed)
     x, weight = (torch.randn(size, dtype=torch.float64, requires_grad=True) for size in (shape, kernel))
     expected = getattr(torch.nn.functional, f"conv{len(shape) - 2}d")(x, weight, None, **options)

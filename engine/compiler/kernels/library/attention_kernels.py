@@ -11,7 +11,7 @@ from engine.compiler.instruction import has_scalars
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, implements, library_kernel
 from engine.compiler.kernels.thread_pool import aligned, call_words, workspace
-from engine.ops.attend import attention_backward, attention_backward_packed, scaled_dot_product_attention_op
+from engine.ops.fused_attention import attention_backward, attention_backward_packed, scaled_dot_product_attention_op
 
 _BYTES = 64
 BLOCK = 72

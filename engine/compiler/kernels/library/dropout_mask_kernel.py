@@ -10,7 +10,7 @@ import numpy as np
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
-from engine.ops.random import dropout_mask
+from engine.ops.dropout_ops import dropout_mask
 from engine.random.philox import State, kept
 from engine.shape import count
 

@@ -11,7 +11,7 @@ from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
 from engine.ops.spatial.pool import max_pool_with_indices, window_scatter_add
-from engine.ops.spatial.windows import Windows
+from engine.ops.spatial.sliding_windows import Windows
 from engine.shape import count
 
 _MOST_PLACES = 255

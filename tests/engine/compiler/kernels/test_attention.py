@@ -11,7 +11,7 @@ import engine
 from engine.compiler import CompiledFunction
 from engine.compiler.ir import IRNode
 from engine.nn import functional
-from engine.ops.attend import attention_backward, scaled_dot_product_attention_op
+from engine.ops.fused_attention import attention_backward, scaled_dot_product_attention_op
 
 CASES = [
     (2, 3, 37, 37, 20, 20, True, np.float32),

@@ -22,7 +22,7 @@ from engine.ops.record import Op
 from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_backward
 from engine.ops.spatial.conv import convolution, convolution_backward_weight, convolution_transpose
 from engine.ops.spatial.pool import max_pool_with_indices, window_scatter_add
-from engine.ops.spatial.windows import Windows
+from engine.ops.spatial.sliding_windows import Windows
 
 
 def node_of(op: Op, arrays: list[Any], statics: dict[str, Any]) -> tuple[IRNode, list[Any]]:

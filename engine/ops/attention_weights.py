@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine.errors import DTypeError, ShapeError
-from engine.ops.one_thread import products
 from engine.ops.record import op
 from engine.ops.row_blocks import as_rows, row_blocks, sums
-from engine.ops.rules import broadcast_shapes, same_dtype
+from engine.ops.shape_rules import broadcast_shapes, same_dtype
+from engine.ops.single_thread import products
 from engine.ops.softmax import softmax_backward
 from engine.shape import Spec, count, format_shape
 

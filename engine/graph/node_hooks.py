@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.errors import AutogradError
-from engine.graph.handle import RemovableHandle
+from engine.graph.removable_handle import RemovableHandle
 from engine.shape import format_shape
 
 Hook = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any
 from engine import dtypes
 from engine.dtypes import NATIVE_FLOATS
 from engine.graph import OpNode, Place
-from engine.graph.saved import Saved, refuse_inference
+from engine.graph.saved_tensors import Saved, refuse_inference
 from engine.ops.record import Op
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor

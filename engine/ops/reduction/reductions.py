@@ -11,10 +11,10 @@ from engine import dtypes
 from engine.dtypes import DType
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.movement.primitives import cat, sum_backward
 from engine.ops.record import Op, op
-from engine.ops.rules import Dims, reduced, wrap_dims
+from engine.ops.shape_rules import Dims, reduced, wrap_dims
 from engine.shape import Spec, count, format_shape
 
 

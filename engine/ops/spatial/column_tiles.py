@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from engine.ops.spatial.grid import Grid
+    from engine.ops.spatial.convolution_grid import Grid
 
 Sizes: TypeAlias = tuple[int, ...]
 Slices: TypeAlias = tuple[slice, ...]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.record import op
-from engine.ops.rules import wrap_dim, wrap_dims
+from engine.ops.shape_rules import wrap_dim, wrap_dims
 from engine.shape import Spec
 
 Sizes: TypeAlias = tuple[int, ...]

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.dtypes import optional
 from engine.errors import DTypeError, ShapeError
-from engine.tensors.creation.options import Options, made, sizes
+from engine.tensors.creation.creation_options import Options, made, sizes
 from engine.tensors.tensor import Tensor
 
 

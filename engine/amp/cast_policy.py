@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from engine.amp.lists import DELICATE, NAMES, PRODUCTS, WIDEST
+from engine.amp.op_lists import DELICATE, NAMES, PRODUCTS, WIDEST
 from engine.dtypes import DType, float32, float64
 from engine.modes import MODES
 from engine.ops.record import Op
@@ -108,7 +108,7 @@ def _eligible(value: Any, kind: str) -> bool:
 
 
 def listed(function: F) -> F:
-    """Marks a function that is written in ops and has a precision of its own in `engine.amp.lists`, by its name."""
+    """Marks a function that is written in ops and has a precision of its own in `engine.amp.op_lists`, by its name."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import ShapeError
-from engine.ops.rules import window_size
+from engine.ops.shape_rules import window_size
 from engine.shape import format_shape
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.ops.attention import attention_weights
-from engine.ops.one_thread import products
+from engine.ops.attention_weights import attention_weights
 from engine.ops.record import op
+from engine.ops.single_thread import products
 from engine.ops.softmax import softmax_backward
 from engine.shape import Spec
 

@@ -15,9 +15,9 @@ from sys import getrefcount
 from typing import Any
 
 from engine.errors import AutogradError
-from engine.graph.anomaly import check_finite, explain
+from engine.graph.anomaly_report import check_finite, explain
 from engine.graph.node import Edge, Node
-from engine.graph.reach import leading_to, leaf_edges, reachable
+from engine.graph.traversal import leading_to, leaf_edges, reachable
 from engine.modes import MODES
 
 Observer = Callable[[Node, list[Any]], None]

@@ -16,7 +16,7 @@ from engine.dtypes import DType
 from engine.errors import DTypeError, EngineError, OutOfMemoryError, PositionError, ShapeError
 from engine.modes import MODES
 from engine.ops.record import Op
-from engine.ops.rules import broadcast_shapes
+from engine.ops.shape_rules import broadcast_shapes
 from engine.shape import Spec
 
 FAILURES = (RuntimeError, ValueError, TypeError, IndexError, OverflowError)

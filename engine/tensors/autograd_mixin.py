@@ -10,7 +10,7 @@ from engine import graph
 from engine.backend import MetaArray
 from engine.errors import AutogradError, ShapeError
 from engine.graph import Edge, Node, RemovableHandle
-from engine.graph.hooks import Hooks
+from engine.graph.node_hooks import Hooks
 from engine.modes import MODES, enable_grad
 from engine.shape import format_shape
 from engine.tensors.methods import TensorMethods

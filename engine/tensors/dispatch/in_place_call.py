@@ -14,11 +14,11 @@ from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import Spec, format_shape
 from engine.tensors.deferred import adopt
-from engine.tensors.dispatch.kernels import as_array, compute_into, compute_mixed, infer
+from engine.tensors.dispatch.device_transfer import common_device, moved
+from engine.tensors.dispatch.kernel_call import as_array, compute_into, compute_mixed, infer
+from engine.tensors.dispatch.node_recording import record
+from engine.tensors.dispatch.op_call import number
 from engine.tensors.dispatch.promotion import promote
-from engine.tensors.dispatch.recording import record
-from engine.tensors.dispatch.run import number
-from engine.tensors.dispatch.transfer import common_device, moved
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 

@@ -12,8 +12,8 @@ from engine.backend import CPU
 from engine.dtypes import DType
 from engine.errors import DTypeError, RangeError, ShapeError
 from engine.random import Generator
-from engine.tensors.creation.fill import bernoulli_, check_fraction, check_limits, new_like
-from engine.tensors.creation.options import Options, like, made, number, sizes
+from engine.tensors.creation.creation_options import Options, like, made, number, sizes
+from engine.tensors.creation.random_fill import bernoulli_, check_fraction, check_limits, new_like
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 

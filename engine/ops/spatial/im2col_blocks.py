@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.ops.spatial.parts import Copy, Edge, Part, Term
+from engine.ops.spatial.column_tiles import Copy, Edge, Part, Term
 from engine.shape import count
 
 

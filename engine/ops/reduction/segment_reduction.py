@@ -13,7 +13,7 @@ from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.movement.joining import stack
 from engine.ops.reduction.counting import searchsorted
-from engine.ops.rules import wrap_dim
+from engine.ops.shape_rules import wrap_dim
 from engine.shape import format_shape
 
 EMPTY = {"sum": 0.0, "mean": math.nan, "max": -math.inf, "min": math.inf, "prod": 1.0}

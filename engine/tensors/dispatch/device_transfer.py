@@ -10,7 +10,7 @@ from engine.errors import DeviceError
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import format_shape
-from engine.tensors.dispatch.recording import record
+from engine.tensors.dispatch.node_recording import record
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from engine.ops.spatial.parts import Part
-from engine.ops.spatial.windows import Windows
+from engine.ops.spatial.column_tiles import Part
+from engine.ops.spatial.sliding_windows import Windows
 from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]

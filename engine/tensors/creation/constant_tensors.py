@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from engine import dtypes
 from engine.backend import META, MetaArray, namespace, resolve
 from engine.errors import ShapeError
-from engine.tensors.creation.options import Options, like, made, number, sizes
+from engine.tensors.creation.creation_options import Options, like, made, number, sizes
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 

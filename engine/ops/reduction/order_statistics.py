@@ -10,13 +10,13 @@ from engine import dtypes
 from engine.errors import DTypeError, ShapeError
 from engine.ops import return_types
 from engine.ops.composite import composite
-from engine.ops.elementwise.choice import where
+from engine.ops.elementwise.selection import where
 from engine.ops.indexing.index import gather_backward
 from engine.ops.record import op
-from engine.ops.reduction.reduce import mean, refuse_nothing, spread_over
+from engine.ops.reduction.reductions import mean, refuse_nothing, spread_over
 from engine.ops.reduction.scan import running_extreme
 from engine.ops.reduction.sort import sort, stable_order
-from engine.ops.rules import Dims, reduced, wrap_dim, wrap_dims
+from engine.ops.shape_rules import Dims, reduced, wrap_dim, wrap_dims
 from engine.shape import Dim, Spec, count, format_shape
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from engine.errors import DTypeError, RangeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.movement.primitives import cat
-from engine.ops.rules import wrap_dims
+from engine.ops.shape_rules import wrap_dims
 from engine.shape import format_shape
 
 

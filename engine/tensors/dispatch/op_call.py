@@ -13,10 +13,10 @@ from engine.dtypes import NATIVE_FLOATS, NUMBERS
 from engine.modes import MODES
 from engine.ops.record import EXECUTOR, Op
 from engine.shape import Dim
-from engine.tensors.dispatch.kernels import FAILURES, as_array, compute, compute_mixed, infer
+from engine.tensors.dispatch.device_transfer import common_device, moved
+from engine.tensors.dispatch.kernel_call import FAILURES, as_array, compute, compute_mixed, infer
+from engine.tensors.dispatch.node_recording import record
 from engine.tensors.dispatch.promotion import promote
-from engine.tensors.dispatch.recording import record
-from engine.tensors.dispatch.transfer import common_device, moved
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 
