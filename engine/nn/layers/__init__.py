@@ -1,1 +1,1 @@
-"""The layers, one noun a file."""
+"""Layers of `engine.nn`, one family per file."""

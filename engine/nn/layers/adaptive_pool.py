@@ -1,4 +1,4 @@
-"""Pooling over as many windows as the output shall have places."""
+"""Pooling to a given output size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.tensors import Tensor
 
 
 class AdaptiveAvgPool(Module):
-    """What adaptive average pooling of all numbers of dimensions shares."""
+    """Base of adaptive average pooling in 1, 2 and 3 dimensions."""
 
     spatial: ClassVar[int]
 
@@ -28,7 +28,7 @@ class AdaptiveAvgPool(Module):
 
 
 class AdaptiveMaxPool(Module):
-    """What adaptive max pooling of all numbers of dimensions shares."""
+    """Base of adaptive max pooling in 1, 2 and 3 dimensions."""
 
     spatial: ClassVar[int]
 
@@ -50,12 +50,12 @@ _MAXIMA = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max
 
 @LAYERS.register(category="Pooling", tags=("global average pooling", "adaptive"))
 class AdaptiveAvgPool2d(AdaptiveAvgPool):
-    """Averages each channel down to a fixed size: ``N×C×H×W`` becomes ``N×C×output height×output width``.
+    """2D average pooling to a given output size: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
-    Place ``i`` of ``n`` is the mean of the input from ``⌊i H / n⌋`` to below ``⌈(i + 1) H / n⌉``, along each side.
+    Output ``i`` of ``n`` is the mean of inputs ``⌊i H / n⌋`` to ``⌈(i + 1) H / n⌉ - 1`` in each dimension.
 
     Args:
-        output_size: height and width of the output; 1 for one mean per channel
+        output_size: output height and width; 1 for global average pooling
     """
 
     spatial = 2
@@ -63,12 +63,12 @@ class AdaptiveAvgPool2d(AdaptiveAvgPool):
 
 @LAYERS.register(category="Pooling", tags=("global average pooling", "adaptive"))
 class AdaptiveAvgPool1d(AdaptiveAvgPool):
-    """Averages each channel down to a fixed size: ``N×C×L`` becomes ``N×C×output length``.
+    """1D average pooling to a given output size: ``(N, C, L) → (N, C, L_out)``.
 
-    Place ``i`` of ``n`` is the mean of the input from ``⌊i L / n⌋`` to below ``⌈(i + 1) L / n⌉``.
+    Output ``i`` of ``n`` is the mean of inputs ``⌊i L / n⌋`` to ``⌈(i + 1) L / n⌉ - 1``.
 
     Args:
-        output_size: length of the output; 1 for one mean per channel
+        output_size: output length; 1 for global average pooling
     """
 
     spatial = 1
@@ -76,12 +76,12 @@ class AdaptiveAvgPool1d(AdaptiveAvgPool):
 
 @LAYERS.register(category="Pooling", tags=("global average pooling", "adaptive"))
 class AdaptiveAvgPool3d(AdaptiveAvgPool):
-    """Averages each channel down to a fixed size: ``N×C×D×H×W`` becomes ``N×C×output depth×height×width``.
+    """3D average pooling to a given output size: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
-    Place ``i`` of ``n`` is the mean of the input from ``⌊i D / n⌋`` to below ``⌈(i + 1) D / n⌉``, along each side.
+    Output ``i`` of ``n`` is the mean of inputs ``⌊i D / n⌋`` to ``⌈(i + 1) D / n⌉ - 1`` in each dimension.
 
     Args:
-        output_size: depth, height and width of the output; 1 for one mean per channel
+        output_size: output depth, height and width; 1 for global average pooling
     """
 
     spatial = 3
@@ -89,13 +89,13 @@ class AdaptiveAvgPool3d(AdaptiveAvgPool):
 
 @LAYERS.register(category="Pooling", tags=("global max pooling", "adaptive"))
 class AdaptiveMaxPool2d(AdaptiveMaxPool):
-    """Maxima of each channel over a fixed number of windows: ``N×C×H×W`` becomes ``N×C×output height×output width``.
+    """2D max pooling to a given output size: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
-    Place ``i`` of ``n`` is the largest of the input from ``⌊i H / n⌋`` to below ``⌈(i + 1) H / n⌉``, along each side.
+    Output ``i`` of ``n`` is the maximum of inputs ``⌊i H / n⌋`` to ``⌈(i + 1) H / n⌉ - 1`` in each dimension.
 
     Args:
-        output_size: height and width of the output; 1 for one maximum per channel
-        return_indices: return the places of the maxima as well
+        output_size: output height and width; 1 for global max pooling
+        return_indices: also return the indices of the maxima
     """
 
     spatial = 2
@@ -103,13 +103,13 @@ class AdaptiveMaxPool2d(AdaptiveMaxPool):
 
 @LAYERS.register(category="Pooling", tags=("global max pooling", "adaptive"))
 class AdaptiveMaxPool1d(AdaptiveMaxPool):
-    """Maxima of each channel over a fixed number of windows: ``N×C×L`` becomes ``N×C×output length``.
+    """1D max pooling to a given output size: ``(N, C, L) → (N, C, L_out)``.
 
-    Place ``i`` of ``n`` is the largest of the input from ``⌊i L / n⌋`` to below ``⌈(i + 1) L / n⌉``.
+    Output ``i`` of ``n`` is the maximum of inputs ``⌊i L / n⌋`` to ``⌈(i + 1) L / n⌉ - 1``.
 
     Args:
-        output_size: length of the output; 1 for one maximum per channel
-        return_indices: return the places of the maxima as well
+        output_size: output length; 1 for global max pooling
+        return_indices: also return the indices of the maxima
     """
 
     spatial = 1
@@ -117,13 +117,13 @@ class AdaptiveMaxPool1d(AdaptiveMaxPool):
 
 @LAYERS.register(category="Pooling", tags=("global max pooling", "adaptive"))
 class AdaptiveMaxPool3d(AdaptiveMaxPool):
-    """Maxima of each channel over a fixed number of windows: ``N×C×D×H×W`` becomes ``N×C×output depth×height×width``.
+    """3D max pooling to a given output size: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
-    Place ``i`` of ``n`` is the largest of the input from ``⌊i D / n⌋`` to below ``⌈(i + 1) D / n⌉``, along each side.
+    Output ``i`` of ``n`` is the maximum of inputs ``⌊i D / n⌋`` to ``⌈(i + 1) D / n⌉ - 1`` in each dimension.
 
     Args:
-        output_size: depth, height and width of the output; 1 for one maximum per channel
-        return_indices: return the places of the maxima as well
+        output_size: output depth, height and width; 1 for global max pooling
+        return_indices: also return the indices of the maxima
     """
 
     spatial = 3

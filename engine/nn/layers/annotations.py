@@ -1,4 +1,4 @@
-"""Types of arguments that several layers share."""
+"""Argument types that several layers share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 from engine.registry import Count, Range, Size
 
 SizePerDim: TypeAlias = Size | tuple[Size, ...]
-"""One number for all directions, or one for each."""
+"""One size for all spatial dimensions, or one for each."""
 
 CountPerDim: TypeAlias = Count | tuple[Count, ...]
 
@@ -15,7 +15,7 @@ Scale: TypeAlias = Annotated[float, Range(gt=0, le=10_000)]
 ScalePerDim: TypeAlias = Scale | tuple[Scale, ...]
 
 ScriptOnly: TypeAlias = Any
-"""An argument that only code gives. Typed loosely so that forms leave it out."""
+"""An argument available in scripts only; the loose type keeps it out of forms."""
 
 DeviceArgument: TypeAlias = ScriptOnly
-"""A `Device` or its name; None for the default."""
+"""A `Device` or its name; None for the default device."""

@@ -1,4 +1,4 @@
-"""Mean over windows."""
+"""Average pooling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.tensors import Tensor
 
 
 class AvgPool(Module):
-    """What average pooling of images and volumes shares."""
+    """Base of 2D and 3D average pooling."""
 
     spatial: ClassVar[int]
 
@@ -54,17 +54,17 @@ _FUNCTIONS = {2: F.avg_pool2d, 3: F.avg_pool3d}
 
 @LAYERS.register(category="Pooling", tags=("average pooling", "mean", "downsample"))
 class AvgPool2d(AvgPool):
-    """The mean of each window of each channel of an image.
+    """2D average pooling over windows: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
-    ``N×C×H×W`` becomes ``N×C×H'×W'`` with ``H' = ⌊(H + 2 padding - kernel_size) / stride⌋ + 1``.
+    ``H_out = ⌊(H + 2 padding - kernel_size) / stride⌋ + 1``.
 
     Args:
         kernel_size: height and width of the window
-        stride: step from one window to the next; none for the window's size
-        padding: zeros added on each side
-        ceil_mode: round the output size up, so that windows may hang over the edge
-        count_include_pad: let the added zeros count in the mean
-        divisor_override: divide the sum by this number instead of by the number of places
+        stride: step between windows (default: `kernel_size`)
+        padding: zero padding on both sides
+        ceil_mode: round output sizes up instead of down
+        count_include_pad: include the zero padding in the mean
+        divisor_override: divisor of the sum, instead of the window size
     """
 
     spatial = 2
@@ -72,16 +72,16 @@ class AvgPool2d(AvgPool):
 
 @LAYERS.register(category="Pooling", tags=("average pooling", "mean", "downsample"))
 class AvgPool1d(Module):
-    """The mean of each window of each channel of a sequence.
+    """1D average pooling over windows: ``(N, C, L) → (N, C, L_out)``.
 
-    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L + 2 padding - kernel_size) / stride⌋ + 1``.
+    ``L_out = ⌊(L + 2 padding - kernel_size) / stride⌋ + 1``.
 
     Args:
         kernel_size: length of the window
-        stride: step from one window to the next; none for the window's size
-        padding: zeros added on each side
-        ceil_mode: round the output size up, so that windows may hang over the edge
-        count_include_pad: let the added zeros count in the mean
+        stride: step between windows (default: `kernel_size`)
+        padding: zero padding on both sides
+        ceil_mode: round output sizes up instead of down
+        count_include_pad: include the zero padding in the mean
     """
 
     def __init__(
@@ -108,17 +108,17 @@ class AvgPool1d(Module):
 
 @LAYERS.register(category="Pooling", tags=("average pooling", "mean", "downsample"))
 class AvgPool3d(AvgPool):
-    """The mean of each window of each channel of a volume.
+    """3D average pooling over windows: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
-    ``N×C×D×H×W`` becomes ``N×C×D'×H'×W'`` with ``D' = ⌊(D + 2 padding - kernel_size) / stride⌋ + 1``.
+    ``D_out = ⌊(D + 2 padding - kernel_size) / stride⌋ + 1``.
 
     Args:
         kernel_size: depth, height and width of the window
-        stride: step from one window to the next; none for the window's size
-        padding: zeros added on each side
-        ceil_mode: round the output size up, so that windows may hang over the edge
-        count_include_pad: let the added zeros count in the mean
-        divisor_override: divide the sum by this number instead of by the number of places
+        stride: step between windows (default: `kernel_size`)
+        padding: zero padding on both sides
+        ceil_mode: round output sizes up instead of down
+        count_include_pad: include the zero padding in the mean
+        divisor_override: divisor of the sum, instead of the window size
     """
 
     spatial = 3

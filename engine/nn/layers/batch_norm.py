@@ -1,4 +1,4 @@
-"""Batch normalisation, and what it shares with instance normalisation."""
+"""Batch normalization, and its common base with instance normalization."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.tensors.creation import empty, zeros
 
 
 class ChannelNorm(Module):
-    """What norms by channel share: a scale and a shift, and running statistics."""
+    """Base of batch and instance norms: affine parameters and running statistics."""
 
     absent_in_old_files = frozenset({"num_batches_tracked"})
 
@@ -51,14 +51,14 @@ class ChannelNorm(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget what was measured."""
+        """Reset the running statistics."""
         if self.track_running_stats:
             init.zeros_(self.running_mean)
             init.ones_(self.running_var)
             init.zeros_(self.num_batches_tracked)
 
     def reset_parameters(self) -> None:
-        """Back to the first values: no scaling, no shift, nothing measured."""
+        """Reset weight, bias and running statistics to their initial values."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -66,7 +66,7 @@ class ChannelNorm(Module):
             init.zeros_(self.bias)
 
     def _count(self) -> float | Tensor:
-        """Counts this batch, and returns how far the running statistics move towards it."""
+        """Count this batch and return its weight in the running statistics."""
         with no_grad():
             self.num_batches_tracked.add_(1)
             return (
@@ -81,8 +81,8 @@ class ChannelNorm(Module):
             return
         if self.weight is None and self.running_mean is None:
             warnings.warn(
-                f"{type(self).__name__} of {self.num_features} features gets {input.shape[channel]} channels in "
-                f"{format_shape(input.shape)}. It keeps nothing for each of them, so it computes the same.",
+                f"{type(self).__name__} has num_features={self.num_features}, but the input has {input.shape[channel]} "
+                f"channels ({format_shape(input.shape)}). The result is the same, because the layer has no parameters.",
                 stacklevel=4,
             )
         else:
@@ -99,10 +99,10 @@ class ChannelNorm(Module):
 
 
 class BatchNorm(ChannelNorm):
-    """What batch norms of all numbers of dimensions share."""
+    """Base of `BatchNorm1d` to `BatchNorm3d`."""
 
     dimensions: ClassVar[tuple[int, ...]]
-    """Numbers of dimensions that an input may have."""
+    """Supported numbers of input dimensions."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class BatchNorm(ChannelNorm):
     def forward(self, input: Tensor) -> Tensor:
         self._check(input, self.dimensions, 1)
         measures = self.training or self.running_mean is None
-        # A checkpoint that computes a batch again has counted it before.
+        # The recomputation in a checkpoint must not count the batch a second time.
         counts = self.training and self.track_running_stats and self.running_mean is not None and not MODES.again
         running = (self.running_mean, self.running_var) if counts or not measures else (None, None)
         return F.batch_norm(
@@ -131,18 +131,18 @@ class BatchNorm(ChannelNorm):
 
 @LAYERS.register(category="Normalisation", tags=("batch normalization", "batchnorm"))
 class BatchNorm1d(BatchNorm):
-    """Batch normalisation of features, ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each feature.
+    """1D batch normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each feature.
 
-    ``N×C`` or ``N×C×L`` keeps its shape. Training uses mean and variance of the batch and moves the running ones
-    towards them; evaluation uses the running ones. Source: Ioffe and Szegedy, arXiv 1502.03167.
+    Input and output: ``(N, C)`` or ``(N, C, L)``. Training normalizes with the mean and variance of the batch and
+    updates the running statistics; evaluation uses the running statistics. Source: Ioffe and Szegedy, arXiv 1502.03167.
 
     Args:
-        num_features: features, or channels, of the input
-        eps: added to the variance, so that nothing is divided by 0
-        momentum: how far the running statistics move with each batch; none for the average of all batches
-        affine: learn a scale for each feature, and a shift
-        track_running_stats: keep running statistics; otherwise evaluation uses those of the batch too
-        bias: learn the shift
+        num_features: number of channels C of the input
+        eps: term added to the variance for numerical stability
+        momentum: weight of a new batch in the running statistics; empty for a cumulative average
+        affine: learn a scale (weight) and a shift (bias) per channel
+        track_running_stats: keep running statistics; otherwise evaluation uses batch statistics too
+        bias: learn the shift (bias)
     """
 
     dimensions = (2, 3)
@@ -150,18 +150,18 @@ class BatchNorm1d(BatchNorm):
 
 @LAYERS.register(category="Normalisation", tags=("batch normalization", "batchnorm"))
 class BatchNorm2d(BatchNorm):
-    """Batch normalisation of images, ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each channel.
+    """2D batch normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each channel.
 
-    ``N×C×H×W`` keeps its shape. Training uses mean and variance over batch, height and width and moves the running
-    ones towards them; evaluation uses the running ones. Source: Ioffe and Szegedy, arXiv 1502.03167.
+    Input and output: ``(N, C, H, W)``. Training normalizes with the mean and variance over N, H and W and updates the
+    running statistics; evaluation uses the running statistics. Source: Ioffe and Szegedy, arXiv 1502.03167.
 
     Args:
-        num_features: channels of the input
-        eps: added to the variance, so that nothing is divided by 0
-        momentum: how far the running statistics move with each batch; none for the average of all batches
-        affine: learn a scale for each channel, and a shift
-        track_running_stats: keep running statistics; otherwise evaluation uses those of the batch too
-        bias: learn the shift
+        num_features: number of channels C of the input
+        eps: term added to the variance for numerical stability
+        momentum: weight of a new batch in the running statistics; empty for a cumulative average
+        affine: learn a scale (weight) and a shift (bias) per channel
+        track_running_stats: keep running statistics; otherwise evaluation uses batch statistics too
+        bias: learn the shift (bias)
     """
 
     dimensions = (4,)
@@ -169,18 +169,18 @@ class BatchNorm2d(BatchNorm):
 
 @LAYERS.register(category="Normalisation", tags=("batch normalization", "batchnorm"))
 class BatchNorm3d(BatchNorm):
-    """Batch normalisation of volumes, ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each channel.
+    """3D batch normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each channel.
 
-    ``N×C×D×H×W`` keeps its shape. Training uses mean and variance over all but the channels and moves the running
-    ones towards them; evaluation uses the running ones. Source: Ioffe and Szegedy, arXiv 1502.03167.
+    Input and output: ``(N, C, D, H, W)``. Training normalizes with the mean and variance over N, D, H and W and updates
+    the running statistics; evaluation uses the running statistics. Source: Ioffe and Szegedy, arXiv 1502.03167.
 
     Args:
-        num_features: channels of the input
-        eps: added to the variance, so that nothing is divided by 0
-        momentum: how far the running statistics move with each batch; none for the average of all batches
-        affine: learn a scale for each channel, and a shift
-        track_running_stats: keep running statistics; otherwise evaluation uses those of the batch too
-        bias: learn the shift
+        num_features: number of channels C of the input
+        eps: term added to the variance for numerical stability
+        momentum: weight of a new batch in the running statistics; empty for a cumulative average
+        affine: learn a scale (weight) and a shift (bias) per channel
+        track_running_stats: keep running statistics; otherwise evaluation uses batch statistics too
+        bias: learn the shift (bias)
     """
 
     dimensions = (5,)

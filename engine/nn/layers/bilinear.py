@@ -1,4 +1,4 @@
-"""The layer of products of two inputs."""
+"""Bilinear layer."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from engine.tensors.creation import empty
 
 @LAYERS.register(category="Linear", tags=("product", "two inputs"))
 class Bilinear(Module):
-    """Weighs the products of two inputs' features, ``y = x₁ᵀ W x₂ + b``.
+    """Bilinear transformation of two inputs: ``y = x₁ᵀ W x₂ + b``.
 
-    ``…×in1_features`` and ``…×in2_features`` give ``…×out_features``. `weight`, ``out×in1×in2``, and `bias` start
-    uniform in ``±1/√in1_features``.
+    ``(*, in1_features)`` and ``(*, in2_features)`` give ``(*, out_features)``. `weight` is ``(out_features,
+    in1_features, in2_features)``; weight and bias are initialized uniformly in ``±1/√in1_features``.
 
     Args:
-        in1_features: size of the first input's last dimension
-        in2_features: size of the second input's last dimension
-        out_features: size of the output's last dimension
-        bias: add a learned offset
+        in1_features: size of the last dimension of the first input
+        in2_features: size of the last dimension of the second input
+        out_features: size of the last dimension of the output
+        bias: learn a bias
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         bound = 1 / math.sqrt(self.in1_features)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)

@@ -1,4 +1,4 @@
-"""Convolution of sequences, images and volumes."""
+"""Convolution layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.tensors import Tensor
 
 
 class Conv(ConvBase):
-    """What convolutions of all numbers of dimensions share."""
+    """Base of `Conv1d` to `Conv3d`."""
 
     def __init__(
         self,
@@ -47,22 +47,23 @@ _FUNCTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 @LAYERS.register(category="Convolution", tags=("convolution", "filter", "image"))
 class Conv2d(Conv):
-    """Cross-correlation of images with learned filters, ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` (LeCun et al., 1989).
+    """2D convolution with learned filters: ``(N, C_in, H, W) → (N, C_out, H_out, W_out)``.
 
-    ``N×in_channels×H×W`` becomes ``N×out_channels×H'×W'``, each side with
-    ``H' = ⌊(H + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``; the batch dimension may be missing.
-    `weight` is ``out_channels×(in_channels/groups)×height×width``; it and `bias` start uniform in ``±1/√fan_in``.
+    ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` and
+    ``H_out = ⌊(H + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``. The batch
+    dimension is optional. `weight` is ``(out_channels, in_channels/groups, height, width)``;
+    weight and bias are initialized uniformly in ``±1/√fan_in``. Source: LeCun et al., 1989.
 
     Args:
         in_channels: channels of the input
-        out_channels: number of filters, and so channels of the output
-        kernel_size: height and width of the filters
-        stride: step from one place of the filter to the next
-        padding: zeros added on each side; in code also "same" (the output keeps the size) or "valid" (none)
-        dilation: distance between the input places that neighbouring filter weights see
-        groups: groups of channels that are convolved apart from each other
-        bias: add a learned offset to each output channel
-        padding_mode: what is added on each side: zeros, the mirror image, the border itself, or the other side
+        out_channels: channels of the output; the number of filters
+        kernel_size: height and width of the kernel
+        stride: stride of the convolution
+        padding: padding on both sides; in scripts also "same" (keeps the size) or "valid" (none)
+        dilation: spacing between kernel elements
+        groups: number of channel groups that are convolved separately
+        bias: learn a bias per output channel
+        padding_mode: values of the padding: zeros, reflection without the border, replicated border, or periodic
     """
 
     spatial = 2
@@ -70,22 +71,23 @@ class Conv2d(Conv):
 
 @LAYERS.register(category="Convolution", tags=("convolution", "filter", "sequence", "signal"))
 class Conv1d(Conv):
-    """Cross-correlation of sequences with learned filters, ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` (LeCun et al., 1989).
+    """1D convolution with learned filters: ``(N, C_in, L) → (N, C_out, L_out)``.
 
-    ``N×in_channels×L`` becomes ``N×out_channels×L'`` with
-    ``L' = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``; the batch dimension may be missing.
-    `weight` is ``out_channels×(in_channels/groups)×length``; it and `bias` start uniform in ``±1/√fan_in``.
+    ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` and
+    ``L_out = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``. The batch
+    dimension is optional. `weight` is ``(out_channels, in_channels/groups, length)``;
+    weight and bias are initialized uniformly in ``±1/√fan_in``. Source: LeCun et al., 1989.
 
     Args:
         in_channels: channels of the input
-        out_channels: number of filters, and so channels of the output
-        kernel_size: length of the filters
-        stride: step from one place of the filter to the next
-        padding: zeros added on each side; in code also "same" (the output keeps the size) or "valid" (none)
-        dilation: distance between the input places that neighbouring filter weights see
-        groups: groups of channels that are convolved apart from each other
-        bias: add a learned offset to each output channel
-        padding_mode: what is added on each side: zeros, the mirror image, the border itself, or the other side
+        out_channels: channels of the output; the number of filters
+        kernel_size: length of the kernel
+        stride: stride of the convolution
+        padding: padding on both sides; in scripts also "same" (keeps the size) or "valid" (none)
+        dilation: spacing between kernel elements
+        groups: number of channel groups that are convolved separately
+        bias: learn a bias per output channel
+        padding_mode: values of the padding: zeros, reflection without the border, replicated border, or periodic
     """
 
     spatial = 1
@@ -93,22 +95,23 @@ class Conv1d(Conv):
 
 @LAYERS.register(category="Convolution", tags=("convolution", "filter", "volume", "video"))
 class Conv3d(Conv):
-    """Cross-correlation of volumes with learned filters, ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` (LeCun et al., 1989).
+    """3D convolution with learned filters: ``(N, C_in, D, H, W) → (N, C_out, D_out, H_out, W_out)``.
 
-    ``N×in_channels×D×H×W`` becomes ``N×out_channels×D'×H'×W'``, each side with
-    ``D' = ⌊(D + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``; the batch dimension may be missing.
-    `weight` is ``out_channels×(in_channels/groups)×depth×height×width``; it and `bias` start uniform in ``±1/√fan_in``.
+    ``y[o] = b[o] + Σᵢ w[o, i] ⋆ x[i]`` and
+    ``D_out = ⌊(D + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``. The batch
+    dimension is optional. `weight` is ``(out_channels, in_channels/groups, depth, height, width)``;
+    weight and bias are initialized uniformly in ``±1/√fan_in``. Source: LeCun et al., 1989.
 
     Args:
         in_channels: channels of the input
-        out_channels: number of filters, and so channels of the output
-        kernel_size: depth, height and width of the filters
-        stride: step from one place of the filter to the next
-        padding: zeros added on each side; in code also "same" (the output keeps the size) or "valid" (none)
-        dilation: distance between the input places that neighbouring filter weights see
-        groups: groups of channels that are convolved apart from each other
-        bias: add a learned offset to each output channel
-        padding_mode: what is added on each side: zeros, the mirror image, the border itself, or the other side
+        out_channels: channels of the output; the number of filters
+        kernel_size: depth, height and width of the kernel
+        stride: stride of the convolution
+        padding: padding on both sides; in scripts also "same" (keeps the size) or "valid" (none)
+        dilation: spacing between kernel elements
+        groups: number of channel groups that are convolved separately
+        bias: learn a bias per output channel
+        padding_mode: values of the padding: zeros, reflection without the border, replicated border, or periodic
     """
 
     spatial = 3

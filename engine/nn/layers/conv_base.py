@@ -1,4 +1,4 @@
-"""What convolutions and transposed convolutions of all numbers of dimensions share."""
+"""Base of convolution and transposed convolution layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PaddingMode: TypeAlias = Literal["zeros", "reflect", "replicate", "circular"]
 
 
 class ConvBase(Module):
-    """Filters and what says how they move; `spatial` dimensions follow batch and channels."""
+    """Kernel, stride, padding and dilation over `spatial` dimensions after batch and channels."""
 
     spatial: ClassVar[int]
 
@@ -54,7 +54,7 @@ class ConvBase(Module):
     def _sides(self, name: str, value: SizePerDim, least: int) -> tuple[int, ...]:
         sides = per_dim(value, self.spatial)
         if len(sides) != self.spatial:
-            raise ValueError(f"{name} takes one number, or one for each of {self.spatial} dimensions, not {value}")
+            raise ValueError(f"{name} must be one number, or one for each of {self.spatial} dimensions, not {value}")
         if min(sides) < least:
             raise ValueError(f"{name} must be ≥ {least}, not {value}")
         return sides
@@ -65,7 +65,7 @@ class ConvBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(init.fans(self.weight)[0])

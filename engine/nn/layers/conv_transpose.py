@@ -1,4 +1,4 @@
-"""Transposed convolution of sequences, images and volumes."""
+"""Transposed convolution layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.tensors import Tensor
 
 
 class ConvTranspose(ConvBase):
-    """What transposed convolutions of all numbers of dimensions share."""
+    """Base of `ConvTranspose1d` to `ConvTranspose3d`."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class ConvTranspose(ConvBase):
         dtype: DType | None = None,
     ) -> None:
         if padding_mode != "zeros":
-            raise ValueError(f"{type(self).__name__} knows only padding_mode='zeros', not {padding_mode!r}")
+            raise ValueError(f"{type(self).__name__} supports only padding_mode='zeros', not {padding_mode!r}")
         channels = (in_channels, out_channels)
         super().__init__(channels, kernel_size, stride, padding, dilation, output_padding, groups, bias, padding_mode)
         self._make_filters((in_channels, out_channels // groups, *self.kernel_size), device, dtype)
@@ -47,7 +47,7 @@ class ConvTranspose(ConvBase):
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> tuple[int, ...]:
-        """What makes the output `output_size`, whose batch and channels may be left out."""
+        """Output padding that gives `output_size`, with or without batch and channels."""
         wanted = tuple(output_size)[-self.spatial :]
         least = transposed_sizes(
             input.shape[-self.spatial :], self.kernel_size, self.stride, self.padding, 0, self.dilation
@@ -56,8 +56,8 @@ class ConvTranspose(ConvBase):
         if any(not 0 <= more < stride for more, stride in zip(further, self.stride, strict=True)):
             most = [size + stride - 1 for size, stride in zip(least, self.stride, strict=True)]
             raise ShapeError(
-                f"output_size {format_shape(wanted)} is not possible for an input of {format_shape(input.shape)}: "
-                f"use {format_shape(least)} up to {format_shape(most)}"
+                f"output_size {format_shape(wanted)} is not possible for an input {format_shape(input.shape)}. "
+                f"Use {format_shape(least)} to {format_shape(most)}."
             )
         return further
 
@@ -67,22 +67,22 @@ _FUNCTIONS = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3
 
 @LAYERS.register(category="Convolution", tags=("deconvolution", "upsample", "transposed convolution"))
 class ConvTranspose2d(ConvTranspose):
-    """Transposed convolution of images: each input place spreads a learned filter (Zeiler et al., 2010).
+    """2D transposed convolution with learned filters: ``(N, C_in, H, W) → (N, C_out, H_out, W_out)``.
 
-    ``N×in_channels×H×W`` becomes ``N×out_channels×H'×W'``, each side
-    ``H' = (H - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1``. `weight` is
-    ``in_channels×(out_channels/groups)×height×width``; it and `bias` start uniform in ``±1/√fan_in``.
+    ``H_out = (H - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1``.
+    `weight` is ``(in_channels, out_channels/groups, height, width)``;
+    weight and bias are initialized uniformly in ``±1/√fan_in``. Source: Zeiler et al., 2010.
 
     Args:
         in_channels: channels of the input
         out_channels: channels of the output
-        kernel_size: height and width of the filters
-        stride: step in the output from one input place to the next
-        padding: places taken away on each side of the output
-        output_padding: places added at the end of the output, where several sizes are possible
-        groups: groups of channels that are convolved apart from each other
-        bias: add a learned offset to each output channel
-        dilation: distance between the output places that neighbouring filter weights reach
+        kernel_size: height and width of the kernel
+        stride: stride of the transposed convolution
+        padding: amount removed from both sides of the output
+        output_padding: size added to one side of the output, to select between possible sizes
+        groups: number of channel groups that are convolved separately
+        bias: learn a bias per output channel
+        dilation: spacing between kernel elements
         padding_mode: only zeros
     """
 
@@ -91,22 +91,22 @@ class ConvTranspose2d(ConvTranspose):
 
 @LAYERS.register(category="Convolution", tags=("deconvolution", "upsample", "transposed convolution"))
 class ConvTranspose1d(ConvTranspose):
-    """Transposed convolution of sequences: each input place spreads a learned filter (Zeiler et al., 2010).
+    """1D transposed convolution with learned filters: ``(N, C_in, L) → (N, C_out, L_out)``.
 
-    ``N×in_channels×L`` becomes ``N×out_channels×L'``, each side
-    ``L' = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1``. `weight` is
-    ``in_channels×(out_channels/groups)×length``; it and `bias` start uniform in ``±1/√fan_in``.
+    ``L_out = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1``.
+    `weight` is ``(in_channels, out_channels/groups, length)``;
+    weight and bias are initialized uniformly in ``±1/√fan_in``. Source: Zeiler et al., 2010.
 
     Args:
         in_channels: channels of the input
         out_channels: channels of the output
-        kernel_size: length of the filters
-        stride: step in the output from one input place to the next
-        padding: places taken away on each side of the output
-        output_padding: places added at the end of the output, where several sizes are possible
-        groups: groups of channels that are convolved apart from each other
-        bias: add a learned offset to each output channel
-        dilation: distance between the output places that neighbouring filter weights reach
+        kernel_size: length of the kernel
+        stride: stride of the transposed convolution
+        padding: amount removed from both sides of the output
+        output_padding: size added to one side of the output, to select between possible sizes
+        groups: number of channel groups that are convolved separately
+        bias: learn a bias per output channel
+        dilation: spacing between kernel elements
         padding_mode: only zeros
     """
 
@@ -115,22 +115,22 @@ class ConvTranspose1d(ConvTranspose):
 
 @LAYERS.register(category="Convolution", tags=("deconvolution", "upsample", "transposed convolution"))
 class ConvTranspose3d(ConvTranspose):
-    """Transposed convolution of volumes: each input place spreads a learned filter (Zeiler et al., 2010).
+    """3D transposed convolution with learned filters: ``(N, C_in, D, H, W) → (N, C_out, D_out, H_out, W_out)``.
 
-    ``N×in_channels×D×H×W`` becomes ``N×out_channels×D'×H'×W'``, each side
-    ``D' = (D - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1``. `weight` is
-    ``in_channels×(out_channels/groups)×depth×height×width``; it and `bias` start uniform in ``±1/√fan_in``.
+    ``D_out = (D - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1``.
+    `weight` is ``(in_channels, out_channels/groups, depth, height, width)``;
+    weight and bias are initialized uniformly in ``±1/√fan_in``. Source: Zeiler et al., 2010.
 
     Args:
         in_channels: channels of the input
         out_channels: channels of the output
-        kernel_size: depth, height and width of the filters
-        stride: step in the output from one input place to the next
-        padding: places taken away on each side of the output
-        output_padding: places added at the end of the output, where several sizes are possible
-        groups: groups of channels that are convolved apart from each other
-        bias: add a learned offset to each output channel
-        dilation: distance between the output places that neighbouring filter weights reach
+        kernel_size: depth, height and width of the kernel
+        stride: stride of the transposed convolution
+        padding: amount removed from both sides of the output
+        output_padding: size added to one side of the output, to select between possible sizes
+        groups: number of channel groups that are convolved separately
+        bias: learn a bias per output channel
+        dilation: spacing between kernel elements
         padding_mode: only zeros
     """
 

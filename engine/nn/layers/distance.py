@@ -1,4 +1,4 @@
-"""Distances and similarities of vectors."""
+"""Distance and similarity layers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ GROUP = "Distance"
 
 @LAYERS.register(category=GROUP, tags=("similarity", "angle"))
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along one dimension, which is removed.
+    """Cosine similarity of two inputs along a dimension, which is reduced: ``x₁ · x₂ / (‖x₁‖ ‖x₂‖)``.
 
     Args:
-        dim: the dimension along which the vectors lie
-        eps: the least length
+        dim: dimension of the vectors
+        eps: lower bound of the norms, for numerical stability
     """
 
     def __init__(self, dim: int = 1, eps: NonNegative = 1e-8) -> None:
@@ -30,12 +30,12 @@ class CosineSimilarity(Module):
 
 @LAYERS.register(category=GROUP, tags=("euclidean",))
 class PairwiseDistance(Module):
-    """The p-norm of the differences of vectors along the last dimension, which is removed.
+    """p-norm distance along the last dimension, ``‖x₁ - x₂ + eps‖``: two inputs ``(N, D)`` give ``(N)``.
 
     Args:
-        p: the norm
-        eps: added to the differences
-        keepdim: keep the dimension, of size 1
+        p: exponent of the norm
+        eps: term added to the difference for numerical stability
+        keepdim: keep the reduced dimension with size 1
     """
 
     def __init__(self, p: NonNegative = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:

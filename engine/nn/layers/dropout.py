@@ -1,4 +1,4 @@
-"""Dropout."""
+"""Dropout layers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ GROUP = "Dropout"
 
 
 class DropoutLayer(Module):
-    """What layers share that drop something with a probability while training."""
+    """Base of dropout layers: a probability `p`, active in training only."""
 
     def __init__(self, p: Probability = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
-            raise ValueError(f"p is a probability, between 0 and 1, not {p}")
+            raise ValueError(f"p must be a probability between 0 and 1, not {p}")
         self.p = p
         self.inplace = inplace
 
@@ -26,13 +26,13 @@ class DropoutLayer(Module):
 
 @LAYERS.register(category=GROUP, tags=("regularization", "regularisation"))
 class Dropout(DropoutLayer):
-    """In training sets each element to 0 with probability `p` and multiplies the rest by ``1 / (1 - p)``.
+    """Zeroes elements with probability `p` in training and scales the others by ``1 / (1 - p)``.
 
-    In evaluation it passes its input on. The shape stays. Source: Srivastava et al., JMLR 15 (2014).
+    Identity in evaluation; any shape. Source: Srivastava et al., JMLR 15 (2014).
 
     Args:
-        p: probability of an element to be dropped
-        inplace: write the result into the input's memory
+        p: probability of an element to be zeroed
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -41,13 +41,14 @@ class Dropout(DropoutLayer):
 
 @LAYERS.register(category=GROUP, tags=("regularization", "spatial", "channels"))
 class Dropout1d(DropoutLayer):
-    """In training drops whole channels of sequences, ``N×C×L`` or ``C×L``. The shape stays.
+    """Zeroes whole channels of ``(N, C, L)`` with probability `p` in training.
 
-    Source: Tompson et al., arXiv 1411.4280.
+    The other channels are scaled by ``1 / (1 - p)``; the batch dimension is optional. Source: Tompson et al., arXiv
+    1411.4280.
 
     Args:
-        p: probability of a channel to be dropped
-        inplace: write the result into the input's memory
+        p: probability of a channel to be zeroed
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -56,13 +57,13 @@ class Dropout1d(DropoutLayer):
 
 @LAYERS.register(category=GROUP, tags=("regularization", "spatial", "channels"))
 class Dropout2d(DropoutLayer):
-    """In training drops whole channels of images, ``N×C×H×W``. The shape stays.
+    """Zeroes whole channels of ``(N, C, H, W)`` with probability `p` in training.
 
-    Source: Tompson et al., arXiv 1411.4280.
+    The other channels are scaled by ``1 / (1 - p)``. Source: Tompson et al., arXiv 1411.4280.
 
     Args:
-        p: probability of a channel to be dropped
-        inplace: write the result into the input's memory
+        p: probability of a channel to be zeroed
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -71,13 +72,14 @@ class Dropout2d(DropoutLayer):
 
 @LAYERS.register(category=GROUP, tags=("regularization", "spatial", "channels"))
 class Dropout3d(DropoutLayer):
-    """In training drops whole channels of volumes, ``N×C×D×H×W`` or ``C×D×H×W``. The shape stays.
+    """Zeroes whole channels of ``(N, C, D, H, W)`` with probability `p` in training.
 
-    Source: Tompson et al., arXiv 1411.4280.
+    The other channels are scaled by ``1 / (1 - p)``; the batch dimension is optional. Source: Tompson et al., arXiv
+    1411.4280.
 
     Args:
-        p: probability of a channel to be dropped
-        inplace: write the result into the input's memory
+        p: probability of a channel to be zeroed
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -86,13 +88,13 @@ class Dropout3d(DropoutLayer):
 
 @LAYERS.register(category=GROUP, tags=("regularization", "selu"))
 class AlphaDropout(DropoutLayer):
-    """Dropout that goes with SELU: mean and variance stay what they are.
+    """Dropout for SELU networks, which keeps mean and variance of the activations.
 
     Source: Klambauer et al., arXiv 1706.02515.
 
     Args:
         p: probability of an element to be dropped
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -101,11 +103,11 @@ class AlphaDropout(DropoutLayer):
 
 @LAYERS.register(category=GROUP, tags=("regularization", "selu", "channels"))
 class FeatureAlphaDropout(DropoutLayer):
-    """Alpha dropout of whole channels.
+    """Alpha dropout of whole channels of ``(N, C, *)``.
 
     Args:
         p: probability of a channel to be dropped
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""A table of learned vectors."""
+"""Embedding layer."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from engine.tensors.creation import empty
 
 @LAYERS.register(category="Embedding", tags=("lookup", "token", "word", "vocabulary"))
 class Embedding(Module):
-    """Looks up a learned vector for each whole number: ``…`` becomes ``…×embedding_dim``.
+    """Lookup of learned vectors by index: ``(*) → (*, embedding_dim)``.
 
-    `weight` is ``num_embeddings×embedding_dim`` and starts standard normal.
+    `weight` is ``(num_embeddings, embedding_dim)``, initialized from the standard normal distribution.
 
     Args:
-        num_embeddings: size of the table; inputs are 0, …, num_embeddings - 1
-        embedding_dim: size of each vector
-        padding_idx: the row that starts at 0 and is not trained
-        max_norm: rows looked up that are longer are shortened to this length
-        norm_type: which norm measures the length
-        scale_grad_by_freq: divide a row's gradient by how often it was looked up in the batch
-        sparse: without effect; gradients are dense
+        num_embeddings: number of rows; valid indices are 0 to num_embeddings - 1
+        embedding_dim: size of each embedding vector
+        padding_idx: index of the padding row, which is initialized to 0 and not trained
+        max_norm: upper bound of the norm; looked-up rows with a larger norm are rescaled in place
+        norm_type: exponent of the norm for `max_norm`
+        scale_grad_by_freq: divide each row's gradient by its number of lookups in the batch
+        sparse: accepted for compatibility; gradients are dense
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Embedding(Module):
         super().__init__()
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise ValueError(f"padding_idx={padding_idx} is outside the table of {num_embeddings} rows")
+                raise ValueError(f"padding_idx={padding_idx} is out of range for {num_embeddings} embeddings")
             padding_idx %= num_embeddings
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
@@ -79,16 +79,16 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """The layer whose table is `embeddings`, trained further unless `freeze`."""
+        """Layer with the weight `embeddings`, which is trained unless `freeze` is set."""
         if embeddings.ndim != 2:
-            raise ShapeError(f"a table of embeddings has two dimensions, not {format_shape(embeddings.shape)}")
+            raise ShapeError(f"embeddings must have two dimensions, but have shape {format_shape(embeddings.shape)}")
         rows, width = embeddings.shape
         return cls(
             rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, _freeze=freeze
         )
 
     def reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -101,7 +101,7 @@ class Embedding(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
-        return text + options(
+        return text + non_default_options(
             padding_idx=(self.padding_idx, None),
             max_norm=(self.max_norm, None),
             norm_type=(self.norm_type, 2),
@@ -110,12 +110,12 @@ class Embedding(Module):
         )
 
 
-def options(**values: tuple[Any, Any]) -> str:
-    """``, name=value`` of those that differ from the usual one, for a layer's text."""
-    return "".join(f", {name}={value}" for name, (value, usual) in values.items() if value != usual)
+def non_default_options(**values: tuple[Any, Any]) -> str:
+    """``, name=value`` of values that differ from their default, for `extra_repr`."""
+    return "".join(f", {name}={value}" for name, (value, default) in values.items() if value != default)
 
 
 def check_table(weight: Tensor, rows: int, width: int) -> None:
-    """Raises ShapeError unless `weight` is ``rows×width``."""
+    """Raise ShapeError unless `weight` has shape ``(rows, width)``."""
     if tuple(weight.shape) != (rows, width):
-        raise ShapeError(f"the table given is {format_shape(weight.shape)}, but the layer has {rows}×{width}")
+        raise ShapeError(f"the given weight is {format_shape(weight.shape)}, but the layer needs {rows}×{width}")

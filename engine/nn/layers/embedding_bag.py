@@ -1,4 +1,4 @@
-"""Bags of vectors from a table."""
+"""Embedding layer that reduces bags of indices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.modes import no_grad
 from engine.nn import functional as F
 from engine.nn import init
 from engine.nn.layers.annotations import DeviceArgument
-from engine.nn.layers.embedding import check_table, options
+from engine.nn.layers.embedding import check_table, non_default_options
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, Positive, Size
@@ -23,20 +23,20 @@ Mode = Literal["sum", "mean", "max"]
 
 @LAYERS.register(category="Embedding", tags=("lookup", "bag of words", "vocabulary"))
 class EmbeddingBag(Module):
-    """Looks up a learned vector for each whole number of a bag, and sums or averages them: ``B×N`` becomes ``B×size``.
+    """Sum, mean or maximum of the embeddings of each bag of indices: ``(B, N) → (B, embedding_dim)``.
 
-    `weight` is ``num_embeddings×embedding_dim`` and starts standard normal.
+    `weight` is ``(num_embeddings, embedding_dim)``, initialized from the standard normal distribution.
 
     Args:
-        num_embeddings: size of the table; inputs are 0, …, num_embeddings - 1
-        embedding_dim: size of each vector
-        max_norm: rows looked up that are longer are shortened to this length
-        norm_type: which norm measures the length
-        scale_grad_by_freq: divide a row's gradient by how often it was looked up in the batch
-        mode: what is made of a bag's vectors
-        sparse: without effect; gradients are dense
-        include_last_offset: the last offset is the end of the last bag
-        padding_idx: the row that starts at 0, is not trained and does not count
+        num_embeddings: number of rows; valid indices are 0 to num_embeddings - 1
+        embedding_dim: size of each embedding vector
+        max_norm: upper bound of the norm; looked-up rows with a larger norm are rescaled in place
+        norm_type: exponent of the norm for `max_norm`
+        scale_grad_by_freq: divide each row's gradient by its number of lookups in the batch
+        mode: reduction of each bag
+        sparse: accepted for compatibility; gradients are dense
+        include_last_offset: `offsets` ends with the end of the last bag
+        padding_idx: index of the padding row, which is initialized to 0, not trained and left out of the reduction
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class EmbeddingBag(Module):
         super().__init__()
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise ValueError(f"padding_idx={padding_idx} is outside the table of {num_embeddings} rows")
+                raise ValueError(f"padding_idx={padding_idx} is out of range for {num_embeddings} embeddings")
             padding_idx %= num_embeddings
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
@@ -88,9 +88,9 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """The layer whose table is `embeddings`, trained further unless `freeze`."""
+        """Layer with the weight `embeddings`, which is trained unless `freeze` is set."""
         if embeddings.ndim != 2:
-            raise ShapeError(f"a table of embeddings has two dimensions, not {format_shape(embeddings.shape)}")
+            raise ShapeError(f"embeddings must have two dimensions, but have shape {format_shape(embeddings.shape)}")
         rows, width = embeddings.shape
         layer = cls(
             rows,
@@ -108,19 +108,19 @@ class EmbeddingBag(Module):
         return layer
 
     def reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """One vector for each bag.
+        """Reduce each bag to one vector.
 
         Args:
-            input: ``B×N``, a bag in each row; or all bags one after the other, with `offsets`
-            offsets: where each bag begins in a one-dimensional input
-            per_sample_weights: factors of the rows, in the shape of the input
+            input: indices ``(B, N)``, one bag per row; or one-dimensional, with `offsets`
+            offsets: start index of each bag in a one-dimensional input
+            per_sample_weights: weights of the looked-up rows, in the shape of the input; mode "sum" only
         """
         return F.embedding_bag(
             input,
@@ -137,9 +137,9 @@ class EmbeddingBag(Module):
         )
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}" + options(
+        text = f"{self.num_embeddings}, {self.embedding_dim}" + non_default_options(
             max_norm=(self.max_norm, None),
             norm_type=(self.norm_type, 2),
             scale_grad_by_freq=(self.scale_grad_by_freq, False),
         )
-        return f"{text}, mode={self.mode!r}" + options(padding_idx=(self.padding_idx, None))
+        return f"{text}, mode={self.mode!r}" + non_default_options(padding_idx=(self.padding_idx, None))

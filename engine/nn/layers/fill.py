@@ -1,4 +1,4 @@
-"""A tensor of one value, for instance a target that is always the same."""
+"""Layer with a constant output."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from engine.tensors.creation.constant_tensors import full_like
 
 @LAYERS.register(category="Generation", tags=("constant", "ones", "zeros", "full", "label", "gan"))
 class Fill(Module):
-    """One value in the shape of its input, which is not looked at: a constant target, such as "real" or "generated".
+    """A constant in the shape of the input, for example the target "real" or "generated" of a GAN.
 
     Args:
-        value: the value
+        value: constant value
     """
 
     def __init__(self, value: float = 1.0) -> None:

@@ -1,4 +1,4 @@
-"""Joining dimensions into one, and splitting one into several."""
+"""Layers that merge and split dimensions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.tensors import Tensor
 
 @LAYERS.register(category="Shape", tags=("reshape", "vector"))
 class Flatten(Module):
-    """Joins dimensions into one: by default ``N×C×H×W`` becomes ``N×(C·H·W)``.
+    """Flattens a range of dimensions; by default ``(N, C, H, W) → (N, C·H·W)``.
 
     Args:
-        start_dim: first dimension to join
-        end_dim: last dimension to join
+        start_dim: first dimension to flatten
+        end_dim: last dimension to flatten
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -32,11 +32,11 @@ class Flatten(Module):
 
 @LAYERS.register(category="Shape", tags=("reshape",))
 class Unflatten(Module):
-    """Splits a dimension into several: ``N×(C·H·W)`` becomes ``N×C×H×W`` with ``dim=1, unflattened_size=(C, H, W)``.
+    """Splits a dimension into several: ``(N, C·H·W) → (N, C, H, W)`` for ``dim=1``.
 
     Args:
-        dim: the dimension to split
-        unflattened_size: sizes of the new dimensions; their product is the size of the old one
+        dim: dimension to split
+        unflattened_size: sizes of the new dimensions; their product must equal the size of `dim`
     """
 
     def __init__(self, dim: int, unflattened_size: tuple[Size, ...]) -> None:

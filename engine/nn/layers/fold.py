@@ -1,4 +1,4 @@
-"""Windows of images as columns, and back."""
+"""Sliding windows to columns (im2col), and columns to images (col2im)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.tensors import Tensor
 
 @LAYERS.register(category="Shape", tags=("im2col", "patches", "windows"))
 class Unfold(Module):
-    """The windows of an image as columns: ``N×C×H×W`` becomes ``N×(C·kernel height·kernel width)×windows``.
+    """Extracts sliding windows as columns (im2col): ``(N, C, H, W) → (N, C·kH·kW, windows)``.
 
     Args:
         kernel_size: height and width of the windows
-        dilation: distance between the pixels that a window looks at
-        padding: zeros added on each side
-        stride: step from one window to the next
+        dilation: spacing between window elements
+        padding: zero padding on both sides
+        stride: step between windows
     """
 
     def __init__(
@@ -38,16 +38,16 @@ class Unfold(Module):
 
 @LAYERS.register(category="Shape", tags=("col2im", "patches", "windows"))
 class Fold(Module):
-    """An image from its windows as columns, added up where they overlap: the transpose of `Unfold`.
+    """Sums columns of sliding windows into images (col2im), the transpose of `Unfold`.
 
-    ``N×(C·kernel height·kernel width)×windows`` becomes ``N×C×output height×output width``.
+    ``(N, C·kH·kW, windows) → (N, C, H, W)``, with `output_size` (H, W).
 
     Args:
-        output_size: height and width of the image
+        output_size: height and width of the images
         kernel_size: height and width of the windows
-        dilation: distance between the pixels that a window looks at
-        padding: zeros that were added on each side
-        stride: step from one window to the next
+        dilation: spacing between window elements
+        padding: zero padding that was added on both sides
+        stride: step between windows
     """
 
     def __init__(

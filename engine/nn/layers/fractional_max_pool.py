@@ -1,4 +1,4 @@
-"""Max pooling over windows in places that are drawn."""
+"""Max pooling with random window positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ratios: TypeAlias = Probability | tuple[Probability, ...]
 
 
 class FractionalMaxPool(Module):
-    """What fractional max pooling of all numbers of dimensions shares."""
+    """Base of 2D and 3D fractional max pooling."""
 
     spatial: ClassVar[int]
 
@@ -33,7 +33,7 @@ class FractionalMaxPool(Module):
         self.return_indices = return_indices
         self.random_samples = _random_samples
         if (output_size is None) == (output_ratio is None):
-            raise ValueError(f"{type(self).__name__} needs either output_size or output_ratio")
+            raise ValueError(f"{type(self).__name__} requires either output_size or output_ratio")
 
     def forward(self, input: Tensor) -> Any:
         return _FUNCTIONS[self.spatial](
@@ -45,32 +45,32 @@ _FUNCTIONS = {2: F.fractional_max_pool2d, 3: F.fractional_max_pool3d}
 
 
 class FractionalMaxPool2d(FractionalMaxPool):
-    """The largest value of each of some windows of an image that lie at random steps (Graham, arXiv 1412.6071).
+    """2D max pooling with random window positions (Graham, arXiv 1412.6071).
 
-    ``N×C×H×W`` becomes ``N×C×output_size``, or `output_ratio` times the size. It is not in the palette,
-    since one of the two must be given, but not both.
+    ``(N, C, H, W) → (N, C, H_out, W_out)``. Not in the palette, because exactly one of `output_size` and `output_ratio`
+    is required.
 
     Args:
         kernel_size: height and width of the windows
         output_size: height and width of the output
-        output_ratio: instead of it, the output's share of the input
-        return_indices: return the places of the maxima as well
+        output_ratio: output size as a fraction of the input size, between 0 and 1
+        return_indices: also return the indices of the maxima
     """
 
     spatial = 2
 
 
 class FractionalMaxPool3d(FractionalMaxPool):
-    """The largest value of each of some windows of a volume that lie at random steps (Graham, arXiv 1412.6071).
+    """3D max pooling with random window positions (Graham, arXiv 1412.6071).
 
-    ``N×C×D×H×W`` becomes ``N×C×output_size``, or `output_ratio` times the size. It is not in the palette,
-    since one of the two must be given, but not both.
+    ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``. Not in the palette, because exactly one of `output_size` and
+    `output_ratio` is required.
 
     Args:
         kernel_size: depth, height and width of the windows
         output_size: depth, height and width of the output
-        output_ratio: instead of it, the output's share of the input
-        return_indices: return the places of the maxima as well
+        output_ratio: output size as a fraction of the input size, between 0 and 1
+        return_indices: also return the indices of the maxima
     """
 
     spatial = 3

@@ -1,4 +1,4 @@
-"""Normalisation of groups of channels."""
+"""Group normalization."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from engine.tensors.creation import empty
 
 @LAYERS.register(category="Normalisation", tags=("group normalization", "groupnorm"))
 class GroupNorm(Module):
-    """Normalises groups of channels of each sample: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
+    """Group normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each sample and channel group.
 
-    ``N×C×…`` keeps its shape; the batch plays no role. Source: Wu and He, arXiv 1803.08494.
+    Input and output: ``(N, C, *)``. Independent of the batch size. Source: Wu and He, arXiv 1803.08494.
 
     Args:
-        num_groups: into how many groups the channels are divided
-        num_channels: channels of the input
-        eps: added to the variance, so that nothing is divided by 0
-        affine: learn a scale for each channel, and a shift
-        bias: learn the shift
+        num_groups: number of channel groups
+        num_channels: number of channels C of the input
+        eps: term added to the variance for numerical stability
+        affine: learn a scale (weight) and a shift (bias) per channel
+        bias: learn the shift (bias)
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Back to the first values: no scaling, no shift."""
+        """Reset weight and bias to their initial values."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:

@@ -1,4 +1,4 @@
-"""Layers of gated recurrent units."""
+"""Gated recurrent unit."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from engine.tensors import Tensor
 
 @LAYERS.register(category="Recurrent", outputs=("output", "state"), tags=("recurrent", "sequence", "gated"))
 class GRU(RNNBase):
-    """Gated recurrent units: a state of which each step renews a part (Cho et al., arXiv 1406.1078).
+    """Gated recurrent unit (GRU): ``(T, N, input_size) → (T, N, hidden_size)``.
 
-    ``T×N×input_size`` (steps × batch × features) becomes ``T×N×hidden_size`` and the last states. Weights start uniform
-    in ``±1/√hidden_size``.
+    T is the number of time steps. The second output is the final hidden state of each layer. Weights are initialized
+    uniformly in ``±1/√hidden_size``. Source: Cho et al., arXiv 1406.1078.
 
     Args:
-        input_size: features of each step
-        hidden_size: features of the state
-        num_layers: layers on top of each other, each reading the one below
-        bias: learn offsets
-        batch_first: input and output are batch × step × feature instead of step × batch × feature
-        dropout: probability of dropping between layers
-        bidirectional: run a second time from the end, and join both results
+        input_size: features per time step
+        hidden_size: size of the hidden state
+        num_layers: number of stacked layers
+        bias: learn biases
+        batch_first: use (N, T, features) instead of (T, N, features) for input and output
+        dropout: dropout probability between stacked layers
+        bidirectional: process the sequence in both directions and concatenate the outputs
     """
 
     gates = 3
@@ -64,11 +64,11 @@ class GRU(RNNBase):
         return recurrent.gru(x, state, weights, sizes, reverse)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The last layer's results, and every layer's last state.
+        """Output of the last layer, and the final hidden state of each layer.
 
         Args:
-            input: the sequences, padded, or a `PackedSequence` in code
-            hx: the first states, ``layers × batch × hidden_size``; zeros if absent
+            input: input sequences, padded, or a `PackedSequence`
+            hx: initial hidden states ``(layers, batch, hidden_size)`` (default: zeros)
         """
         output, (last,) = self._forward(input, None if hx is None else (hx,))
         return output, last

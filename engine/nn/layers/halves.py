@@ -1,4 +1,4 @@
-"""Taking apart what was joined."""
+"""Layer that splits a tensor in two."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from engine.tensors import Tensor
 
 @LAYERS.register(category="Shape", outputs=("first", "second"), tags=("split", "chunk", "cut", "gan"))
 class Halves(Module):
-    """The two halves of its input along a dimension, as Concatenate joins two tensors of one size.
+    """Splits the input into two halves along a dimension, the inverse of Concatenate for equal sizes.
 
     Args:
-        dim: the dimension to cut; 0 is the batch
+        dim: dimension to split; 0 is the batch dimension
     """
 
     def __init__(self, dim: int = 0) -> None:
@@ -22,10 +22,10 @@ class Halves(Module):
 
     def forward(self, input: Tensor) -> tuple[Tensor, Tensor]:
         if not -input.ndim <= self.dim < input.ndim:
-            raise ShapeError(f"Halves: there is no dimension {self.dim} in {input.ndim}")
+            raise ShapeError(f"Halves: dim={self.dim} is out of range for an input of {input.ndim} dimensions")
         size = input.shape[self.dim]
         if size % 2:
-            raise ShapeError(f"Halves: dimension {self.dim} has {size} places, which is not known to be even")
+            raise ShapeError(f"Halves: dimension {self.dim} must have an even size, but has size {size}")
         half = size // 2
         return input.narrow(self.dim, 0, half), input.narrow(self.dim, half, half)
 

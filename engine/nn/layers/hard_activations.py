@@ -1,4 +1,4 @@
-"""Activations made of straight pieces."""
+"""Piecewise linear activation functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ GROUP = "Activation"
 
 @LAYERS.register(category=GROUP)
 class Hardtanh(Module):
-    """Holds the input between two bounds, ``min(max(x, min_val), max_val)``.
+    """Clamps the input to two bounds: ``min(max(x, min_val), max_val)``.
 
     Args:
         min_val: lower bound
         max_val: upper bound
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Hardtanh(Module):
     ) -> None:
         super().__init__()
         if min_value is not None or max_value is not None:
-            warnings.warn("min_value and max_value are called min_val and max_val", FutureWarning, stacklevel=2)
+            warnings.warn("min_value and max_value were renamed to min_val and max_val", FutureWarning, stacklevel=2)
             min_val = min_val if min_value is None else float(min_value)  # pyright: ignore[reportArgumentType]
             max_val = max_val if max_value is None else float(max_value)  # pyright: ignore[reportArgumentType]
         if min_val >= max_val:
@@ -51,10 +51,10 @@ class Hardtanh(Module):
 
 @LAYERS.register(category=GROUP, tags=("mobile", "quantization"))
 class Hardsigmoid(InPlaceActivation):
-    """Sigmoid of straight lines, ``min(max(x + 3, 0), 6) / 6`` (Howard et al., arXiv 1905.02244).
+    """Piecewise linear approximation of the sigmoid: ``min(max(x + 3, 0), 6) / 6`` (Howard et al., arXiv 1905.02244).
 
     Args:
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -66,10 +66,10 @@ class Hardsigmoid(InPlaceActivation):
 
 @LAYERS.register(category=GROUP, tags=("mobile", "quantization", "swish"))
 class Hardswish(InPlaceActivation):
-    """SiLU without exponentials, ``x min(max(x + 3, 0), 6) / 6`` (Howard et al., arXiv 1905.02244).
+    """Piecewise approximation of SiLU: ``x min(max(x + 3, 0), 6) / 6`` (Howard et al., arXiv 1905.02244).
 
     Args:
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -81,10 +81,10 @@ class Hardswish(InPlaceActivation):
 
 @LAYERS.register(category=GROUP)
 class Hardshrink(Module):
-    """Turns what is near 0 into 0 and keeps the rest.
+    """Hard shrinkage: 0 where ``|x| ≤ lambd``, else ``x``.
 
     Args:
-        lambd: up to this distance it is near
+        lambd: threshold
     """
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -100,10 +100,10 @@ class Hardshrink(Module):
 
 @LAYERS.register(category=GROUP, tags=("soft thresholding",))
 class Softshrink(Module):
-    """Moves the input towards 0, where it stops.
+    """Soft shrinkage: moves the input towards 0 by ``lambd``, ``sign(x) max(|x| - lambd, 0)``.
 
     Args:
-        lambd: how far
+        lambd: threshold, and size of the shift
     """
 
     def __init__(self, lambd: NonNegative = 0.5) -> None:

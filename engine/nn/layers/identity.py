@@ -1,4 +1,4 @@
-"""Nothing, as a layer."""
+"""Identity layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.tensors import Tensor
 
 @LAYERS.register(category="Shape", tags=("pass", "skip"))
 class Identity(Module):
-    """``y = x``: takes any arguments and ignores them; a placeholder where a layer may come later."""
+    """Returns the input unchanged. Constructor arguments are ignored, so it can replace any layer."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What activations that can write in place share."""
+"""Base of activations with an in-place option."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.nn.module import Module
 
 
 class InPlaceActivation(Module):
-    """An activation whose only argument says where the result goes."""
+    """Base of activations whose only argument is `inplace`."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -17,5 +17,5 @@ class InPlaceActivation(Module):
 
 
 def inplace_repr(inplace: bool) -> str:
-    """The end of a layer's text."""
+    """``, inplace=True`` or nothing, for `extra_repr`."""
     return ", inplace=True" if inplace else ""

@@ -1,4 +1,4 @@
-"""Instance normalisation."""
+"""Instance normalization."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.tensors import Tensor
 
 
 class InstanceNorm(ChannelNorm):
-    """What instance norms of all numbers of dimensions share."""
+    """Base of `InstanceNorm1d` to `InstanceNorm3d`."""
 
     spatial: ClassVar[int]
 
@@ -49,17 +49,17 @@ class InstanceNorm(ChannelNorm):
 
 @LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
 class InstanceNorm2d(InstanceNorm):
-    """Normalises each channel of each of the images by itself: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
+    """2D instance normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each sample and channel.
 
-    ``N×C×H×W`` keeps its shape; the batch dimension may be missing. Source: Ulyanov et al., arXiv 1607.08022.
+    Input and output: ``(N, C, H, W)``; the batch dimension is optional. Source: Ulyanov et al., arXiv 1607.08022.
 
     Args:
-        num_features: channels of the input
-        eps: added to the variance, so that nothing is divided by 0
-        momentum: how far the running statistics move with each batch
-        affine: learn a scale for each channel, and a shift
-        track_running_stats: keep running statistics, and use them in evaluation
-        bias: learn the shift
+        num_features: number of channels C of the input
+        eps: term added to the variance for numerical stability
+        momentum: weight of a new batch in the running statistics
+        affine: learn a scale (weight) and a shift (bias) per channel
+        track_running_stats: keep running statistics and use them in evaluation
+        bias: learn the shift (bias)
     """
 
     spatial = 2
@@ -67,17 +67,17 @@ class InstanceNorm2d(InstanceNorm):
 
 @LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
 class InstanceNorm1d(InstanceNorm):
-    """Normalises each channel of each of the sequences by itself: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
+    """1D instance normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each sample and channel.
 
-    ``N×C×L`` keeps its shape; the batch dimension may be missing. Source: Ulyanov et al., arXiv 1607.08022.
+    Input and output: ``(N, C, L)``; the batch dimension is optional. Source: Ulyanov et al., arXiv 1607.08022.
 
     Args:
-        num_features: channels of the input
-        eps: added to the variance, so that nothing is divided by 0
-        momentum: how far the running statistics move with each batch
-        affine: learn a scale for each channel, and a shift
-        track_running_stats: keep running statistics, and use them in evaluation
-        bias: learn the shift
+        num_features: number of channels C of the input
+        eps: term added to the variance for numerical stability
+        momentum: weight of a new batch in the running statistics
+        affine: learn a scale (weight) and a shift (bias) per channel
+        track_running_stats: keep running statistics and use them in evaluation
+        bias: learn the shift (bias)
     """
 
     spatial = 1
@@ -85,17 +85,17 @@ class InstanceNorm1d(InstanceNorm):
 
 @LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
 class InstanceNorm3d(InstanceNorm):
-    """Normalises each channel of each of the volumes by itself: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
+    """3D instance normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each sample and channel.
 
-    ``N×C×D×H×W`` keeps its shape; the batch dimension may be missing. Source: Ulyanov et al., arXiv 1607.08022.
+    Input and output: ``(N, C, D, H, W)``; the batch dimension is optional. Source: Ulyanov et al., arXiv 1607.08022.
 
     Args:
-        num_features: channels of the input
-        eps: added to the variance, so that nothing is divided by 0
-        momentum: how far the running statistics move with each batch
-        affine: learn a scale for each channel, and a shift
-        track_running_stats: keep running statistics, and use them in evaluation
-        bias: learn the shift
+        num_features: number of channels C of the input
+        eps: term added to the variance for numerical stability
+        momentum: weight of a new batch in the running statistics
+        affine: learn a scale (weight) and a shift (bias) per channel
+        track_running_stats: keep running statistics and use them in evaluation
+        bias: learn the shift (bias)
     """
 
     spatial = 3

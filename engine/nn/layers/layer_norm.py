@@ -1,4 +1,4 @@
-"""Layer normalisation."""
+"""Layer normalization."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from engine.tensors.creation import empty
 
 @LAYERS.register(category="Normalisation", tags=("layer normalization", "layernorm"))
 class LayerNorm(Module):
-    """Normalises each sample by itself, ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` over the last dimensions.
+    """Layer normalization over the last dimensions: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
 
-    The shape stays. Training and evaluation are the same. Source: Ba et al., arXiv 1607.06450.
+    Any shape that ends with `normalized_shape`. Training and evaluation are identical. Source: Ba et al., arXiv
+    1607.06450.
 
     Args:
-        normalized_shape: sizes of the last dimensions, over which mean and variance are taken
-        eps: added to the variance, so that nothing is divided by 0
-        elementwise_affine: learn a scale for each element, and a shift
-        bias: learn the shift
+        normalized_shape: sizes of the last dimensions, which are normalized together
+        eps: term added to the variance for numerical stability
+        elementwise_affine: learn a scale (weight) and a shift (bias) per element
+        bias: learn the shift (bias)
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Back to the first values: no scaling, no shift."""
+        """Reset weight and bias to their initial values."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:

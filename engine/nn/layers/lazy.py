@@ -1,4 +1,4 @@
-"""Layers that learn the size of their input from the first one they see."""
+"""Layers that infer their input size from the first input."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from engine.tensors.creation import zeros
 
 
 class Lazy(Module):
-    """Turns into `cls_to_become` when first called: takes that class's arguments but for the first, which it reads off.
+    """Base of lazy layers, which become a `cls_to_become` when first called.
 
-    Until then its parameters are there without a shape (`UninitializedParameter`). They may be moved, converted and
-    given to an optimizer, and loading weights gives them theirs.
+    They take the arguments of that class except the first, which is inferred from the input. Until then the parameters
+    are `UninitializedParameter`: they can be moved, converted and passed to an optimizer, and loading a state dict
+    gives them their shapes.
     """
 
     cls_to_become: ClassVar[Any]
     defaults: ClassVar[dict[str, Any]] = {}
-    """Where PyTorch has other defaults than in the plain layer."""
+    """Defaults that differ from the regular layer, as in PyTorch."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         given = inspect.signature(self.cls_to_become).bind(1, *args, **kwargs).arguments
         kwargs = {name: value for name, value in self.defaults.items() if name not in given} | kwargs
-        # The layer without numbers, for a size of 1: what does not depend on the size is taken over from it.
+        # A regular layer of size 1 on the meta device provides everything that does not depend on the size.
         model = self.cls_to_become(1, *args, **kwargs, **({} if "device" in kwargs else {"device": META}))
         if "device" in kwargs:
             model = model.to(META)
@@ -55,11 +56,11 @@ class Lazy(Module):
         return self.forward(*inputs)
 
     def has_uninitialized_params(self) -> bool:
-        """Whether the shape of a parameter or buffer is not known yet."""
+        """Whether a parameter or buffer has no shape yet."""
         return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
     def initialize_parameters(self, *inputs: Tensor) -> None:
-        """Give the parameters the shape for an input like this one, and become the plain layer."""
+        """Infer the parameter shapes from an input and become the regular layer."""
         args, kwargs = self.__dict__.pop("_arguments")
         made = self.cls_to_become(_size(self.cls_to_become, inputs[0]), *args, **kwargs)
         for mine, new in ((self._parameters, made._parameters), (self._buffers, made._buffers)):
@@ -79,12 +80,12 @@ class Lazy(Module):
 
 
 def _sized(cls_to_become: Any) -> str:
-    """The argument that is read off the input."""
+    """Name of the argument that is inferred from the input."""
     return next(iter(inspect.signature(cls_to_become).parameters))
 
 
 def _size(cls_to_become: Any, input: Tensor) -> Any:
-    """The number of features or channels; dimension 1, or 0 where the batch is missing."""
+    """Number of features or channels: the size of dimension 1, or 0 without a batch dimension."""
     if cls_to_become is Linear:
         return input.shape[-1]
     spatial = getattr(cls_to_become, "spatial", None)
@@ -92,61 +93,61 @@ def _size(cls_to_become: Any, input: Tensor) -> Any:
 
 
 class LazyLinear(Lazy):
-    """`Linear` whose in_features is that of its first input: ``LazyLinear(out_features, bias=True)``."""
+    """`Linear` that infers in_features from its first input: ``LazyLinear(out_features, bias=True)``."""
 
     cls_to_become = Linear
 
 
 class LazyConv1d(Lazy):
-    """`Conv1d` whose in_channels is that of its first input."""
+    """`Conv1d` that infers in_channels from its first input."""
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(Lazy):
-    """`Conv2d` whose in_channels is that of its first input."""
+    """`Conv2d` that infers in_channels from its first input."""
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(Lazy):
-    """`Conv3d` whose in_channels is that of its first input."""
+    """`Conv3d` that infers in_channels from its first input."""
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(Lazy):
-    """`ConvTranspose1d` whose in_channels is that of its first input."""
+    """`ConvTranspose1d` that infers in_channels from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(Lazy):
-    """`ConvTranspose2d` whose in_channels is that of its first input."""
+    """`ConvTranspose2d` that infers in_channels from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(Lazy):
-    """`ConvTranspose3d` whose in_channels is that of its first input."""
+    """`ConvTranspose3d` that infers in_channels from its first input."""
 
     cls_to_become = ConvTranspose3d
 
 
 class LazyBatchNorm1d(Lazy):
-    """`BatchNorm1d` whose num_features is that of its first input."""
+    """`BatchNorm1d` that infers num_features from its first input."""
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(Lazy):
-    """`BatchNorm2d` whose num_features is that of its first input."""
+    """`BatchNorm2d` that infers num_features from its first input."""
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(Lazy):
-    """`BatchNorm3d` whose num_features is that of its first input."""
+    """`BatchNorm3d` that infers num_features from its first input."""
 
     cls_to_become = BatchNorm3d
 
@@ -155,21 +156,21 @@ _LEARNING = {"affine": True, "track_running_stats": True}
 
 
 class LazyInstanceNorm1d(Lazy):
-    """`InstanceNorm1d` whose num_features is that of its first input; with weights and running statistics."""
+    """`InstanceNorm1d` that infers num_features from its first input; with weights and running statistics."""
 
     cls_to_become = InstanceNorm1d
     defaults: ClassVar[dict[str, Any]] = _LEARNING
 
 
 class LazyInstanceNorm2d(Lazy):
-    """`InstanceNorm2d` whose num_features is that of its first input; with weights and running statistics."""
+    """`InstanceNorm2d` that infers num_features from its first input; with weights and running statistics."""
 
     cls_to_become = InstanceNorm2d
     defaults: ClassVar[dict[str, Any]] = _LEARNING
 
 
 class LazyInstanceNorm3d(Lazy):
-    """`InstanceNorm3d` whose num_features is that of its first input; with weights and running statistics."""
+    """`InstanceNorm3d` that infers num_features from its first input; with weights and running statistics."""
 
     cls_to_become = InstanceNorm3d
     defaults: ClassVar[dict[str, Any]] = _LEARNING

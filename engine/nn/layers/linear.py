@@ -1,4 +1,4 @@
-"""The fully connected layer."""
+"""Fully connected layer."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from engine.tensors.creation import empty
 
 @LAYERS.register(category="Linear", tags=("dense", "fully connected", "affine"))
 class Linear(Module):
-    """Affine map ``y = x Wᵀ + b`` of the last dimension.
+    """Fully connected layer, ``y = x Wᵀ + b``: ``(*, in_features) → (*, out_features)``.
 
-    ``…×in_features`` becomes ``…×out_features``. `weight` is ``out_features×in_features``; it and `bias` start
-    uniform in ``±1/√in_features``.
+    `weight` is ``(out_features, in_features)``; weight and bias are initialized uniformly in ``±1/√in_features``.
 
     Args:
-        in_features: size of the last input dimension
-        out_features: size of the last output dimension
-        bias: add a learned offset
+        in_features: size of the last dimension of the input
+        out_features: size of the last dimension of the output
+        bias: learn a bias
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features)

@@ -1,4 +1,4 @@
-"""Normalisation across neighbouring channels."""
+"""Local response normalization."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from engine.tensors import Tensor
 
 @LAYERS.register(category="Normalisation", tags=("lrn", "alexnet"))
 class LocalResponseNorm(Module):
-    """Divides by the strength of neighbouring channels: ``y = x / (k + alpha · mean of x²)^beta``.
+    """Local response normalization across neighboring channels: ``y = x / (k + alpha · mean(x²))^beta``.
 
-    ``N×C×…`` keeps its shape. Source: Krizhevsky et al., ImageNet classification with deep convolutional neural
+    Input and output: ``(N, C, *)``. Source: Krizhevsky et al., ImageNet classification with deep convolutional neural
     networks, 2012.
 
     Args:
-        size: how many channels are neighbours
-        alpha: weight of their mean square
+        size: number of neighboring channels in the mean
+        alpha: factor of the mean square
         beta: exponent
-        k: added, so that nothing is divided by 0
+        k: additive constant of the denominator
     """
 
     def __init__(self, size: Size, alpha: NonNegative = 0.0001, beta: NonNegative = 0.75, k: NonNegative = 1.0) -> None:

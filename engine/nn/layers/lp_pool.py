@@ -1,4 +1,4 @@
-"""Power means over windows."""
+"""Power-average pooling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.tensors import Tensor
 
 
 class LPPool(Module):
-    """What power-average pooling of all numbers of dimensions shares."""
+    """Base of `LPPool1d` to `LPPool3d`."""
 
     spatial: ClassVar[int]
 
@@ -44,15 +44,15 @@ _FUNCTIONS = {1: F.lp_pool1d, 2: F.lp_pool2d, 3: F.lp_pool3d}
 
 @LAYERS.register(category="Pooling", tags=("power average", "lp pooling", "downsample"))
 class LPPool2d(LPPool):
-    """``(Σ x^p)^(1 / p)`` over each window of each channel of an image.
+    """2D power-average pooling, ``(Σ x^p)^(1 / p)`` over windows: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
-    ``N×C×H×W`` becomes ``N×C×H'×W'`` with ``H' = ⌊(H - kernel_size) / stride⌋ + 1``.
+    ``H_out = ⌊(H - kernel_size) / stride⌋ + 1``.
 
     Args:
-        norm_type: the power p: 1 for the sum, large for nearly the maximum
+        norm_type: exponent p: 1 is sum pooling, infinity approaches max pooling
         kernel_size: height and width of the window
-        stride: step from one window to the next; none for the window's size
-        ceil_mode: round the output size up, so that windows may hang over the edge
+        stride: step between windows (default: `kernel_size`)
+        ceil_mode: round output sizes up instead of down
     """
 
     spatial = 2
@@ -60,15 +60,15 @@ class LPPool2d(LPPool):
 
 @LAYERS.register(category="Pooling", tags=("power average", "lp pooling", "downsample"))
 class LPPool1d(LPPool):
-    """``(Σ x^p)^(1 / p)`` over each window of each channel of a sequence.
+    """1D power-average pooling, ``(Σ x^p)^(1 / p)`` over windows: ``(N, C, L) → (N, C, L_out)``.
 
-    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L - kernel_size) / stride⌋ + 1``.
+    ``L_out = ⌊(L - kernel_size) / stride⌋ + 1``.
 
     Args:
-        norm_type: the power p: 1 for the sum, large for nearly the maximum
+        norm_type: exponent p: 1 is sum pooling, infinity approaches max pooling
         kernel_size: length of the window
-        stride: step from one window to the next; none for the window's size
-        ceil_mode: round the output size up, so that windows may hang over the edge
+        stride: step between windows (default: `kernel_size`)
+        ceil_mode: round output sizes up instead of down
     """
 
     spatial = 1
@@ -76,15 +76,15 @@ class LPPool1d(LPPool):
 
 @LAYERS.register(category="Pooling", tags=("power average", "lp pooling", "downsample"))
 class LPPool3d(LPPool):
-    """``(Σ x^p)^(1 / p)`` over each window of each channel of a volume.
+    """3D power-average pooling, ``(Σ x^p)^(1 / p)`` over windows: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
-    ``N×C×D×H×W`` becomes ``N×C×D'×H'×W'`` with ``D' = ⌊(D - kernel_size) / stride⌋ + 1``.
+    ``D_out = ⌊(D - kernel_size) / stride⌋ + 1``.
 
     Args:
-        norm_type: the power p: 1 for the sum, large for nearly the maximum
+        norm_type: exponent p: 1 is sum pooling, infinity approaches max pooling
         kernel_size: depth, height and width of the window
-        stride: step from one window to the next; none for the window's size
-        ceil_mode: round the output size up, so that windows may hang over the edge
+        stride: step between windows (default: `kernel_size`)
+        ceil_mode: round output sizes up instead of down
     """
 
     spatial = 3

@@ -1,4 +1,4 @@
-"""Layers of long short-term memory."""
+"""Long short-term memory."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from engine.tensors import Tensor
 
 @LAYERS.register(category="Recurrent", outputs=("output", "state"), tags=("recurrent", "sequence", "memory", "gated"))
 class LSTM(RNNBase):
-    """Long short-term memory: a state, and a cell that gates fill and empty (Hochreiter and Schmidhuber, 1997).
+    """Long short-term memory (LSTM): ``(T, N, input_size) → (T, N, hidden_size)``.
 
-    ``T×N×input_size`` (steps × batch × features) becomes ``T×N×hidden_size`` and the last states and cells. Weights
-    start uniform in ``±1/√hidden_size``.
+    T is the number of time steps. The second output is the final hidden and cell state of each layer. Weights are
+    initialized uniformly in ``±1/√hidden_size``. Source: Hochreiter and Schmidhuber, 1997.
 
     Args:
-        input_size: features of each step
-        hidden_size: features of the state
-        num_layers: layers on top of each other, each reading the one below
-        bias: learn offsets
-        batch_first: input and output are batch × step × feature instead of step × batch × feature
-        dropout: probability of dropping between layers
-        bidirectional: run a second time from the end, and join both results
-        proj_size: size that the state is projected to (Sak et al., arXiv 1402.1128); 0 for none
+        input_size: features per time step
+        hidden_size: size of the hidden state
+        num_layers: number of stacked layers
+        bias: learn biases
+        batch_first: use (N, T, features) instead of (T, N, features) for input and output
+        dropout: dropout probability between stacked layers
+        bidirectional: process the sequence in both directions and concatenate the outputs
+        proj_size: size of a projection of the hidden state (Sak et al., arXiv 1402.1128); 0 for none
     """
 
     gates = 4
@@ -67,11 +67,11 @@ class LSTM(RNNBase):
         return recurrent.lstm(x, state, weights, sizes, reverse)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The last layer's results, and every layer's last (state, cell).
+        """Output of the last layer, and the final (hidden state, cell state) of each layer.
 
         Args:
-            input: the sequences, padded, or a `PackedSequence` in code
-            hx: the first (states, cells), each ``layers × batch × size``; zeros if absent
+            input: input sequences, padded, or a `PackedSequence`
+            hx: initial (hidden states, cell states), each ``(layers, batch, size)`` (default: zeros)
         """
         output, (h, c) = self._forward(input, hx)
         return output, (h, c)

@@ -1,4 +1,4 @@
-"""Maximum over windows."""
+"""Max pooling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.tensors import Tensor
 
 
 class MaxPool(Module):
-    """What max pooling of all numbers of dimensions shares."""
+    """Base of `MaxPool1d` to `MaxPool3d`."""
 
     spatial: ClassVar[int]
 
@@ -50,17 +50,18 @@ _FUNCTIONS = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 @LAYERS.register(category="Pooling", tags=("max pooling", "downsample"))
 class MaxPool2d(MaxPool):
-    """The largest value of each window of each channel of an image.
+    """2D max pooling over windows: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
-    ``N×C×H×W`` becomes ``N×C×H'×W'`` with ``H' = ⌊(H + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``.
+    ``H_out = ⌊(H + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ +
+    1``.
 
     Args:
         kernel_size: height and width of the window
-        stride: step from one window to the next; none for the window's size
-        padding: places added on each side that never win
-        dilation: distance between the places that a window looks at
-        return_indices: return the places of the maxima as well, for `MaxUnpool2d`
-        ceil_mode: round the output size up, so that windows may hang over the edge
+        stride: step between windows (default: `kernel_size`)
+        padding: implicit negative-infinity padding on both sides
+        dilation: spacing between window elements
+        return_indices: also return the indices of the maxima, for `MaxUnpool2d`
+        ceil_mode: round output sizes up instead of down
     """
 
     spatial = 2
@@ -68,17 +69,17 @@ class MaxPool2d(MaxPool):
 
 @LAYERS.register(category="Pooling", tags=("max pooling", "downsample"))
 class MaxPool1d(MaxPool):
-    """The largest value of each window of each channel of a sequence.
+    """1D max pooling over windows: ``(N, C, L) → (N, C, L_out)``.
 
-    ``N×C×L`` becomes ``N×C×L'`` with ``L' = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``.
+    ``L_out = ⌊(L + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``.
 
     Args:
         kernel_size: length of the window
-        stride: step from one window to the next; none for the window's size
-        padding: places added on each side that never win
-        dilation: distance between the places that a window looks at
-        return_indices: return the places of the maxima as well, for `MaxUnpool1d`
-        ceil_mode: round the output size up, so that windows may hang over the edge
+        stride: step between windows (default: `kernel_size`)
+        padding: implicit negative-infinity padding on both sides
+        dilation: spacing between window elements
+        return_indices: also return the indices of the maxima, for `MaxUnpool1d`
+        ceil_mode: round output sizes up instead of down
     """
 
     spatial = 1
@@ -86,18 +87,17 @@ class MaxPool1d(MaxPool):
 
 @LAYERS.register(category="Pooling", tags=("max pooling", "downsample"))
 class MaxPool3d(MaxPool):
-    """The largest value of each window of each channel of a volume.
+    """3D max pooling over windows: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
-    ``N×C×D×H×W`` becomes ``N×C×D'×H'×W'`` with
-    ``D' = ⌊(D + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``.
+    ``D_out = ⌊(D + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``.
 
     Args:
         kernel_size: depth, height and width of the window
-        stride: step from one window to the next; none for the window's size
-        padding: places added on each side that never win
-        dilation: distance between the places that a window looks at
-        return_indices: return the places of the maxima as well, for `MaxUnpool3d`
-        ceil_mode: round the output size up, so that windows may hang over the edge
+        stride: step between windows (default: `kernel_size`)
+        padding: implicit negative-infinity padding on both sides
+        dilation: spacing between window elements
+        return_indices: also return the indices of the maxima, for `MaxUnpool3d`
+        ceil_mode: round output sizes up instead of down
     """
 
     spatial = 3

@@ -1,4 +1,4 @@
-"""The inverse of max pooling."""
+"""Partial inverse of max pooling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.tensors import Tensor
 
 
 class MaxUnpool(Module):
-    """What max unpooling of all numbers of dimensions shares."""
+    """Base of `MaxUnpool1d` to `MaxUnpool3d`."""
 
     spatial: ClassVar[int]
 
@@ -34,45 +34,45 @@ _FUNCTIONS = {1: F.max_unpool1d, 2: F.max_unpool2d, 3: F.max_unpool3d}
 
 
 class MaxUnpool2d(MaxUnpool):
-    """Zeros with the maxima that `MaxPool2d` found where it found them.
+    """Partial inverse of `MaxPool2d`: places maxima at their indices; other elements are 0.
 
-    ``N×C×H'×W'`` and its indices become ``N×C×H×W`` with ``H = (H' - 1) stride - 2 padding + kernel_size``, or the
-    `output_size` given to the call. It is not in the palette, since a wire carries one tensor.
+    ``(N, C, H_out, W_out)`` and its indices become ``(N, C, H, W)`` with ``H = (H' - 1) stride - 2 padding +
+    kernel_size``, or the `output_size` argument of the call. Not in the palette, because a wire carries one tensor.
 
     Args:
         kernel_size: height and width of the windows that were pooled
-        stride: step from one window to the next; none for the window's size
-        padding: places that were added on each side
+        stride: step between windows (default: `kernel_size`)
+        padding: padding of the pooling layer
     """
 
     spatial = 2
 
 
 class MaxUnpool1d(MaxUnpool):
-    """Zeros with the maxima that `MaxPool1d` found where it found them.
+    """Partial inverse of `MaxPool1d`: places maxima at their indices; other elements are 0.
 
-    ``N×C×L'`` and its indices become ``N×C×L`` with ``L = (L' - 1) stride - 2 padding + kernel_size``, or the
-    `output_size` given to the call. It is not in the palette, since a wire carries one tensor.
+    ``(N, C, L_out)`` and its indices become ``(N, C, L)`` with ``L = (L' - 1) stride - 2 padding + kernel_size``, or
+    the `output_size` argument of the call. Not in the palette, because a wire carries one tensor.
 
     Args:
         kernel_size: length of the windows that were pooled
-        stride: step from one window to the next; none for the window's size
-        padding: places that were added on each side
+        stride: step between windows (default: `kernel_size`)
+        padding: padding of the pooling layer
     """
 
     spatial = 1
 
 
 class MaxUnpool3d(MaxUnpool):
-    """Zeros with the maxima that `MaxPool3d` found where it found them.
+    """Partial inverse of `MaxPool3d`: places maxima at their indices; other elements are 0.
 
-    ``N×C×D'×H'×W'`` and its indices become ``N×C×D×H×W`` with ``D = (D' - 1) stride - 2 padding + kernel_size``, or the
-    `output_size` given to the call. It is not in the palette, since a wire carries one tensor.
+    ``(N, C, D_out, H_out, W_out)`` and its indices become ``(N, C, D, H, W)`` with ``D = (D' - 1) stride - 2 padding +
+    kernel_size``, or the `output_size` argument of the call. Not in the palette, because a wire carries one tensor.
 
     Args:
         kernel_size: depth, height and width of the windows that were pooled
-        stride: step from one window to the next; none for the window's size
-        padding: places that were added on each side
+        stride: step between windows (default: `kernel_size`)
+        padding: padding of the pooling layer
     """
 
     spatial = 3

@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from engine.tensors.creation import empty
     category="Attention", outputs=("output", "weights"), tags=("transformer", "self attention", "query key value")
 )
 class MultiheadAttention(Module):
-    """Averages values by how well their keys fit each query, in several heads with projections of their own.
+    """Multi-head attention: ``softmax(Q Kᵀ / √d) V`` in `num_heads` heads, each with learned projections.
 
-    Queries ``L×N×E``, keys ``S×N×kdim`` and values ``S×N×vdim`` (``N×L×E`` … with `batch_first`) become ``L×N×E`` and
-    the weights ``N×L×S``. Source: Vaswani et al., arXiv 1706.03762.
+    Query ``(L, N, E)``, key ``(S, N, kdim)`` and value ``(S, N, vdim)`` give the output ``(L, N, E)`` and the attention
+    weights ``(N, L, S)``. With `batch_first`, N is the first dimension. Source: Vaswani et al., arXiv 1706.03762.
 
     Args:
-        embed_dim: size of the queries and of the result
-        num_heads: number of heads; divides `embed_dim`
-        dropout: probability with which a weight is dropped in training
-        bias: add learned offsets in the projections
-        add_bias_kv: add a learned key and value to each sequence
-        add_zero_attn: add a key and a value of zeros to each sequence
-        kdim: size of the keys, `embed_dim` if left empty
-        vdim: size of the values, `embed_dim` if left empty
-        batch_first: inputs and output are batch × place × size instead of place × batch × size
+        embed_dim: size E of queries and output
+        num_heads: number of heads; must divide `embed_dim`
+        dropout: dropout probability of the attention weights
+        bias: learn biases in the projections
+        add_bias_kv: append a learned key and value to each sequence
+        add_zero_attn: append a zero key and value to each sequence
+        kdim: size of the keys (default: `embed_dim`)
+        vdim: size of the values (default: `embed_dim`)
+        batch_first: use (N, L, E) instead of (L, N, E) for inputs and output
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class MultiheadAttention(Module):
     ) -> None:
         super().__init__()
         if embed_dim % num_heads:
-            raise ValueError(f"embed_dim={embed_dim} must be divisible by num_heads={num_heads}. Change one of them.")
+            raise ValueError(f"embed_dim={embed_dim} must be divisible by num_heads={num_heads}. Change either.")
         self.embed_dim = embed_dim
         self.num_heads = num_heads
         self.head_dim = embed_dim // num_heads
@@ -82,7 +82,7 @@ class MultiheadAttention(Module):
         return self.kdim == self.embed_dim and self.vdim == self.embed_dim
 
     def _reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         for weight in (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight, self.in_proj_weight):
             if weight is not None:
                 init.xavier_uniform_(weight)
@@ -104,14 +104,15 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The result and the weights, averaged over heads unless `average_attn_weights` is False.
+        """Compute the output and the attention weights (averaged over heads if `average_attn_weights` is true).
 
         Args:
-            query: what is asked
-            key: what the queries are compared with
-            value: what is averaged
-            key_padding_mask: ``N×S``, true for keys that do not count
-            attn_mask: ``L×S`` or ``(N·heads)×L×S``, true where attention is forbidden, or numbers to add to the scores
+            query: queries
+            key: keys
+            value: values
+            key_padding_mask: ``(N, S)``, true at keys to ignore
+            attn_mask: ``(L, S)`` or ``(N·heads, L, S)``; true where attention is not allowed, or numbers added to the
+                scores
         """
         turned = self.batch_first and query.ndim == 3
         if turned:

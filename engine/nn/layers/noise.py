@@ -1,4 +1,4 @@
-"""Random numbers as an input of a network, as a generator takes them."""
+"""Layer that generates random numbers, for example the latent input of a generator."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from engine.tensors.creation.random_tensors import rand, randn
 
 @LAYERS.register(category="Generation", tags=("random", "latent", "gan", "generator", "gaussian"))
 class Noise(Module):
-    """New random numbers for each sample: ``N×…`` becomes ``N×size``. Of its input only the number of samples counts.
+    """Random numbers for each sample: ``(N, *) → (N, size)``, independent of the input values.
 
-    It draws in evaluation as well.
+    Draws new numbers in training and in evaluation.
 
     Args:
-        size: how many numbers a sample gets, or their shape
-        distribution: "normal" has mean 0 and variance 1; "uniform" lies between -1 and 1
+        size: shape of the random numbers of a sample
+        distribution: "normal": mean 0 and variance 1; "uniform": between -1 and 1
     """
 
     def __init__(

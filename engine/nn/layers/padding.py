@@ -1,4 +1,4 @@
-"""Widening sequences, images and volumes at their borders."""
+"""Padding layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Borders: TypeAlias = int | tuple[int, ...]
 
 
 class Padding(Module):
-    """What padding layers share: `spatial` dimensions at the end are widened, as `mode` says."""
+    """Base of padding layers: pads the last `spatial` dimensions with `mode`."""
 
     spatial: ClassVar[int]
     mode: ClassVar[PaddingMode]
@@ -26,7 +26,7 @@ class Padding(Module):
         self.padding = padding if isinstance(padding, tuple) else _every_side(padding, self.spatial)
         if len(self.padding) != 2 * self.spatial:
             raise ValueError(
-                f"padding takes one number, or two for each of {self.spatial} dimensions, last one first, not {padding}"
+                f"padding must be one number, or two per dimension ({2 * self.spatial} numbers), not {padding}"
             )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -42,7 +42,7 @@ class Padding(Module):
 
 
 class ConstantPadding(Module):
-    """What layers that pad with a number share."""
+    """Base of padding with a constant."""
 
     spatial: ClassVar[int]
 
@@ -64,10 +64,10 @@ def _every_side(padding: int | list[int], spatial: int) -> tuple[int, ...]:
 
 @LAYERS.register(category="Shape", tags=("padding", "zeros", "border"))
 class ZeroPad2d(Padding):
-    """Widens an image with zeros: ``N×C×H×W`` grows in its last two dimensions.
+    """2D zero padding: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right, top, bottom)``; negative values crop
     """
 
     spatial = 2
@@ -76,10 +76,10 @@ class ZeroPad2d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "zeros", "border"))
 class ZeroPad1d(Padding):
-    """Widens a sequence with zeros: ``N×C×L`` grows in its last dimension.
+    """1D zero padding: ``(N, C, L) → (N, C, L_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right)``; negative values crop
     """
 
     spatial = 1
@@ -88,10 +88,10 @@ class ZeroPad1d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "zeros", "border"))
 class ZeroPad3d(Padding):
-    """Widens a volume with zeros: ``N×C×D×H×W`` grows in its last three dimensions.
+    """3D zero padding: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom, front, back)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right, top, bottom, front, back)``; negative values crop
     """
 
     spatial = 3
@@ -100,10 +100,10 @@ class ZeroPad3d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "mirror", "border"))
 class ReflectionPad2d(Padding):
-    """Widens an image with its mirror image, without the border: ``N×C×H×W`` grows in its last two dimensions.
+    """2D reflection padding without repeating the border: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right, top, bottom)``; negative values crop
     """
 
     spatial = 2
@@ -112,10 +112,10 @@ class ReflectionPad2d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "mirror", "border"))
 class ReflectionPad1d(Padding):
-    """Widens a sequence with its mirror image, without the border: ``N×C×L`` grows in its last dimension.
+    """1D reflection padding without repeating the border: ``(N, C, L) → (N, C, L_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right)``; negative values crop
     """
 
     spatial = 1
@@ -124,10 +124,10 @@ class ReflectionPad1d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "mirror", "border"))
 class ReflectionPad3d(Padding):
-    """Widens a volume with its mirror image, without the border: ``N×C×D×H×W`` grows in its last three dimensions.
+    """3D reflection padding without repeating the border: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom, front, back)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right, top, bottom, front, back)``; negative values crop
     """
 
     spatial = 3
@@ -136,10 +136,10 @@ class ReflectionPad3d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "border", "border"))
 class ReplicationPad2d(Padding):
-    """Widens an image with its border: ``N×C×H×W`` grows in its last two dimensions.
+    """2D replication padding with the border values: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right, top, bottom)``; negative values crop
     """
 
     spatial = 2
@@ -148,10 +148,10 @@ class ReplicationPad2d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "border", "border"))
 class ReplicationPad1d(Padding):
-    """Widens a sequence with its border: ``N×C×L`` grows in its last dimension.
+    """1D replication padding with the border values: ``(N, C, L) → (N, C, L_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right)``; negative values crop
     """
 
     spatial = 1
@@ -160,10 +160,10 @@ class ReplicationPad1d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "border", "border"))
 class ReplicationPad3d(Padding):
-    """Widens a volume with its border: ``N×C×D×H×W`` grows in its last three dimensions.
+    """3D replication padding with the border values: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom, front, back)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right, top, bottom, front, back)``; negative values crop
     """
 
     spatial = 3
@@ -172,10 +172,10 @@ class ReplicationPad3d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "periodic", "border"))
 class CircularPad2d(Padding):
-    """Widens an image with its other side: ``N×C×H×W`` grows in its last two dimensions.
+    """2D circular padding with the opposite side: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right, top, bottom)``; negative values crop
     """
 
     spatial = 2
@@ -184,10 +184,10 @@ class CircularPad2d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "periodic", "border"))
 class CircularPad1d(Padding):
-    """Widens a sequence with its other side: ``N×C×L`` grows in its last dimension.
+    """1D circular padding with the opposite side: ``(N, C, L) → (N, C, L_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right)``; negative values crop
     """
 
     spatial = 1
@@ -196,10 +196,10 @@ class CircularPad1d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "periodic", "border"))
 class CircularPad3d(Padding):
-    """Widens a volume with its other side: ``N×C×D×H×W`` grows in its last three dimensions.
+    """3D circular padding with the opposite side: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom, front, back)``; negative numbers take away
+        padding: padding of all sides, or ``(left, right, top, bottom, front, back)``; negative values crop
     """
 
     spatial = 3
@@ -208,11 +208,11 @@ class CircularPad3d(Padding):
 
 @LAYERS.register(category="Shape", tags=("padding", "constant", "border"))
 class ConstantPad2d(ConstantPadding):
-    """Widens an image with one number: ``N×C×H×W`` grows in its last two dimensions.
+    """2D constant padding: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom)``; negative numbers take away
-        value: what the new places hold
+        padding: padding of all sides, or ``(left, right, top, bottom)``; negative values crop
+        value: value of the padding
     """
 
     spatial = 2
@@ -220,11 +220,11 @@ class ConstantPad2d(ConstantPadding):
 
 @LAYERS.register(category="Shape", tags=("padding", "constant", "border"))
 class ConstantPad1d(ConstantPadding):
-    """Widens a sequence with one number: ``N×C×L`` grows in its last dimension.
+    """1D constant padding: ``(N, C, L) → (N, C, L_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right)``; negative numbers take away
-        value: what the new places hold
+        padding: padding of all sides, or ``(left, right)``; negative values crop
+        value: value of the padding
     """
 
     spatial = 1
@@ -232,11 +232,11 @@ class ConstantPad1d(ConstantPadding):
 
 @LAYERS.register(category="Shape", tags=("padding", "constant", "border"))
 class ConstantPad3d(ConstantPadding):
-    """Widens a volume with one number: ``N×C×D×H×W`` grows in its last three dimensions.
+    """3D constant padding: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 
     Args:
-        padding: places added on every side, or ``(left, right, top, bottom, front, back)``; negative numbers take away
-        value: what the new places hold
+        padding: padding of all sides, or ``(left, right, top, bottom, front, back)``; negative values crop
+        value: value of the padding
     """
 
     spatial = 3

@@ -1,4 +1,4 @@
-"""Activations that let positive inputs pass and bend negative ones."""
+"""ReLU and its variants."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ GROUP = "Activation"
 
 @LAYERS.register(category=GROUP, tags=("rectifier", "rectified linear unit"))
 class ReLU(InPlaceActivation):
-    """Keeps what is positive and turns the rest into 0, ``max(x, 0)`` (Nair and Hinton, ICML 2010).
+    """Rectified linear unit: ``max(x, 0)`` (Nair and Hinton, ICML 2010).
 
     Args:
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -29,10 +29,10 @@ class ReLU(InPlaceActivation):
 
 @LAYERS.register(category=GROUP)
 class ReLU6(InPlaceActivation):
-    """ReLU that stops at 6, ``min(max(x, 0), 6)`` (Howard et al., arXiv 1704.04861).
+    """ReLU limited to 6: ``min(max(x, 0), 6)`` (Howard et al., arXiv 1704.04861).
 
     Args:
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -41,13 +41,13 @@ class ReLU6(InPlaceActivation):
 
 @LAYERS.register(category=GROUP)
 class LeakyReLU(Module):
-    """ReLU that lets a little through below 0: ``x`` where ``x > 0``, else ``negative_slope x``.
+    """Leaky ReLU: ``x`` where ``x > 0``, else ``negative_slope x``.
 
     Source: Maas et al., ICML 2013.
 
     Args:
         negative_slope: slope for negative inputs
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
@@ -64,11 +64,11 @@ class LeakyReLU(Module):
 
 @LAYERS.register(category=GROUP, tags=("parametric",))
 class PReLU(Module):
-    """Leaky ReLU whose slope is learned (He et al., arXiv 1502.01852).
+    """Leaky ReLU with a learned negative slope: ``x`` where ``x > 0``, else ``a x`` (He et al., arXiv 1502.01852).
 
     Args:
-        num_parameters: 1 slope for all, or one for each channel (dimension 1)
-        init: the slope to start with
+        num_parameters: number of learned slopes: 1, or one per channel (dimension 1)
+        init: initial slope
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class PReLU(Module):
         self.weight = Parameter(full((num_parameters,), init, device=device, dtype=dtype))
 
     def reset_parameters(self) -> None:
-        """The slope that it started with."""
+        """Reset the slopes to `init`."""
         self.weight.data.fill_(self.init)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -92,12 +92,12 @@ class PReLU(Module):
 
 @LAYERS.register(category=GROUP, tags=("randomized", "leaky"))
 class RReLU(Module):
-    """Leaky ReLU with a random slope for each element in training, and their mean otherwise (arXiv 1505.00853).
+    """Leaky ReLU with random negative slopes in training and the mean slope in evaluation (arXiv 1505.00853).
 
     Args:
-        lower: the smallest slope
-        upper: the largest slope
-        inplace: write the result into the input's memory
+        lower: lower bound of the slope
+        upper: upper bound of the slope
+        inplace: write the result to the memory of the input
     """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
@@ -115,13 +115,13 @@ class RReLU(Module):
 
 @LAYERS.register(category=GROUP, tags=("exponential linear unit",))
 class ELU(Module):
-    """Bends smoothly to ``-alpha`` below 0: ``x`` where ``x > 0``, else ``alpha (exp(x) - 1)``.
+    """Exponential linear unit: ``x`` where ``x > 0``, else ``alpha (exp(x) - 1)``.
 
     Source: Clevert et al., arXiv 1511.07289.
 
     Args:
-        alpha: the output far below 0 is ``-alpha``
-        inplace: write the result into the input's memory
+        alpha: negated limit of the output for large negative inputs
+        inplace: write the result to the memory of the input
     """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -138,13 +138,13 @@ class ELU(Module):
 
 @LAYERS.register(category=GROUP, tags=("continuously differentiable", "exponential linear unit"))
 class CELU(Module):
-    """ELU whose slope has no step at 0: ``x`` where ``x > 0``, else ``alpha (exp(x / alpha) - 1)``.
+    """Continuously differentiable ELU: ``x`` where ``x > 0``, else ``alpha (exp(x / alpha) - 1)``.
 
     Source: Barron, arXiv 1704.07483.
 
     Args:
-        alpha: the output far below 0 is ``-alpha``
-        inplace: write the result into the input's memory
+        alpha: negated limit of the output for large negative inputs
+        inplace: write the result to the memory of the input
     """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -161,10 +161,10 @@ class CELU(Module):
 
 @LAYERS.register(category=GROUP, tags=("self-normalizing", "exponential linear unit"))
 class SELU(InPlaceActivation):
-    """ELU scaled so that activations keep mean 0 and variance 1 by themselves (Klambauer et al., arXiv 1706.02515).
+    """Scaled ELU, which makes networks self-normalizing (Klambauer et al., arXiv 1706.02515).
 
     Args:
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -173,12 +173,12 @@ class SELU(InPlaceActivation):
 
 @LAYERS.register(category=GROUP)
 class Threshold(Module):
-    """Keeps what is above a threshold and replaces the rest by one value.
+    """``x`` where ``x > threshold``, else ``value``.
 
     Args:
-        threshold: what must be exceeded
-        value: what stands for the rest
-        inplace: write the result into the input's memory
+        threshold: threshold
+        value: replacement of inputs up to the threshold
+        inplace: write the result to the memory of the input
     """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:

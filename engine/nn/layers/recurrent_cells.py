@@ -1,4 +1,4 @@
-"""Single steps of recurrent units, for loops of one's own."""
+"""Single steps of recurrent networks, for custom loops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.tensors.creation import empty, zeros
 
 
 class RNNCellBase(Module):
-    """Base of the cells: their parameters, and the forms of their input."""
+    """Base of recurrent cells: parameters and input checks."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         bound = 1 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
@@ -52,17 +52,17 @@ class RNNCellBase(Module):
         return Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
 
     def _state(self, input: Tensor, hx: Tensor | None) -> Tensor:
-        """`hx`, or zeros; checks both."""
+        """`hx` (default: zeros), after checking the shapes of both."""
         name = type(self).__name__
         if input.ndim not in (1, 2):
-            raise ShapeError(f"{name}: one step is batch × features, or features, not {format_shape(input.shape)}")
+            raise ShapeError(f"{name}: the input must be batch × features or features, not {format_shape(input.shape)}")
         if input.shape[-1] != self.input_size:
             raise ShapeError(f"{name}: expected {self.input_size} features, got {input.shape[-1]}")
         wanted = (*input.shape[:-1], self.hidden_size)
         if hx is None:
             return zeros(wanted, dtype=input.dtype, device=input.device)
         if tuple(hx.shape) != wanted:
-            raise ShapeError(f"{name}: the state must be {format_shape(wanted)}, not {format_shape(hx.shape)}")
+            raise ShapeError(f"{name}: the hidden state must be {format_shape(wanted)}, not {format_shape(hx.shape)}")
         return hx
 
     def extra_repr(self) -> str:
@@ -72,15 +72,16 @@ class RNNCellBase(Module):
 
 @LAYERS.register(category="Recurrent", tags=("recurrent", "step"))
 class RNNCell(RNNCellBase):
-    """One step of simple recurrent units, ``h' = tanh(W x + b + U h + c)``.
+    """One step of an Elman network: ``h' = tanh(W x + b + U h + c)``.
 
-    ``N×input_size`` and a state ``N×hidden_size`` give the new state. Weights start uniform in ``±1/√hidden_size``.
+    ``(N, input_size)`` and a hidden state ``(N, hidden_size)`` give the next hidden state. Weights are initialized
+    uniformly in ``±1/√hidden_size``.
 
     Args:
         input_size: features of the input
-        hidden_size: features of the state
-        bias: learn offsets
-        nonlinearity: function of the state
+        hidden_size: size of the hidden state
+        bias: learn biases
+        nonlinearity: activation function
     """
 
     def __init__(
@@ -98,11 +99,11 @@ class RNNCell(RNNCellBase):
         self.nonlinearity: Literal["tanh", "relu"] = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The new state.
+        """Compute the next hidden state.
 
         Args:
-            input: one step
-            hx: the state before it; zeros if absent
+            input: input of this time step
+            hx: previous hidden state (default: zeros)
         """
         return recurrent.rnn_step(input, self._state(input, hx), self._weights(), self.nonlinearity)
 
@@ -113,15 +114,15 @@ class RNNCell(RNNCellBase):
 
 @LAYERS.register(category="Recurrent", outputs=("state", "cell"), tags=("recurrent", "step", "memory"))
 class LSTMCell(RNNCellBase):
-    """One step of long short-term memory (Hochreiter and Schmidhuber, 1997).
+    """One step of long short-term memory, LSTM (Hochreiter and Schmidhuber, 1997).
 
-    ``N×input_size``, a state and a cell ``N×hidden_size`` give the new state and cell. Weights start uniform in
-    ``±1/√hidden_size``.
+    ``(N, input_size)``, hidden and cell state ``(N, hidden_size)`` give the next hidden and cell state. Weights are
+    initialized uniformly in ``±1/√hidden_size``.
 
     Args:
         input_size: features of the input
-        hidden_size: features of the state
-        bias: learn offsets
+        hidden_size: size of the hidden state
+        bias: learn biases
     """
 
     def __init__(
@@ -135,11 +136,11 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """The new (state, cell).
+        """Compute the next (hidden state, cell state).
 
         Args:
-            input: one step
-            hx: (state, cell) before it; zeros if absent
+            input: input of this time step
+            hx: previous (hidden state, cell state) (default: zeros)
         """
         state = (self._state(input, None if hx is None else hx[0]), self._state(input, None if hx is None else hx[1]))
         return recurrent.lstm_step(input, state, self._weights())
@@ -147,14 +148,15 @@ class LSTMCell(RNNCellBase):
 
 @LAYERS.register(category="Recurrent", tags=("recurrent", "step", "gated"))
 class GRUCell(RNNCellBase):
-    """One step of gated recurrent units (Cho et al., arXiv 1406.1078).
+    """One step of a gated recurrent unit, GRU (Cho et al., arXiv 1406.1078).
 
-    ``N×input_size`` and a state ``N×hidden_size`` give the new state. Weights start uniform in ``±1/√hidden_size``.
+    ``(N, input_size)`` and a hidden state ``(N, hidden_size)`` give the next hidden state. Weights are initialized
+    uniformly in ``±1/√hidden_size``.
 
     Args:
         input_size: features of the input
-        hidden_size: features of the state
-        bias: learn offsets
+        hidden_size: size of the hidden state
+        bias: learn biases
     """
 
     def __init__(
@@ -168,10 +170,10 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The new state.
+        """Compute the next hidden state.
 
         Args:
-            input: one step
-            hx: the state before it; zeros if absent
+            input: input of this time step
+            hx: previous hidden state (default: zeros)
         """
         return recurrent.gru_step(input, self._state(input, hx), self._weights())

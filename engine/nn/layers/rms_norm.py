@@ -1,4 +1,4 @@
-"""Normalisation by the root of the mean square."""
+"""Root mean square normalization."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from engine.tensors.creation import empty
 
 @LAYERS.register(category="Normalisation", tags=("root mean square", "rmsnorm"))
 class RMSNorm(Module):
-    """Scales each sample to a mean square of 1, ``y = x / √(mean(x²) + eps) · weight`` over the last dimensions.
+    """Root mean square normalization over the last dimensions: ``y = x / √(mean(x²) + eps) · weight``.
 
-    The shape stays. Source: Zhang and Sennrich, arXiv 1910.07467.
+    Any shape that ends with `normalized_shape`. Source: Zhang and Sennrich, arXiv 1910.07467.
 
     Args:
-        normalized_shape: sizes of the last dimensions, over which the mean is taken
-        eps: added to the mean square; the smallest step of the dtype if left empty
-        elementwise_affine: learn a scale for each element
+        normalized_shape: sizes of the last dimensions, which are normalized together
+        eps: term added to the mean square for numerical stability (default: the precision of the dtype)
+        elementwise_affine: learn a scale (weight) per element
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Back to the first values: no scaling."""
+        """Reset the weight to its initial value."""
         if self.weight is not None:
             init.ones_(self.weight)
 

@@ -1,4 +1,4 @@
-"""What the recurrent layers share: parameters, several layers and directions, forms of the input."""
+"""Base of recurrent layers: parameters, stacked layers, directions, packed sequences."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Result = tuple[Tensor, tuple[Tensor, ...]]
 
 
 class RNNBase(Module):
-    """Base of `RNN`, `LSTM` and `GRU`; see there for the arguments."""
+    """Base of `RNN`, `LSTM` and `GRU`, which document the arguments."""
 
     mode: str
     gates: int
-    """Matrices side by side in one weight."""
+    """Number of gates, whose matrices are stacked in one weight."""
     states: int = 1
-    """Tensors that are handed on from step to step."""
+    """Number of state tensors: 1, or 2 with a cell state."""
 
     def __init__(
         self,
@@ -51,15 +51,15 @@ class RNNBase(Module):
             raise ValueError(f"dropout must be a probability between 0 and 1, not {dropout}")
         if dropout > 0 and num_layers == 1:
             warnings.warn(
-                f"dropout={dropout} acts between layers, but there is one. Set num_layers to 2, or dropout to 0.",
+                f"dropout={dropout} applies between layers, but num_layers is 1. Set num_layers to 2, or dropout to 0.",
                 stacklevel=3,
             )
         if hidden_size < 1 or num_layers < 1:
             raise ValueError(f"hidden_size={hidden_size} and num_layers={num_layers} must be at least 1")
         if not 0 <= proj_size < hidden_size:
-            raise ValueError(f"proj_size={proj_size} must be smaller than hidden_size={hidden_size}; 0 is none")
+            raise ValueError(f"proj_size={proj_size} must be smaller than hidden_size={hidden_size}; 0 disables it")
         if proj_size and self.states == 1:
-            raise ValueError(f"proj_size is an argument of LSTM, {mode} has no projection. Leave it 0.")
+            raise ValueError(f"{mode} does not support proj_size={proj_size}; only LSTM does. Set proj_size to 0.")
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -90,12 +90,12 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
-        """The parameters of each layer and direction."""
+        """Parameters of each layer and direction."""
         return [[self._parameters[name] for name in names] for names in self._weight_names()]
 
     @property
     def _flat_weights_names(self) -> list[str]:
-        """The names of all weights. PyTorch's programs go through them to initialise a layer."""
+        """Names of all weights, which PyTorch code iterates over to initialize a layer."""
         return [name for names in self._weight_names() for name in names]
 
     def _weight_names(self) -> list[list[str]]:
@@ -104,13 +104,13 @@ class RNNBase(Module):
         return [[kind + suffix for kind in kinds if kind + suffix in self._parameters] for suffix in suffixes]
 
     def reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         bound = 1 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Does nothing; in PyTorch it lays parameters side by side for cuDNN."""
+        """Do nothing; in PyTorch, make the parameters contiguous for cuDNN."""
 
     def _weights(self, suffix: str) -> Weights:
         own = self._parameters
@@ -125,16 +125,16 @@ class RNNBase(Module):
     def _run(
         self, x: Tensor, state: tuple[Tensor, ...], weights: Weights, sizes: tuple[int, ...] | None, reverse: bool
     ) -> Result:
-        """One direction of one layer."""
+        """Run one direction of one layer."""
         raise NotImplementedError
 
     def _forward(self, input: Any, hx: tuple[Tensor, ...] | None) -> tuple[Any, tuple[Tensor, ...]]:
-        """All layers: of T×N×I, or of what else the input may be."""
+        """Run all layers on an input (T, N, I), batch-first, without batch, or packed."""
         if isinstance(input, PackedSequence):
             return self._packed(input, hx)
         if input.ndim not in (2, 3):
             raise ShapeError(
-                f"{self.mode}: the input has 3 dimensions, or 2 without a batch, but is {format_shape(input.shape)}"
+                f"{self.mode}: the input must have 3 dimensions, or 2 without batch, not {format_shape(input.shape)}"
             )
         batched = input.ndim == 3
         x = input.transpose(0, 1) if self.batch_first and batched else input
@@ -188,10 +188,10 @@ class RNNBase(Module):
         if x.shape[-1] != self.input_size:
             raise ShapeError(
                 f"{self.mode}: expected {self.input_size} features in the last dimension, got {x.shape[-1]}. "
-                f"Set input_size to {x.shape[-1]}, or change what comes in."
+                f"Set input_size to {x.shape[-1]}, or change the input."
             )
         if x.shape[0] == 0:
-            raise ShapeError(f"{self.mode}: the sequence has no steps")
+            raise ShapeError(f"{self.mode}: the sequence has no time steps")
         names = ("hx", "cx") if self.states == 2 else ("hx",)
         for name, part, size in zip(names, hx or (), self._state_sizes(), strict=False):
             rows = self.num_layers * self._directions

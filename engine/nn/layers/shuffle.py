@@ -1,4 +1,4 @@
-"""Channels as pixels, pixels as channels, and channels in another order."""
+"""Pixel and channel shuffle layers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from engine.tensors import Tensor
 
 @LAYERS.register(category="Shape", tags=("depth to space", "super resolution", "upsample"))
 class PixelShuffle(Module):
-    """Larger images from more channels: ``N×(C·r²)×H×W`` becomes ``N×C×(H·r)×(W·r)`` (Shi et al., arXiv 1609.05158).
+    """Rearranges channels to pixels: ``(N, C·r², H, W) → (N, C, H·r, W·r)`` (Shi et al., arXiv 1609.05158).
 
     Args:
-        upscale_factor: r, how many times higher and wider the image becomes
+        upscale_factor: upscale factor r of height and width
     """
 
     def __init__(self, upscale_factor: Size) -> None:
@@ -29,10 +29,10 @@ class PixelShuffle(Module):
 
 @LAYERS.register(category="Shape", tags=("space to depth", "downsample"))
 class PixelUnshuffle(Module):
-    """More channels from larger images: ``N×C×(H·r)×(W·r)`` becomes ``N×(C·r²)×H×W``, the inverse of PixelShuffle.
+    """Rearranges pixels to channels: ``(N, C, H·r, W·r) → (N, C·r², H, W)``, the inverse of PixelShuffle.
 
     Args:
-        downscale_factor: r, how many times lower and narrower the image becomes
+        downscale_factor: downscale factor r of height and width
     """
 
     def __init__(self, downscale_factor: Size) -> None:
@@ -48,10 +48,10 @@ class PixelUnshuffle(Module):
 
 @LAYERS.register(category="Shape", tags=("shufflenet", "groups"))
 class ChannelShuffle(Module):
-    """Channels taken from each group in turn, so that groups mix: ``N×C×…`` keeps its shape (arXiv 1707.01083).
+    """Interleaves the channels of groups, so that groups mix: any shape ``(N, C, *)`` (arXiv 1707.01083).
 
     Args:
-        groups: into how many groups the channels are divided
+        groups: number of channel groups
     """
 
     def __init__(self, groups: Size) -> None:

@@ -1,4 +1,4 @@
-"""Smooth activations: sigmoids, and what is made of them."""
+"""Smooth activation functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUP = "Activation"
 
 @LAYERS.register(category=GROUP, tags=("logistic",))
 class Sigmoid(Module):
-    """Squeezes any number into 0 to 1, ``σ(x) = 1 / (1 + exp(-x))``."""
+    """Logistic sigmoid, with outputs between 0 and 1: ``σ(x) = 1 / (1 + exp(-x))``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return input.sigmoid()
@@ -23,7 +23,7 @@ class Sigmoid(Module):
 
 @LAYERS.register(category=GROUP)
 class LogSigmoid(Module):
-    """The logarithm of the sigmoid, ``log σ(x)``, safe for large ``|x|``."""
+    """Logarithm of the sigmoid, numerically stable: ``log σ(x)``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
@@ -31,7 +31,7 @@ class LogSigmoid(Module):
 
 @LAYERS.register(category=GROUP, tags=("hyperbolic tangent",))
 class Tanh(Module):
-    """Squeezes any number into -1 to 1, ``tanh x``."""
+    """Hyperbolic tangent, with outputs between -1 and 1: ``tanh x``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return input.tanh()
@@ -39,7 +39,7 @@ class Tanh(Module):
 
 @LAYERS.register(category=GROUP)
 class Softsign(Module):
-    """Squeezes any number into -1 to 1, slower than tanh, ``x / (1 + |x|)``."""
+    """Softsign, with outputs between -1 and 1: ``x / (1 + |x|)``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
@@ -47,7 +47,7 @@ class Softsign(Module):
 
 @LAYERS.register(category=GROUP)
 class Tanhshrink(Module):
-    """What tanh takes away, ``x - tanh x``."""
+    """``x - tanh x``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
@@ -55,11 +55,11 @@ class Tanhshrink(Module):
 
 @LAYERS.register(category=GROUP, tags=("smooth relu",))
 class Softplus(Module):
-    """Smooth ReLU that is always positive, ``log(1 + exp(beta x)) / beta`` (Dugas et al., NIPS 2000).
+    """Smooth approximation of ReLU: ``log(1 + exp(beta x)) / beta`` (Dugas et al., NIPS 2000).
 
     Args:
-        beta: the larger, the closer to ReLU
-        threshold: where ``beta x`` exceeds it, the output is ``x``
+        beta: sharpness; ReLU is the limit for large values
+        threshold: the output is ``x`` where ``beta x`` exceeds the threshold
     """
 
     def __init__(self, beta: Positive = 1.0, threshold: float = 20.0) -> None:
@@ -76,12 +76,12 @@ class Softplus(Module):
 
 @LAYERS.register(category=GROUP, tags=("gaussian error linear unit",))
 class GELU(Module):
-    """Smooth ReLU of transformers, ``x Φ(x)`` with the normal distribution function ``Φ``.
+    """Gaussian error linear unit: ``x Φ(x)``, with the standard normal distribution function ``Φ``.
 
     Source: Hendrycks and Gimpel, arXiv 1606.08415.
 
     Args:
-        approximate: "tanh" for ``x/2 (1 + tanh(√(2/π) (x + 0.044715 x³)))``
+        approximate: "tanh" for the approximation ``x/2 (1 + tanh(√(2/π) (x + 0.044715 x³)))``
     """
 
     def __init__(self, approximate: Literal["none", "tanh"] = "none") -> None:
@@ -97,10 +97,10 @@ class GELU(Module):
 
 @LAYERS.register(category=GROUP, tags=("swish", "sigmoid linear unit"))
 class SiLU(InPlaceActivation):
-    """Smooth ReLU with a dip below 0, ``x σ(x)``, also known as swish (Elfwing et al., arXiv 1702.03118).
+    """Sigmoid linear unit, also called swish: ``x σ(x)`` (Elfwing et al., arXiv 1702.03118).
 
     Args:
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -109,10 +109,10 @@ class SiLU(InPlaceActivation):
 
 @LAYERS.register(category=GROUP)
 class Mish(InPlaceActivation):
-    """Smooth ReLU with a dip below 0, ``x tanh(softplus(x))`` (Misra, arXiv 1908.08681).
+    """Mish: ``x tanh(softplus(x))`` (Misra, arXiv 1908.08681).
 
     Args:
-        inplace: write the result into the input's memory
+        inplace: write the result to the memory of the input
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -121,12 +121,12 @@ class Mish(InPlaceActivation):
 
 @LAYERS.register(category=GROUP, tags=("gated linear unit", "gate"))
 class GLU(Module):
-    """One half of the input times the sigmoid of the other; halves one dimension.
+    """Gated linear unit: ``a σ(b)`` with the halves a and b of the input along `dim`.
 
     Source: Dauphin et al., arXiv 1612.08083.
 
     Args:
-        dim: the dimension that is halved
+        dim: dimension to split into halves
     """
 
     def __init__(self, dim: int = -1) -> None:

@@ -1,4 +1,4 @@
-"""Scores to probabilities."""
+"""Softmax layers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUP = "Activation"
 
 
 class SoftmaxBase(Module):
-    """A layer whose only argument is the dimension it works along. With dim=None it guesses as PyTorch does."""
+    """Base of softmax layers; `dim` is chosen by PyTorch's rule if it is None."""
 
     def __init__(self, dim: Annotated[int | None, Preset(-1)] = None) -> None:
         super().__init__()
@@ -27,13 +27,14 @@ class SoftmaxBase(Module):
 
 @LAYERS.register(category=GROUP, tags=("probabilities", "normalised exponential"))
 class Softmax(SoftmaxBase):
-    """Turns scores into probabilities that sum to 1 along one dimension, ``exp(xᵢ) / Σⱼ exp(xⱼ)``. The shape stays.
+    """Softmax along a dimension, ``exp(xᵢ) / Σⱼ exp(xⱼ)``: probabilities that sum to 1.
 
-    `CrossEntropyLoss` contains it: feed that loss the scores themselves. If `dim` is left out, it is chosen as
-    in PyTorch, with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On the canvas it is the last.
+    `CrossEntropyLoss` includes the softmax: its input is the scores (logits). If `dim` is omitted, PyTorch's rule
+    selects it with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On the canvas the default is the last
+    dimension.
 
     Args:
-        dim: the dimension along which the outputs sum to 1
+        dim: dimension along which the outputs sum to 1
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -42,13 +43,13 @@ class Softmax(SoftmaxBase):
 
 @LAYERS.register(category=GROUP, tags=("probabilities",))
 class Softmin(SoftmaxBase):
-    """Softmax of the negated input: the smallest score has the largest probability. The shape stays.
+    """Softmin along a dimension: softmax of the negated input.
 
-    If `dim` is left out, it is chosen as in PyTorch, with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On
-    the canvas it is the last.
+    If `dim` is omitted, PyTorch's rule selects it with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On the
+    canvas the default is the last dimension.
 
     Args:
-        dim: the dimension along which the outputs sum to 1
+        dim: dimension along which the outputs sum to 1
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -57,15 +58,13 @@ class Softmin(SoftmaxBase):
 
 @LAYERS.register(category=GROUP, tags=("log probabilities",))
 class LogSoftmax(SoftmaxBase):
-    """Turns scores into logarithms of probabilities along one dimension, ``log(exp(xᵢ) / Σⱼ exp(xⱼ))``.
+    """Logarithm of the softmax along a dimension, numerically stable: ``log(exp(xᵢ) / Σⱼ exp(xⱼ))``.
 
-    Safe for large numbers. The shape stays.
-
-    If `dim` is left out, it is chosen as in PyTorch, with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On
-    the canvas it is the last.
+    If `dim` is omitted, PyTorch's rule selects it with a warning: 0 for inputs of 0, 1 or 3 dimensions, else 1. On the
+    canvas the default is the last dimension.
 
     Args:
-        dim: the dimension along which the exponentials of the outputs sum to 1
+        dim: dimension along which the exponentials of the outputs sum to 1
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -74,9 +73,9 @@ class LogSoftmax(SoftmaxBase):
 
 @LAYERS.register(category=GROUP, tags=("probabilities", "images"))
 class Softmax2d(Module):
-    """Softmax over the channels at each place of an image, ``N×C×H×W`` or ``C×H×W``. The shape stays."""
+    """Softmax over the channels at each pixel of ``(N, C, H, W)`` or ``(C, H, W)``."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in (3, 4):
-            raise ShapeError(f"Softmax2d needs N×C×H×W or C×H×W, not {format_shape(input.shape)}")
+            raise ShapeError(f"Softmax2d requires an input N×C×H×W or C×H×W, not {format_shape(input.shape)}")
         return input.softmax(-3)

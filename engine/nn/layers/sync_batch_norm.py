@@ -1,4 +1,4 @@
-"""Batch normalisation across processes; here there is always one process."""
+"""Synchronized batch normalization, in a single process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.nn.module import Module
 
 
 class SyncBatchNorm(BatchNorm):
-    """Batch normalisation of inputs of 2 to 5 dimensions. In one process it is the same as `BatchNorm1d` to `3d`."""
+    """Batch normalization of inputs with 2 to 5 dimensions; in one process identical to `BatchNorm1d` to `3d`."""
 
     dimensions = (2, 3, 4, 5)
 
@@ -33,7 +33,7 @@ class SyncBatchNorm(BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """`module` with all batch norms in it replaced, which keep their parameters and statistics."""
+        """Replace all batch norms in `module`, keeping their parameters and statistics. Returns the module."""
         if isinstance(module, BatchNorm) and not isinstance(module, cls):
             converted = cls(
                 module.num_features,

@@ -1,4 +1,4 @@
-"""Stacks of transformer layers, and the whole encoder and decoder."""
+"""Transformer encoder, decoder and the full encoder-decoder model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from engine.tensors.creation import arange, zeros
 
 
 class TransformerEncoder(Module):
-    """A stack of `num_layers` copies of an encoder layer, and a last `norm` if given.
+    """Stack of `num_layers` copies of an encoder layer, with an optional final `norm`.
 
-    `enable_nested_tensor` and `mask_check` are PyTorch's and change nothing here.
+    `enable_nested_tensor` and `mask_check` are accepted for compatibility and have no effect.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """A stack of `num_layers` copies of a decoder layer, and a last `norm` if given."""
+    """Stack of `num_layers` copies of a decoder layer, with an optional final `norm`."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -85,23 +85,23 @@ class TransformerDecoder(Module):
 
 @LAYERS.register(category="Attention", tags=("encoder", "decoder", "translation", "sequence to sequence"))
 class Transformer(Module):
-    """An encoder of the source and a decoder of the target, which attends to it.
+    """Transformer encoder-decoder: source ``(S, N, d_model)`` and target ``(T, N, d_model)`` give ``(T, N, d_model)``.
 
-    The source ``S×N×d_model`` and the target ``T×N×d_model`` give ``T×N×d_model``; with `batch_first` the batch comes
-    first. Weights start by Glorot's rule. Source: Vaswani et al., arXiv 1706.03762.
+    The decoder attends to the output of the encoder. Weights are initialized by Glorot's rule. Source: Vaswani et al.,
+    arXiv 1706.03762.
 
     Args:
-        d_model: size of the inputs' last dimension
-        nhead: number of attention heads; divides `d_model`
-        num_encoder_layers: layers of the encoder
-        num_decoder_layers: layers of the decoder
-        dim_feedforward: width of the networks inside the layers
-        dropout: probability of dropping
-        activation: inside the layers' networks; in code also a function
-        layer_norm_eps: added to the variance in layer normalization
-        batch_first: batch × place × size instead of place × batch × size
-        norm_first: normalize before attention and network instead of after them
-        bias: learn offsets in linear layers and layer norms
+        d_model: size of the last dimension of source and target
+        nhead: number of attention heads; must divide `d_model`
+        num_encoder_layers: number of encoder layers
+        num_decoder_layers: number of decoder layers
+        dim_feedforward: hidden size of the feedforward networks
+        dropout: dropout probability
+        activation: activation of the feedforward networks; in scripts also a function
+        layer_norm_eps: term added to the variance in layer normalization
+        batch_first: use (N, L, d_model) instead of (L, N, d_model) for inputs and output
+        norm_first: apply layer norm before attention and feedforward instead of after
+        bias: learn biases in linear layers and layer norms
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Transformer(Module):
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        """Draw new first values."""
+        """Reinitialize the parameters."""
         for parameter in self.parameters():
             if parameter.ndim > 1:
                 init.xavier_uniform_(parameter)
@@ -159,22 +159,23 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The decoder's output.
+        """Compute the output of the decoder.
 
         Args:
-            src: the source, for the encoder
-            tgt: the target, for the decoder
-            src_mask: true where attention in the source is forbidden, or numbers to add to the scores
-            tgt_mask: the same in the target; `generate_square_subsequent_mask` makes the usual one
-            memory_mask: the same from target to source
-            src_key_padding_mask: true for places of the source that do not count
-            tgt_key_padding_mask: true for places of the target that do not count
-            memory_key_padding_mask: true for places of the encoder's output that do not count
+            src: source sequences, input of the encoder
+            tgt: target sequences, input of the decoder
+            src_mask: attention mask of the encoder; true where attention is not allowed, or numbers that are added to
+                the scores
+            tgt_mask: self-attention mask of the decoder; usually `generate_square_subsequent_mask`
+            memory_mask: mask of the decoder's attention to the encoder output
+            src_key_padding_mask: ``(N, S)``, true at source positions to ignore
+            tgt_key_padding_mask: ``(N, T)``, true at target positions to ignore
+            memory_key_padding_mask: ``(N, S)``, true at positions of the encoder output to ignore
         """
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
             raise RuntimeError(
-                f"Transformer: source and target have batches of {src.shape[batch]} and {tgt.shape[batch]}"
+                f"Transformer: src and tgt must have the same batch size, not {src.shape[batch]} and {tgt.shape[batch]}"
             )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
@@ -190,6 +191,6 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: DeviceArgument = None, dtype: DType | None = None) -> Tensor:
-        """The mask that lets each place see those before it: 0 and −∞, ``sz×sz``."""
-        place = arange(sz, device=device)
-        return where(place > place.unsqueeze(-1), float("-inf"), zeros((), device=device, dtype=dtype))
+        """Causal mask ``(sz, sz)``: 0 where attention is allowed, −∞ at later positions."""
+        position = arange(sz, device=device)
+        return where(position > position.unsqueeze(-1), float("-inf"), zeros((), device=device, dtype=dtype))

@@ -1,4 +1,4 @@
-"""The layers that a transformer is stacked of: attention and a small network, each with a residual connection."""
+"""Transformer encoder and decoder layers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Activation = Literal["relu", "gelu"] | Callable[[Tensor], Tensor]
 
 
 def activation_function(activation: Activation) -> Callable[[Tensor], Tensor]:
-    """The function that a name means, or the function itself."""
+    """Activation function for a name; functions are returned unchanged."""
     if callable(activation):
         return activation
     found = {"relu": F.relu, "gelu": F.gelu}.get(activation)
@@ -31,20 +31,20 @@ def activation_function(activation: Activation) -> Callable[[Tensor], Tensor]:
 
 @LAYERS.register(category="Attention", tags=("transformer", "encoder", "self attention"))
 class TransformerEncoderLayer(Module):
-    """Self-attention and a network of two linear layers, each with dropout, residual connection and layer norm.
+    """Transformer encoder layer, self-attention and feedforward network: ``(L, N, d_model) → (L, N, d_model)``.
 
-    ``L×N×d_model`` (``N×L×d_model`` with `batch_first`) keeps its shape. Source: Vaswani et al., arXiv 1706.03762.
+    Both sublayers have dropout, a residual connection and layer norm. Source: Vaswani et al., arXiv 1706.03762.
 
     Args:
-        d_model: size of the input's last dimension
-        nhead: number of attention heads; divides `d_model`
-        dim_feedforward: width of the network between the two linear layers
-        dropout: probability of dropping, at three places and in the attention
-        activation: between the two linear layers; in code also a function
-        layer_norm_eps: added to the variance in layer normalization
-        batch_first: batch × place × size instead of place × batch × size
-        norm_first: normalize before attention and network instead of after them
-        bias: learn offsets in linear layers and layer norms
+        d_model: size of the last dimension of the input
+        nhead: number of attention heads; must divide `d_model`
+        dim_feedforward: hidden size of the feedforward network
+        dropout: dropout probability of sublayers and attention weights
+        activation: activation of the feedforward network; in scripts also a function
+        layer_norm_eps: term added to the variance in layer normalization
+        batch_first: use (N, L, d_model) instead of (L, N, d_model) for inputs and output
+        norm_first: apply layer norm before attention and feedforward instead of after
+        bias: learn biases in linear layers and layer norms
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """The layer's output.
+        """Compute the output of the layer.
 
         Args:
-            src: the sequences
-            src_mask: true where attention is forbidden, or numbers to add to its scores
-            src_key_padding_mask: ``N×L``, true for places that do not count
+            src: input sequences
+            src_mask: attention mask; true where attention is not allowed, or numbers that are added to the scores
+            src_key_padding_mask: ``(N, L)``, true at positions to ignore
         """
         if self.norm_first:
             src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
@@ -106,21 +106,21 @@ class TransformerEncoderLayer(Module):
 
 @LAYERS.register(category="Attention", tags=("transformer", "decoder", "cross attention"))
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to an encoder's output, and a network of two linear layers, each with a residual.
+    """Transformer decoder layer: self-attention, attention to the encoder output, feedforward network.
 
-    The target ``T×N×d_model`` keeps its shape; the memory is ``S×N×d_model``; with `batch_first` the batch comes
-    first. Source: Vaswani et al., arXiv 1706.03762.
+    The target ``(T, N, d_model)`` and the encoder output (memory) ``(S, N, d_model)`` give ``(T, N, d_model)``. Each
+    sublayer has dropout, a residual connection and layer norm. Source: Vaswani et al., arXiv 1706.03762.
 
     Args:
-        d_model: size of the input's last dimension
-        nhead: number of attention heads; divides `d_model`
-        dim_feedforward: width of the network between the two linear layers
-        dropout: probability of dropping, at four places and in the attentions
-        activation: between the two linear layers; in code also a function
-        layer_norm_eps: added to the variance in layer normalization
-        batch_first: batch × place × size instead of place × batch × size
-        norm_first: normalize before attentions and network instead of after them
-        bias: learn offsets in linear layers and layer norms
+        d_model: size of the last dimension of the input
+        nhead: number of attention heads; must divide `d_model`
+        dim_feedforward: hidden size of the feedforward network
+        dropout: dropout probability of sublayers and attention weights
+        activation: activation of the feedforward network; in scripts also a function
+        layer_norm_eps: term added to the variance in layer normalization
+        batch_first: use (N, L, d_model) instead of (L, N, d_model) for inputs and output
+        norm_first: apply layer norm before attention and feedforward instead of after
+        bias: learn biases in linear layers and layer norms
     """
 
     def __init__(
@@ -164,15 +164,15 @@ class TransformerDecoderLayer(Module):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The layer's output.
+        """Compute the output of the layer.
 
         Args:
-            tgt: the sequences to go on with
-            memory: the encoder's output
-            tgt_mask: true where attention among the target is forbidden, or numbers to add to its scores
-            memory_mask: the same of attention to the memory
-            tgt_key_padding_mask: ``N×T``, true for places of the target that do not count
-            memory_key_padding_mask: ``N×S``, true for places of the memory that do not count
+            tgt: target sequences
+            memory: output of the encoder
+            tgt_mask: self-attention mask; true where attention is not allowed, or numbers that are added to the scores
+            memory_mask: mask of the attention to the memory
+            tgt_key_padding_mask: ``(N, T)``, true at target positions to ignore
+            memory_key_padding_mask: ``(N, S)``, true at memory positions to ignore
         """
 
         def itself(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Upsampling layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.tensors import Tensor
 
 
 class UpsampleBase(Module):
-    """What layers that change the spatial sizes share."""
+    """Base of upsampling layers."""
 
     def __init__(
         self,
@@ -45,15 +45,14 @@ class UpsampleBase(Module):
 
 @LAYERS.register(category="Shape", tags=("interpolate", "resize", "scale"))
 class Upsample(UpsampleBase):
-    """Sequences, images or volumes of another size: ``N×C×…`` with its spatial sizes changed.
+    """Resizes the spatial dimensions by interpolation: ``(N, C, L)``, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
 
     Args:
-        size: the new spatial sizes; one number for all of them
-        scale_factor: instead of the size; the new sizes are rounded down
-        mode: how new places are computed: the nearest old one, or between two (linear), 2×2 (bilinear), 4×4 (bicubic)
-            or 2×2×2 (trilinear)
-        align_corners: the outermost places keep theirs; otherwise the borders of the outermost places do
-        recompute_scale_factor: compute positions from the ratio of the sizes
+        size: output size of the spatial dimensions
+        scale_factor: factor of the spatial sizes, instead of `size`; sizes are rounded down
+        mode: interpolation: nearest neighbor, linear (3D input), bilinear or bicubic (4D), trilinear (5D)
+        align_corners: align the centers of the corner pixels of input and output instead of their outer edges
+        recompute_scale_factor: recompute the scale factor from the rounded output size
     """
 
     def __init__(
@@ -69,11 +68,11 @@ class Upsample(UpsampleBase):
 
 @LAYERS.register(category="Shape", tags=("interpolate", "resize", "scale"))
 class UpsamplingNearest2d(UpsampleBase):
-    """Images of another size, each pixel the nearest old one: ``N×C×H×W`` becomes ``N×C×H'×W'``.
+    """Nearest-neighbor upsampling of images: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
     Args:
-        size: the new height and width; one number for both
-        scale_factor: instead of the size; the new sizes are rounded down
+        size: output size of the spatial dimensions
+        scale_factor: factor of the spatial sizes, instead of `size`; sizes are rounded down
     """
 
     def __init__(self, size: SizePerDim | None = None, scale_factor: ScalePerDim | None = None) -> None:
@@ -82,11 +81,11 @@ class UpsamplingNearest2d(UpsampleBase):
 
 @LAYERS.register(category="Shape", tags=("interpolate", "resize", "scale"))
 class UpsamplingBilinear2d(UpsampleBase):
-    """Images of another size, each pixel between 2×2 old ones, corners kept: ``N×C×H×W`` becomes ``N×C×H'×W'``.
+    """Bilinear upsampling of images with aligned corners: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
     Args:
-        size: the new height and width; one number for both
-        scale_factor: instead of the size; the new sizes are rounded down
+        size: output size of the spatial dimensions
+        scale_factor: factor of the spatial sizes, instead of `size`; sizes are rounded down
     """
 
     def __init__(self, size: SizePerDim | None = None, scale_factor: ScalePerDim | None = None) -> None:

@@ -65,7 +65,7 @@ def test_halves_undo_a_concatenation() -> None:
     assert left.shape == right.shape == (3, 1)
 
 
-@pytest.mark.parametrize(("dim", "message"), [(0, "3 places"), (2, "no dimension 2")])
+@pytest.mark.parametrize(("dim", "message"), [(0, "size 3"), (2, "dim=2 is out of range")])
 def test_what_has_no_halves(dim: int, message: str) -> None:
     with pytest.raises(ShapeError, match=message):
         nn.Halves(dim)(engine.zeros(3, 2))
@@ -76,7 +76,7 @@ def test_shapes_of_an_open_batch() -> None:
     assert nn.Noise((4, 2))(x).shape == (N, 4, 2)
     assert nn.Fill()(x).shape == (N, 6)
     assert [half.shape for half in nn.Halves()(engine.cat([x, x]))] == [(N, 6), (N, 6)]
-    with pytest.raises(ShapeError, match="N places"):
+    with pytest.raises(ShapeError, match="size N"):
         nn.Halves()(x)
 
 

@@ -455,7 +455,7 @@ def test_dropout_between_recurrent_layers() -> None:
     assert not np.array_equal(layer(x)[0].detach().numpy(), layer(x)[0].detach().numpy())
     layer.eval()
     np.testing.assert_array_equal(layer(x)[0].detach().numpy(), layer(x)[0].detach().numpy())
-    with pytest.warns(UserWarning, match="acts between layers"):
+    with pytest.warns(UserWarning, match="applies between layers"):
         nn.GRU(3, 4, dropout=0.5)
 
 
@@ -491,7 +491,7 @@ def test_dropout_between_recurrent_layers() -> None:
         ),
         (lambda: nn.TransformerEncoderLayer(8, 2, activation="swish"), RuntimeError, "swish"),
         (lambda: nn.LSTM(5, 4)(engine.ones(3, 2, 6)), ShapeError, "LSTM: expected 5 features .* got 6"),
-        (lambda: nn.LSTM(5, 4)(engine.ones(3)), ShapeError, "3 dimensions, or 2 without a batch"),
+        (lambda: nn.LSTM(5, 4)(engine.ones(3)), ShapeError, "3 dimensions, or 2 without batch"),
         (
             lambda: nn.LSTM(5, 4)(engine.ones(3, 2, 5), (engine.ones(1, 3, 4), engine.ones(1, 2, 4))),
             ShapeError,

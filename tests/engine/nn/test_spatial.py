@@ -160,7 +160,7 @@ def test_infinite_pixels_stay_in_their_windows() -> None:
 def test_transposed_convolution_of_a_wanted_size() -> None:
     layer = nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
     assert layer(engine.ones(1, 2, 4, 5), output_size=(8, 9)).shape == (1, 3, 8, 9)
-    with pytest.raises(ShapeError, match="use 7×9 up to 8×10"):
+    with pytest.raises(ShapeError, match="Use 7×9 to 8×10"):
         layer(engine.ones(1, 2, 4, 5), output_size=(9, 9))
 
 
