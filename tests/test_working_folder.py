@@ -12,12 +12,12 @@ ROOT = Path(__file__).resolve().parent.parent
 HOSTILE = ("json", "multiprocessing", "signal", "threading", "numpy", "numba", "engine", "studio")
 
 COMPILED = """
-from engine.compiler.kernels.compile_process import CompileError, CompileProcess
+from engine.compiler.kernels.compile_process import CompileProcess, KernelCompileError
 if __name__ == "__main__":
     process = CompileProcess()
     try:
         process.code_of("hello there", "kernel")
-    except CompileError as error:
+    except KernelCompileError as error:
         print("said" if "invalid syntax" in str(error) else error)
     process.end()
 """

@@ -1,76 +1,64 @@
-"""Memory of arrays that were handed out, for those that take their place."""
+"""Reuses the memory of a function's earlier results for later ones."""
 
 from __future__ import annotations
 
-import sys
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from engine.compiler.atomic_changes import Change
+from engine.system.reference_counts import sole_references
 from engine.tensors.deferred import Form
 
 
 class OutputBufferPool:
-    """Arrays by places, as they were handed out. Each becomes memory again once nobody has it, or a view of it.
+    """Buffers for some outputs of a plan, by output index.
 
-    There are two for each place: the one that was handed out last stays as it is until another takes its place, so that
-    whoever computes that one may fail.
-
-    Whoever looks at an array's memory holds a reference to the array itself: a view as its base, and NumPy's and
-    DLPack's exports as well. So an array with no other reference than the one here cannot be seen by anybody.
+    An array becomes a buffer again after a later call has replaced it, if nothing refers to it or to a view of it. The
+    latest result of each output stays untouched until then, so that a failing call leaves it as it is.
 
     Args:
-        forms: what the array at each place looks like
+        forms: shape, dtype and strides of each pooled output
     """
 
     def __init__(self, forms: Mapping[int, Form]) -> None:
         self._forms = forms
-        self._handed: dict[int, Any] = {}
+        self._current: dict[int, Any] = {}
+        """Results of the latest call."""
         self._replaced: dict[int, Any] = {}
+        """Results of the call before it."""
         self._free: dict[int, Any] = {}
 
     def __bool__(self) -> bool:
         return bool(self._forms)
 
-    def free(self) -> dict[int, Any]:
-        """Memory of replaced arrays that have no other reference."""
+    def take_buffers(self) -> dict[int, Any]:
+        """Returns the free buffers by output index, and removes them from the pool."""
         found, self._free = self._free, {}
         return found
 
-    def handing_out(self, arrays: Sequence[Any]) -> list[Change]:
-        """Notes what is handed out, by places."""
+    def register_outputs(self, arrays: Sequence[Any]) -> list[Change]:
+        """Changes that make `arrays` the latest results."""
         return [
-            (setattr, self, "_replaced", self._handed),
-            (setattr, self, "_handed", {index: arrays[index] for index in self._forms}),
+            (setattr, self, "_replaced", self._current),
+            (setattr, self, "_current", {index: arrays[index] for index in self._forms}),
         ]
 
-    def take_back(self) -> None:
-        """Keeps a replaced array if it has no other reference; forgets it otherwise."""
+    def reclaim(self) -> None:
+        """Frees the replaced arrays that have no other reference, and forgets the others."""
         replaced, self._replaced = self._replaced, {}
         indices = list(replaced)
         arrays = [replaced.pop(index, None) for index in indices]  # another thread may be here as well
-        counts = _references(arrays)
         self._free = {
             index: array
-            for index, array, count in zip(indices, arrays, counts, strict=True)
-            if count == _ALONE and not weakref.getweakrefcount(array) and self._is_as_it_was(index, array)
+            for index, array, is_sole in zip(indices, arrays, sole_references(arrays), strict=True)
+            if is_sole and self._is_unchanged(index, array)
         }
 
-    def _is_as_it_was(self, index: int, array: Any) -> bool:
-        """Whether nobody has changed the array object itself, whose shape and flags may be set."""
+    def _is_unchanged(self, index: int, array: Any) -> bool:
+        """Whether shape, strides, dtype and flags of the array object were not set by a caller."""
         form = self._forms[index]
         same = array.shape == form.shape and array.strides == form.strides and array.dtype == form.dtype
         return same and array.flags.writeable
 
-
-def _references(things: list[Any]) -> list[int]:
-    """How often each is referred to, the list and this function included."""
-    return list(map(sys.getrefcount, things))
-
-
-(_ALONE,) = _references([np.empty(0)])
 
 __all__ = ["OutputBufferPool"]

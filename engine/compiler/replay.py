@@ -206,7 +206,7 @@ class Replay:
         self._had = [leaf is not None and id(leaf) in call.had for leaf in self._gradients]
         takes = self.plan.takes if isinstance(self.plan, ExecutionPlan) else frozenset()
         kept = [index for index, leaf in enumerate(self._gradients) if leaf is not None and index in takes]
-        self._handed = OutputBufferPool({index: self.plan.graph.outputs[index].form for index in kept})
+        self._output_buffers = OutputBufferPool({index: self.plan.graph.outputs[index].form for index in kept})
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result. Raises Missed, before anything has happened, where something is not as it was."""
@@ -235,7 +235,7 @@ class Replay:
                 for leaf, value in zip(self._gradients, values, strict=True)
                 if leaf is not None
             ]
-            return [*versions, *gradients, *self._handed.handing_out(values), *undo.forgetting()]
+            return [*versions, *gradients, *self._output_buffers.register_outputs(values), *undo.forgetting()]
 
         try:
             values = self._run(externals, undo, settle)
@@ -243,7 +243,7 @@ class Replay:
             undo.roll_back()
             apply_changes(undo.leaving())
             raise
-        self._handed.take_back()
+        self._output_buffers.reclaim()
         return _filled(self._result, values, args, kwargs)
 
     def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -260,7 +260,7 @@ class Replay:
         try:
             MODES.undo = undo.changes
             numbers = self._numbers(undo)
-            memory = (self._handed.free(),) if self._handed else ()
+            memory = (self._output_buffers.take_buffers(),) if self._output_buffers else ()
             values = self.plan.run(externals, numbers, settle, *memory)
             MODES.undo = undo.before
             return values

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from sys import getrefcount
 from typing import Any
 
 from engine.errors import AutogradError
@@ -19,6 +18,7 @@ from engine.graph.anomaly_report import check_finite, explain
 from engine.graph.node import Edge, Node
 from engine.graph.traversal import leading_to, leaf_edges, reachable
 from engine.modes import MODES
+from engine.system.reference_counts import owns_gradient
 
 Observer = Callable[[Node, list[Any]], None]
 """Told of each node and the gradients that reach it."""
@@ -196,7 +196,7 @@ class _Walk:
             self.task.captured[key, 0] = entry[1]
         if not self.accumulate:
             return
-        owned = _owned(entry)  # asked first: among a call's arguments the gradient would be held once more
+        owned = owns_gradient(entry)  # asked first: among a call's arguments the gradient would be held once more
         leaf._accumulate(entry[1], copy=not owned)
         if hooks is not None:
             for hook in tuple(hooks.accumulated.values()):
@@ -217,11 +217,6 @@ class _Walk:
             if self.task is not None and self.task.useful is not None:
                 self._below &= self.task.useful
         return edge is not None and id(edge[0]) in self._below
-
-
-def _owned(entry: list[Any]) -> bool:
-    """Whether nobody but `entry` has the gradient in it: then its memory may become the leaf's `.grad`."""
-    return getrefcount(entry[1]) == 2 and getrefcount(entry[1]._array) == 2  # one of them is the call's own
 
 
 __all__ = ["Observer", "run_backward"]

@@ -10,7 +10,8 @@ from typing import Any
 from llvmlite import ir
 from numba import extending, njit, types
 
-from engine.compiler.kernels.raw_memory import HEADER, memory_at
+from engine.compiler.kernels.cpython_objects import ARRAY_DATA_OFFSET
+from engine.compiler.kernels.raw_memory import memory_at
 from engine.compiler.kernels.register_tiles import HAS_AVX512, LANES, ROWS, VECTORS, Tile
 
 intrinsic: Any = extending.intrinsic
@@ -73,7 +74,7 @@ def _index(number: int) -> Any:
 @njit(nogil=True, error_model="numpy")
 def array_address(array):
     """Where the elements of the array with this id begin."""
-    return memory_at(array + HEADER, types.int64, 1)[0]
+    return memory_at(array + ARRAY_DATA_OFFSET, types.int64, 1)[0]
 
 
 def tiled_matmul(number: Any) -> Any:

@@ -17,6 +17,7 @@ import threading
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from engine.compiler.kernels.compiler_self_test import compiler_self_test
 from engine.compiler.kernels.object_code import ObjectCode
 
 IDLE_SECONDS = 20.0
@@ -36,6 +37,10 @@ class KernelCompileError(Exception):
     """A source could not be compiled."""
 
 
+class CompilerUnavailableError(KernelCompileError):
+    """No source can be compiled: the compiler's self-test failed, or its process exits unexpectedly."""
+
+
 class CompileProcess:
     """Compiles one source after the other, for whichever threads ask."""
 
@@ -44,16 +49,21 @@ class CompileProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_asked = False
         """It owes an answer."""
+        self._has_answered = False
         self._owner = os.getpid()
 
     def code_of(self, source: str, file: str) -> ObjectCode:
-        """The machine code of a kernel. Raises CompileError."""
+        """Compiles a kernel. Raises KernelCompileError."""
+        has_exited = False
         with self._lock:
             for _ in range(2):  # it may have ended just now, for lack of work
                 try:
                     return self._asked(source, file)
-                except (OSError, EOFError, ValueError):
+                except (OSError, EOFError, ValueError) as error:
+                    has_exited = isinstance(error, EOFError)
                     self._end()
+        if has_exited and not self._has_answered:  # its self-test crashed, and would crash this process, too
+            raise CompilerUnavailableError("the process that compiles kernels exits during its self-test")
         return compile_in_process(source, file)
 
     def end(self) -> None:
@@ -73,13 +83,13 @@ class CompileProcess:
         answer = process.stdout.readline()
         if not answer:
             raise EOFError
-        error, needs, size = json.loads(answer)
+        error, is_available, needs, size = json.loads(answer)
         code = process.stdout.read(size)
         if len(code) < size:
             raise EOFError
-        self._is_asked = False
+        self._is_asked, self._has_answered = False, True
         if error is not None:
-            raise KernelCompileError(error)
+            raise KernelCompileError(error) if is_available else CompilerUnavailableError(error)
         return ObjectCode(code, tuple(needs))
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -123,13 +133,22 @@ class CompileProcess:
 
 
 def compile_in_process(source: str, file: str) -> ObjectCode:
-    """The machine code of a kernel, compiled in this process. Raises CompileError."""
+    """Compiles a kernel in this process. Raises KernelCompileError."""
+    if COMPILER_SELF_TEST.failure is not None:
+        raise CompilerUnavailableError(COMPILER_SELF_TEST.failure)
+    return _compile(source, file)
+
+
+def _compile(source: str, file: str) -> ObjectCode:
     names: dict[str, Any] = {"__name__": __name__}
     try:
         exec(compile(source, file, "exec"), names)  # noqa: S102 - written by `cpu.py`, or by hand
     except Exception as error:
         raise KernelCompileError(str(error)) from error
     return names["kernel"]
+
+
+COMPILER_SELF_TEST = compiler_self_test(_compile)
 
 
 def serve() -> None:
@@ -147,9 +166,11 @@ def serve() -> None:
             os._exit(0)  # the other thread may still be reading
         try:
             code = compile_in_process(*json.loads(line))
-            answers.write(json.dumps([None, code.needs, len(code.code)]).encode() + b"\n" + code.code)
+            answers.write(json.dumps([None, True, code.needs, len(code.code)]).encode() + b"\n" + code.code)
         except KernelCompileError as error:
-            answers.write(json.dumps([str(error), (), 0]).encode() + b"\n")
+            answers.write(
+                json.dumps([str(error), not isinstance(error, CompilerUnavailableError), (), 0]).encode() + b"\n"
+            )
         answers.flush()
 
 
@@ -159,4 +180,13 @@ def _read(lines: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
     asked.put(b"")
 
 
-__all__ = ["IDLE_SECONDS", "WATCHER_THREAD_NAME", "CompileProcess", "KernelCompileError", "compile_in_process", "serve"]
+__all__ = [
+    "COMPILER_SELF_TEST",
+    "IDLE_SECONDS",
+    "WATCHER_THREAD_NAME",
+    "CompileProcess",
+    "CompilerUnavailableError",
+    "KernelCompileError",
+    "compile_in_process",
+    "serve",
+]

@@ -17,6 +17,7 @@ import stat
 import sys
 import tempfile
 import threading
+import warnings
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +25,8 @@ from typing import Any
 
 import platformdirs
 
-from engine.compiler.kernels.compile_process import CompileProcess, compile_in_process
+from engine.compiler.kernels.compile_process import CompileProcess, CompilerUnavailableError, compile_in_process
+from engine.compiler.kernels.cpython_objects import SELF_TEST
 from engine.compiler.kernels.object_code import ObjectCode, load_function
 from engine.compiler.kernels.scalar_expression import LoweringUnsupported
 
@@ -32,8 +34,10 @@ VARIABLE = "GRADWIRE_KERNELS"
 """Environment variable with the folder to keep kernels in."""
 _USED = (
     "blocked_matmul",
+    "cpython_objects",
     "image_planes",
     "machine_code",
+    "numba_internals",
     "object_code",
     "packed_matmul",
     "parallel_calls",
@@ -97,11 +101,15 @@ class KernelModule:
         if self._done.is_set() or self.load():
             return
         try:
+            SELF_TEST.require()
             self.function = _compiled(self, process)
         except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
             self.error = LoweringUnsupported(f"{self.title} did not compile: {error}")
             self.error.__cause__ = error
-        self._done.set()
+            if isinstance(error, CompilerUnavailableError):
+                COMPILER.warn_once(str(error))
+        finally:
+            self._done.set()
 
 
 class KernelCompiler:
@@ -113,6 +121,13 @@ class KernelCompiler:
         self._queue: queue.SimpleQueue[KernelModule] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._process = CompileProcess()
+        self._has_warned = False
+
+    def warn_once(self, message: str) -> None:
+        """Warns that kernels cannot be compiled, once per process."""
+        if not self._has_warned:
+            self._has_warned = True
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
 
     def load(self, source: str, title: str) -> KernelModule:
         with self._lock:

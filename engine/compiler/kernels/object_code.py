@@ -1,14 +1,15 @@
-"""Machine code as a function. LLVM links it; numba, whose import takes a quarter of a second, is not needed."""
+"""Object code as a Python function. LLVM links it; numba, whose import takes a quarter of a second, is not needed."""
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from engine.compiler.kernels.cpython_objects import SELF_TEST, builtin_function
+
 ENTRY = "gradwire_kernel"
-"""What the code calls the function that Python is to call."""
+"""Name of the function that Python calls."""
 
 
 class ObjectCode(NamedTuple):
@@ -16,44 +17,33 @@ class ObjectCode(NamedTuple):
 
     code: bytes
     needs: tuple[str, ...]
-    """Functions that it calls and does not have."""
+    """Names of the functions that it imports."""
 
 
-class _Method(ctypes.Structure):
-    """CPython's `PyMethodDef`."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-_FASTCALL = 0x80
-"""`METH_FASTCALL`: arguments come as a C array."""
-_kept: list[Any] = []
-"""Code and descriptions of functions, which live as long as the process."""
+_engines: list[Any] = []
+"""Kept as long as the process, since they own the machine code."""
 
 
 def load_function(code: ObjectCode) -> Callable[..., None]:
-    """The function. Raises ImportError where something that it calls is not there."""
+    """Loads a function.
+
+    Raises:
+        ImportError: the process lacks a function that the code imports
+        RuntimeError: CPython lays out objects in an unknown way
+    """
+    SELF_TEST.require()
     llvm = importlib.import_module("llvmlite.binding")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)  # which also looks at what the process has
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)  # which also looks up names of the process
     for name in code.needs:  # LLVM ends the process where one is missing
         if llvm.address_of_symbol(name) is None:
-            raise ImportError(f"nothing here is called {name}")
+            raise ImportError(f"the process has no function {name}")
     engine.add_object_file(llvm.ObjectFileRef.from_data(code.code))
     engine.finalize_object()
-    method = _Method(b"kernel", engine.get_function_address(ENTRY), _FASTCALL, None)
-    _kept.append((engine, method))
-    return _new(ctypes.byref(method), None, None)
+    _engines.append(engine)
+    return builtin_function(engine.get_function_address(ENTRY))
 
-
-_new: Any = ctypes.pythonapi.PyCFunction_NewEx
-_new.argtypes, _new.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p), ctypes.py_object
 
 __all__ = ["ENTRY", "ObjectCode", "load_function"]

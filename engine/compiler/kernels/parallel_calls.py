@@ -11,8 +11,13 @@ from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
-from numba.core.cgutils import alloca_once, get_or_insert_function
 
+from engine.compiler.kernels.numba_internals import (
+    alloca_once,
+    get_or_insert_function,
+    hidden_arguments,
+    own_arguments,
+)
 from engine.compiler.kernels.thread_pool import CallWords, PoolWords
 
 intrinsic: Any = extending.intrinsic
@@ -41,7 +46,7 @@ def run_parts(typing: Any, share: Any, workspace: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         own, (share_, place_) = builder.function, given
-        arguments = own.args[2:]  # before them come where to put a result and an error
+        arguments = own_arguments(own)
         struct = ir.LiteralStructType([WORD, *(one.type for one in arguments)])
         held = alloca_once(builder, struct)
         for number, value in enumerate([place_, *arguments]):
@@ -84,7 +89,7 @@ def _part(own: Any, struct: Any) -> Any:
         (CallWords.WORKSPACE, workspace),
     ):
         builder.store(value, _pointer(builder, copy, word))
-    ends = [builder.bitcast(builder.alloca(WORD), one.type) for one in own.args[:2]]
+    ends = [builder.bitcast(builder.alloca(WORD), one.type) for one in hidden_arguments(own)]
     builder.call(own, [*ends, copy, *rest])
     builder.ret_void()
     return part
@@ -100,7 +105,7 @@ def register_offer(typing: Any, pool: Any) -> Any:
         function.linkage = "internal"
         inside = ir.IRBuilder(function.append_basic_block())
         pool = inside.load(_pointer(inside, function.args[0], CallWords.POOL))
-        ends = [inside.bitcast(inside.alloca(WORD), one.type) for one in own.args[:2]]
+        ends = [inside.bitcast(inside.alloca(WORD), one.type) for one in hidden_arguments(own)]
         inside.call(own, [*ends, pool, WORD(0), *function.args])
         inside.ret_void()
         builder.store(builder.ptrtoint(function, WORD), _pointer(builder, given[0], PoolWords.OFFER_FUNCTION))

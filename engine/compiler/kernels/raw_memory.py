@@ -11,17 +11,20 @@ from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
-from numba.core.cgutils import alloca_once, get_or_insert_function
-from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import lower_builtin, models, register_model
 
 from engine.compiler.kernels.cpu_source import MAX_ARRAYS
+from engine.compiler.kernels.cpython_objects import ARRAY_DATA_OFFSET
+from engine.compiler.kernels.numba_internals import (
+    AbstractTemplate,
+    alloca_once,
+    get_or_insert_function,
+    infer_global,
+    set_attribute,
+)
 
 intrinsic: Any = extending.intrinsic
 """Untyped: what is declared with it is called without its first argument."""
-
-HEADER = object.__basicsize__
-"""Bytes of an object before its own fields."""
 
 
 class RawMemory(types.Type):
@@ -74,7 +77,7 @@ def array_elements(typing: Any, identity: Any, dtype: Any, alias_set: Any) -> An
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()
-        field = builder.add(given[0], ir.Constant(ir.IntType(64), HEADER))
+        field = builder.add(given[0], ir.Constant(ir.IntType(64), ARRAY_DATA_OFFSET))
         return builder.load(builder.inttoptr(field, pointer.as_pointer()))
 
     if not isinstance(alias_set, types.IntegerLiteral):
@@ -127,7 +130,7 @@ def wide_vectors(typing: Any) -> Any:
     """Has LLVM use 64-byte vectors where the CPU has them; by itself it takes half of that on many."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # llvmlite has no name for it
+        set_attribute(builder.function, '"prefer-vector-width"="512"')
         return context.get_dummy_value()
 
     return types.void(), code

@@ -11,8 +11,8 @@ from typing import Any
 
 from llvmlite import binding, ir
 from numba import extending, types
-from numba.core.cgutils import get_or_insert_function
 
+from engine.compiler.kernels.numba_internals import get_or_insert_function
 from engine.compiler.kernels.raw_memory import RawMemory, annotate_aliasing, element_pointer
 
 VECTOR_BYTES = 64

@@ -6,8 +6,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
-from numba.core import cgutils
 
+from engine.compiler.kernels.numba_internals import alloca_once_value, for_range_slice
 from engine.compiler.kernels.raw_memory import RawMemory
 
 intrinsic: Any = extending.intrinsic
@@ -20,7 +20,7 @@ def _folded(name: str, start: float) -> Any:
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         kind, number = context.get_data_type(signature.return_type), signature.args[2].literal_value
         whole = ir.VectorType(kind, number)
-        lanes = cgutils.alloca_once_value(builder, ir.Constant(whole, [start] * number))
+        lanes = alloca_once_value(builder, ir.Constant(whole, [start] * number))
         step, wide = ir.Constant(ir.IntType(64), number), ir.VectorType(ir.IntType(64), number)
         full = builder.and_(given[1], ir.Constant(ir.IntType(64), -number))
 
@@ -32,7 +32,7 @@ def _folded(name: str, start: float) -> Any:
             builder.store(getattr(builder, name)(builder.load(lanes), loaded), lanes)
 
         kind_size = context.get_abi_sizeof(kind)
-        with cgutils.for_range_slice(builder, step.type(0), full, step) as (index, _):
+        with for_range_slice(builder, step.type(0), full, step) as (index, _):
             joined(index)
         with builder.if_then(builder.icmp_signed("<", full, given[1])):
             first = builder.insert_element(ir.Constant(wide, ir.Undefined), builder.sub(given[1], full), _index(0))

@@ -26,9 +26,11 @@ def kernel(number):
     pass
 """
 FAILS = "raise ValueError('not a kernel')"
-TELLS = (
-    "import os\nfrom engine.compiler.kernels.object_code import Code\nkernel = Code(str(os.getpid()).encode(), ())\n"
-)
+TELLS = """
+import os
+from engine.compiler.kernels.object_code import ObjectCode
+kernel = ObjectCode(str(os.getpid()).encode(), ())
+"""
 
 
 @pytest.fixture
@@ -123,7 +125,7 @@ def test_ctrl_c_is_not_for_it(process: CompileProcess) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends as soon as there is no work."""
-    hurried = "from engine.compiler.kernels import compile_process\ncompile_process.PATIENCE = 0.1\nserve()\n"
+    hurried = "from engine.compiler.kernels import compile_process\ncompile_process.IDLE_SECONDS = 0.1\nserve()\n"
     monkeypatch.setattr(compile_process, "_START", compile_process._START.replace("serve()\n", hurried))
 
 

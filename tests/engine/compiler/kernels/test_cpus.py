@@ -23,8 +23,8 @@ from llvmlite import binding
 found = binding.get_host_cpu_features()
 found.update({name: False for name in found if name.startswith("avx512")})
 binding.get_host_cpu_features = lambda: found
-from engine.compiler.kernels.compile_process import CompileProcess, compiled_here
-CompileProcess.code_of = lambda _, source, file: compiled_here(source, file)
+from engine.compiler.kernels.compile_process import CompileProcess, compile_in_process
+CompileProcess.code_of = lambda _, source, file: compile_in_process(source, file)
 from tests.engine.compiler.kernels.test_cpus import bits
 print(bits())
 """
