@@ -161,7 +161,7 @@ def test_points_of_runs_are_written_from_their_menu(
     def choose() -> None:
         menu = QApplication.activePopupWidget()
         assert isinstance(menu, QMenu)
-        action = next(each for each in menu.actions() if each.text().startswith("Save points"))
+        action = next(each for each in menu.actions() if each.text().startswith("Export CSV"))
         QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
 
     QTimer.singleShot(0, choose)

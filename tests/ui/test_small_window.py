@@ -61,15 +61,15 @@ def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) 
     bar = panel.bar
     assert bar.details.geometry().right() <= bar.width() <= window.width() and bar.axis.isVisible()
     titles = [action.text() for action in bar.plots.menu().actions()]
-    [logarithmic] = [action for action in bar.plots.menu().actions() if action.text() == "Logarithmic values"]
+    [logarithmic] = [action for action in bar.plots.menu().actions() if action.text() == "Logarithmic vertical axis"]
     logarithmic.trigger()
     assert bar.shown.log_y and panel._shown.log_y
     narrow = panel.list.width()
     window.resize(1440, 900)
     qtbot.waitUntil(lambda: panel.list.width() > narrow + 50)
-    qtbot.waitUntil(lambda: "Logarithmic values" not in [action.text() for action in bar.plots.menu().actions()])
-    [button] = [each for each in bar.findChildren(QToolButton) if each.toolTip() == "Logarithmic values"]
-    assert "Copy the plots as a picture" in titles and button.isVisible() and button.isChecked()
+    qtbot.waitUntil(lambda: "Logarithmic vertical axis" not in [action.text() for action in bar.plots.menu().actions()])
+    [button] = [each for each in bar.findChildren(QToolButton) if each.toolTip() == "Logarithmic vertical axis"]
+    assert "Copy plots as image" in titles and button.isVisible() and button.isChecked()
 
 
 def test_the_scale_of_gradient_norms_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:

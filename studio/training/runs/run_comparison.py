@@ -56,7 +56,7 @@ def compare_runs(runs: Sequence[Run], catalogue: Catalogue) -> tuple[ComparisonG
     """Everything that is known of these runs, in groups. What no run tells is left out."""
     documents = [_document(run) for run in runs]
     groups = (
-        ComparisonGroup("Figures", _rows([_figures(run) for run in runs])),
+        ComparisonGroup("Results", _rows([_figures(run) for run in runs])),
         ComparisonGroup("Graph", compare_graphs(documents, catalogue)),
         ComparisonGroup(
             "Settings",

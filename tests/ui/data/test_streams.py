@@ -17,7 +17,7 @@ def test_the_first_samples_of_a_stream_are_shown(qtbot: QtBot, show: Show, tmp_p
     panel: DataPanel = show(streamed(shards(tmp_path / "shards")))
     assert is_filled(panel)
     assert panel.header.place.suffix() == " / 25+"
-    assert "the first 25 of a stream" in panel.header.place.toolTip()
+    assert "the first 25 samples of a stream" in panel.header.place.toolTip()
     click(panel.header.pages["statistics"])
     qtbot.waitUntil(lambda: panel._previewer.statistics is not None)
     told = [label.text() for label in panel.statistics.counts.parentWidget().findChildren(type(panel.header.title))]

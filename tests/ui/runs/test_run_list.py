@@ -314,7 +314,7 @@ def test_a_filter_that_finds_nothing_says_so(qtbot: QtBot, window: MainWindow, o
     panel.list.search.setFocus()
     QTest.keyClicks(panel.list.search, "no such run")
     assert not panel.list.view.isVisible()
-    assert any(text.isVisible() and text.text() == "No such run" for text in panel.list.findChildren(QLabel))
+    assert any(text.isVisible() and text.text() == "No matching runs" for text in panel.list.findChildren(QLabel))
     QTest.keyClick(panel.list.search, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClicks(panel.list.search, "run 1")
     assert panel.list.view.isVisible() and panel.list.view.model().rowCount() == 1

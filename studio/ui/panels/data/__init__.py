@@ -1,1 +1,1 @@
-"""The samples at a data node, before and after it, and their statistics."""
+"""Samples at a data node, before and after it, and their statistics."""

@@ -1,4 +1,4 @@
-"""Data: the samples before and after the data node that is selected, and what they are like."""
+"""The Data panel: samples before and after the selected data node, and statistics."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from studio.ui.widgets.labels import label
 
 class DataPanel(QWidget):
     node_wanted = Signal(str)
-    """The node with a problem should come into view."""
+    """Show the node that has a problem."""
     source_wanted = Signal()
-    """A data source should be added."""
+    """Add a data source."""
 
     def __init__(self, store: ProjectStore, previewer: DataPreviewer, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store, self._previewer = store, previewer
         self._facts: Facts | None = None
         self._jump: int | None = None
-        """Where to go once the samples that were chosen are there."""
+        """Sample to scroll to when the requested samples have arrived."""
         self.header = DataPanelHeader()
         self.empty = EmptyState(
             "data",
             "No data yet",
-            "Samples are shown here as each data node gives them. Add a source, or begin with a template.",
-            action="Add a data source",
+            "Samples appear here as each data node outputs them. Add a data source, or start with a template.",
+            action="Add data source",
             run=self.source_wanted.emit,
         )
         self.failed = EmptyState(
-            "error", "There is nothing to see", "", action="Show the node", run=self._show_failed_node
+            "error", "The data cannot be shown", "", action="Show node", run=self._show_failed_node
         )
         self.working = _Working()
-        self.nothing = EmptyState("data", "No samples", "There are none of this class in this part of the data.")
+        self.nothing = EmptyState("data", "No samples", "This part of the data has no samples of this class.")
         self.grid, self.table = SampleGrid(), SampleTable()
         self.detail = SampleDetail()
         self.detail.hide()
@@ -74,11 +74,11 @@ class DataPanel(QWidget):
 
     @property
     def view(self) -> SampleGrid | SampleTable:
-        """What shows the samples of this kind."""
+        """The view for the current kind of sample."""
         return self.table if self._facts is not None and self._facts.kind == "table" else self.grid
 
     def refresh(self) -> None:
-        """Show what is known now."""
+        """Show the current state of the previewer."""
         found = self._previewer
         facts = found.facts if found.state == "ready" else None
         if facts is not self._facts:
@@ -93,26 +93,28 @@ class DataPanel(QWidget):
             self._look_anew()
         if found.state == "failed" and found.problem is not None:
             node = found.problem.node
-            self.failed.set_text(f"{node} gives no samples" if node else "There is nothing to see", str(found.problem))
+            self.failed.set_text(
+                (f"{node} outputs no samples") if node else "The data cannot be shown", str(found.problem)
+            )
             if self.failed.button is not None:
                 self.failed.button.setVisible(bool(node))
         self._show_statistics()
         self._show_page()
 
     def set_in_sight(self, in_sight: bool) -> None:
-        """Whether a person sees the panel. Qt takes one behind the tab of another for visible, too."""
+        """Whether the panel is visible. Qt also reports a panel behind another tab as visible."""
         self._previewer.watch(in_sight)
 
     def sizeHint(self) -> QSize:
         return QSize(900, 272)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Back from another program, files may be others."""
+        """Reload files that other programs may have changed."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self._previewer.refresh()
 
-    # -- parts
+    # -- widgets
 
     def _connect(self) -> None:
         header, found = self.header, self._previewer
@@ -155,7 +157,7 @@ class DataPanel(QWidget):
         return self._facts.counts[self.header.look.part] if self._facts is not None else 0
 
     def _look_anew(self) -> None:
-        """Other samples of the same node, or of another one."""
+        """Show other samples of the same node, or those of another node."""
         facts, look = self._facts, self.header.look
         if facts is None:
             return
@@ -216,7 +218,7 @@ class DataPanel(QWidget):
                 self.view.setFocus()
 
     def show_sample(self, part: Part, row: int) -> None:
-        """Bring one sample into view, as an example of a finding asks for."""
+        """Show an example of a finding."""
         self._jump = row
         self.header.choose(part)
         self._look_anew()
@@ -241,7 +243,7 @@ class DataPanel(QWidget):
 
 
 class _Working(QWidget):
-    """While a source is opened for the first time."""
+    """Shown while a source is opened for the first time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -252,7 +254,7 @@ class _Working(QWidget):
         bar.setRange(0, 0)
         bar.setTextVisible(False)
         bar.setFixedWidth(240)
-        for widget in (label("Reading the data…", "dim"), bar):
+        for widget in (label("Loading data…", "dim"), bar):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
 

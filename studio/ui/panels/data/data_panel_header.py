@@ -1,4 +1,4 @@
-"""The bar of the Data panel: which node, which samples, where in them."""
+"""Header of the Data panel: node, data part, class filter, sample position."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from studio.ui.widgets.labels import ElidedLabel, label
 
 _PAGES = ("samples", "statistics")
 _WORDS = 120
-"""What the node does to samples is left out rather than cut to less than this."""
+"""Minimum width of the node's description; it is hidden below this width."""
 _MOST_SPINS = 2**31 - 1
 _AROUND = 28
-"""Pixels of the bar that no widget takes."""
+"""Pixels of the header outside the widgets."""
 _EDGE, _CURSOR = 6, 4
-"""Pixels before the sample's number, and on either side of it for the cursor."""
-_GO_TO = "Go to a sample by its number, counted from 0"
+"""Margins of the sample number in pixels, including the cursor."""
+_GO_TO = "Sample index, from 0"
 
 
 class DataPanelHeader(QWidget):
@@ -37,9 +37,9 @@ class DataPanelHeader(QWidget):
     page_changed = Signal(str)
     """"samples" or "statistics"."""
     go_wanted = Signal(int)
-    """A sample, counted from 0 among those to be seen."""
+    """Index of a sample among the shown ones."""
     turned = Signal(int)
-    """So many pages on."""
+    """Number of pages to scroll."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,18 +63,18 @@ class DataPanelHeader(QWidget):
         self.parts["training"].setChecked(True)
         self.category = ComboBox()
         self.category.setAccessibleName("Class")
-        self.category.setToolTip("Show samples of one class only")
+        self.category.setToolTip("Show only samples of one class")
         self.category.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.category.setMinimumContentsLength(6)
         self.category.activated.connect(self._changed)
         self.place = _Place()
-        self.place.setAccessibleName("Go to sample")
+        self.place.setAccessibleName("Sample index")
         self.place.setToolTip(_GO_TO)
         self.place.setKeyboardTracking(False)
         self.place.valueChanged.connect(self.go_wanted)
-        self.back = buttons.tool("chevron-up", "Page back (PgUp)", partial(self.turned.emit, -1), size=14)
-        self.forth = buttons.tool("chevron-down", "Page on (PgDn)", partial(self.turned.emit, 1), size=14)
-        self.again = buttons.tool("reset", "Draw again", self._draw_again)
+        self.back = buttons.tool("chevron-up", "Previous page (PgUp)", partial(self.turned.emit, -1), size=14)
+        self.forth = buttons.tool("chevron-down", "Next page (PgDn)", partial(self.turned.emit, 1), size=14)
+        self.again = buttons.tool("reset", "Draw new random transforms", self._draw_again)
         self._of_samples: list[QWidget] = [
             *self.parts.values(),
             self.category,
@@ -110,7 +110,7 @@ class DataPanelHeader(QWidget):
         return "statistics" if self.pages["statistics"].isChecked() else "samples"
 
     def show_facts(self, facts: Facts | None, icon: str = "data", category: str = "data") -> None:
-        """Another node, or the same with other samples. What was chosen stays where it can."""
+        """Show another node, or the same node with other samples; selections are kept if possible."""
         before = self._facts
         self._facts = facts
         if facts is None:
@@ -124,9 +124,7 @@ class DataPanelHeader(QWidget):
             if not facts.counts["validation"]:
                 self.parts["training"].setChecked(True)
             self.parts["validation"].setEnabled(facts.counts["validation"] > 0)
-            self.parts["validation"].setToolTip(
-                "" if facts.counts["validation"] else "No samples are kept for validation"
-            )
+            self.parts["validation"].setToolTip("" if facts.counts["validation"] else "No validation samples")
         names = facts.class_names if facts is not None else ()
         if names != (before.class_names if before is not None else ()) or not self.category.count():
             self.category.clear()
@@ -134,18 +132,20 @@ class DataPanelHeader(QWidget):
         self._fit()
 
     def show_total(self, total: int) -> None:
-        """How many samples there are to be seen."""
+        """Set the number of samples."""
         self.place.blockSignals(True)
         self.place.setRange(0, max(0, min(total - 1, _MOST_SPINS)))
         is_stream = self._facts is not None and self._facts.is_stream
         self.place.setSuffix(f" / {total:,}{'+' if is_stream else ''}")
-        self.place.setToolTip(_GO_TO + (f". These are the first {total:,} of a stream" if is_stream else ""))
+        self.place.setToolTip(
+            _GO_TO + ((f". Only the first {total:,} samples of a stream can be shown") if is_stream else "")
+        )
         self.place.setEnabled(total > 0)
         self.place.blockSignals(False)
         self._fit()
 
     def show_place(self, place: int) -> None:
-        """Where in the samples one is."""
+        """Set the current sample index."""
         self.place.blockSignals(True)
         self.place.setValue(place)
         self.place.blockSignals(False)
@@ -187,15 +187,15 @@ class DataPanelHeader(QWidget):
             if room < 0 and shown[widget]:
                 shown[widget] = False
                 room += _width(widget)
-        for widget, is_shown in shown.items():  # each once: showing and hiding would begin the layout anew for ever
+        for widget, is_shown in shown.items():  # once each, because showing and hiding triggers a new layout
             widget.setVisible(is_shown)
-        self.again.setToolTip(f"Draw again: shown as drawn in epoch {self._draw + 1}")
+        self.again.setToolTip(f"Draw new random transforms. Shown: epoch {self._draw + 1}")
 
 
 class _Place(SpinBox):
-    """As wide as its largest number with all that stands behind it.
+    """As wide as the largest number with its suffix.
 
-    Qt itself measures no more than 18 letters, and counts the edge of the style sheet more than once.
+    Qt measures at most 18 characters, and counts the border of the style sheet more than once.
     """
 
     def __init__(self) -> None:
@@ -216,12 +216,12 @@ class _Place(SpinBox):
 
 
 def _width(widget: QWidget) -> int:
-    """With the space beside it."""
+    """Width including spacing."""
     return (_WORDS if isinstance(widget, ElidedLabel) else widget.sizeHint().width()) + 8
 
 
 def _words(facts: Facts) -> str:
-    """What the node does to samples."""
+    """The node's effect on the sample shapes."""
     if facts.input_before is not None and facts.input_before != facts.input:
         return f"{facts.input_before} → {facts.input}"
     if facts.target_before is not None:

@@ -1,4 +1,4 @@
-"""Class balance as bars, and histograms: training beside validation."""
+"""Charts of training and validation data: class balance, histograms, scatter plot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import tip
 
 COLORS: dict[Part, int] = {"training": 0, "validation": 1}
-"""Place among the theme's colours of curves."""
+"""Index of the theme's curve colour for each part."""
 
 _ROW = 24
 _BAR = 7
@@ -23,7 +23,7 @@ _COUNT_WIDTH = 108
 
 
 class ClassBars(QWidget):
-    """A row for each class: its share of the training samples above its share of the validation samples."""
+    """A row per class: share of the training samples above share of the validation samples."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,7 +39,7 @@ class ClassBars(QWidget):
         self.update()
 
     def text(self, row: int) -> str:
-        """One class in words."""
+        """Text of a class row."""
         if self._found is None:
             return ""
         counts = (f"{part.classes[row]:,} {part.part}" for part in self._found.parts)
@@ -90,7 +90,7 @@ class ClassBars(QWidget):
 
 
 class HistogramView(QWidget):
-    """How often which numbers occur: training filled, validation as a line, each as a share of its own."""
+    """Histogram of values: training filled, validation as a line, each normalized."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -113,7 +113,7 @@ class HistogramView(QWidget):
         painter.setFont(fonts.interface(11))
         if not self._channels:
             painter.setPen(colors.color("text-dim"))
-            painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), "No numbers")
+            painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), "No values")
             return
         area = QRectF(self.rect()).adjusted(4, 20, -4, -20)
         low = min(channel.histogram.low for _, channel in self._channels)
@@ -152,14 +152,14 @@ class HistogramView(QWidget):
 
 
 class PointsView(QWidget):
-    """Samples that are points in a plane, in the colours of their classes: training filled, validation hollow."""
+    """Scatter plot of two-dimensional samples, coloured by class: training filled, validation hollow."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._found: Statistics | None = None
         self.setMinimumSize(140, 110)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Samples in the plane")
+        self.setAccessibleName("Scatter plot of the samples")
         theme.manager().changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
@@ -194,7 +194,7 @@ class PointsView(QWidget):
 
 
 def number(value: float) -> str:
-    """Four digits that count, at least those before the point."""
+    """Four significant digits, but never fewer than the integer part has."""
     whole = abs(value) < 1e6 and (abs(value) >= 1000 or value == int(value))
     return f"{value:,.0f}" if whole else f"{value:.4g}"
 

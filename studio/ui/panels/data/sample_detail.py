@@ -1,4 +1,4 @@
-"""One sample, large, with its numbers."""
+"""A single sample, enlarged, with its values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from studio.ui.widgets.row_layout import row_of
 
 _COLOURS = ["Red", "Green", "Blue"]
 _WIDEST_NAME = 160
-"""Pixels of a column's name, which must leave room for the number."""
+"""Minimum pixels of a column name, so that the value stays visible."""
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -54,8 +54,8 @@ class SampleDetail(QWidget):
             chip.clicked.connect(self._show)
         self._sides["after"].setChecked(True)
         self.channel = ComboBox()
-        self.channel.setAccessibleName("Channel of the numbers")
-        self.channel.setToolTip("Which channel's numbers are listed")
+        self.channel.setAccessibleName("Channel")
+        self.channel.setToolTip("Channel whose values are listed")
         self.channel.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.channel.setMinimumContentsLength(3)
         self.channel.currentIndexChanged.connect(self._show_numbers)
@@ -78,7 +78,7 @@ class SampleDetail(QWidget):
         self.setMinimumWidth(260)
 
     def show_sample(self, facts: Facts, part: Part, sample: Sample) -> None:
-        """All that is known of it."""
+        """Caption of the sample."""
         self._facts, self._sample = facts, sample
         name = f" · {sample.label}" if sample.label and facts.kind != "text" else ""
         self.title.setText(f"#{sample.row:,}{name}")
@@ -158,7 +158,7 @@ class SampleDetail(QWidget):
 
 
 class _Picture(QWidget):
-    """The numbers of a sample as large as there is room."""
+    """The sample's image, as large as possible."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class _Picture(QWidget):
         self._place = QRectF()
         self.setMinimumSize(96, 96)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Picture of the sample")
+        self.setAccessibleName("Sample image")
         theme.manager().changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
@@ -204,7 +204,7 @@ class _Picture(QWidget):
 
 
 class _Numbers(QAbstractTableModel):
-    """Rows of numbers."""
+    """Table model of the sample's values."""
 
     def __init__(self, rows: NDArray[Any], names: tuple[str, ...] = (), words: list[list[str]] | None = None) -> None:
         super().__init__()
@@ -242,7 +242,7 @@ def _numbers_view() -> QTableView:
     view.setFont(fonts.monospace(11))
     view.setShowGrid(False)
     view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    view.setAccessibleName("Numbers of the sample")
+    view.setAccessibleName("Values of the sample")
     view.setTabKeyNavigation(False)
     view.setCornerButtonEnabled(False)
     view.verticalHeader().setDefaultSectionSize(20)
@@ -263,7 +263,7 @@ def _figures(name: str, values: NDArray[Any]) -> str:
         return f"{head} = {value:.6g}" if isinstance(value, float) else f"{head} = {value}"
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     if not finite.size:
-        return f"{head}, no number"
+        return f"{head}, no values"
     low, high, mean = (float(each) for each in (finite.min(), finite.max(), finite.mean()))
     odd = values.size - finite.size
     return f"{head}, {low:.4g} to {high:.4g}, mean {mean:.4g}" + (f", {odd} NaN or infinite" if odd else "")

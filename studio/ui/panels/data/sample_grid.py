@@ -1,4 +1,4 @@
-"""Many samples at once. Only those in view are read; the rest is a scroll bar."""
+"""Grid of samples. Only visible samples are read."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from studio.ui.widgets.labels import tip
 
 GAP = 12
 _KEPT = 2000
-"""Samples that are remembered, so that scrolling back shows them at once."""
+"""Maximum number of cached samples, so that scrolling back is immediate."""
 _WHEEL_STEP = 120
 
 
 class SampleGrid(QAbstractScrollArea):
-    """Samples by place: 0 is the first of those to be seen. The scroll bar counts rows of cells."""
+    """Samples by index among the shown ones. The scroll bar counts rows of cells."""
 
     wanted = Signal(int, int)
-    """Samples are in view that are not there: the first place and how many."""
+    """Visible samples are missing: first index and number."""
     chosen = Signal(int)
-    """A place was clicked or gone to by keys."""
+    """A sample was clicked or selected by keyboard."""
     left = Signal()
-    """Escape."""
+    """Escape was pressed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,10 +42,10 @@ class SampleGrid(QAbstractScrollArea):
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         theme.manager().changed.connect(self.viewport().update)
 
-    # -- what is shown
+    # -- content
 
     def show_facts(self, facts: Facts, total: int) -> None:
-        """Other samples: nothing that was there counts any more."""
+        """Show other samples and drop the cache."""
         self._facts, self._total = facts, total
         self._samples.clear()
         self._current = None
@@ -54,12 +54,12 @@ class SampleGrid(QAbstractScrollArea):
         self.ask()
 
     def renew(self) -> None:
-        """The same samples, drawn anew."""
+        """Show the same samples with new random transforms."""
         self._samples.clear()
         self.ask()
 
     def put(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
-        """Samples that were asked for."""
+        """Add samples that were requested."""
         self._samples.update(enumerate(samples, first))
         for place in list(self._samples)[: max(len(self._samples) - _KEPT, 0)]:
             del self._samples[place]
@@ -77,14 +77,14 @@ class SampleGrid(QAbstractScrollArea):
 
     @property
     def in_view(self) -> range:
-        """The places that can be seen."""
+        """Indexes of the visible samples."""
         columns = self._columns
         first = self.verticalScrollBar().value() * columns
         rows = -(-self.viewport().height() // (self._cell.height() + GAP))
         return range(first, min(first + max(rows, 1) * columns, self._total))
 
     def go(self, place: int | None) -> None:
-        """Choose a sample and bring it into view."""
+        """Select a sample and scroll to it."""
         self._current = place
         if place is not None:
             self._current = place = max(0, min(place, self._total - 1))
@@ -97,18 +97,18 @@ class SampleGrid(QAbstractScrollArea):
         self.viewport().update()
 
     def page(self, step: int) -> None:
-        """So many pages on."""
+        """Scroll by pages."""
         bar = self.verticalScrollBar()
         bar.setValue(bar.value() + step * self._rows_shown)
 
     def ask(self) -> None:
-        """Ask for what is in view and not there."""
+        """Request the visible samples that are missing."""
         missing = [place for place in self.in_view if place not in self._samples]
         if missing and self._facts is not None:
             self.wanted.emit(missing[0], missing[-1] - missing[0] + 1)
         self.viewport().update()
 
-    # -- where things lie
+    # -- geometry
 
     @property
     def _cell(self) -> QSize:
@@ -125,11 +125,11 @@ class SampleGrid(QAbstractScrollArea):
 
     @property
     def _rows_shown(self) -> int:
-        """Rows of cells that can be seen from top to bottom."""
+        """Number of fully visible rows."""
         return max(1, (self.viewport().height() - GAP // 2) // (self._cell.height() + GAP))
 
     def cell_rect(self, place: int) -> QRect:
-        """Where a sample lies in the viewport."""
+        """Rectangle of a sample in the viewport."""
         cell = self._cell
         row, column = divmod(place, self._columns)
         row -= self.verticalScrollBar().value()
@@ -148,7 +148,7 @@ class SampleGrid(QAbstractScrollArea):
         bar.setPageStep(self._rows_shown)
         bar.setRange(0, max(0, rows - self._rows_shown))
 
-    # -- Qt's events
+    # -- Qt events
 
     def _scrolled(self, *_: object) -> None:
         self.ask()

@@ -1,4 +1,4 @@
-"""How one sample is drawn among many: as a picture, a small plot, bars, or text with its numbers."""
+"""Paints a sample in the grid: as an image, a line plot, bars, or text with token numbers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from studio.training.data.sample_preview import Facts, Sample
 from studio.ui.theme import fonts, icons, theme
 
 SIDE = 56
-"""Pixels of a picture."""
+"""Side of an image in pixels."""
 PLOT = QSize(120, SIDE)
 CAPTION = 18
 ARROW = 16
 TEXT_HEIGHT = 46
 _FEW_BARS = 32
 _UNIT = 26
-"""Width of a character with its number."""
+"""Width of a character and its number."""
 
 
 def size_of(facts: Facts) -> QSize:
-    """Of a cell, without the space between cells. Text takes the whole width, which is told as 0."""
+    """Size of a cell without spacing. Width 0 means the full width, for text."""
     if facts.kind == "text":
         return QSize(0, TEXT_HEIGHT)
     width = _box(facts.kind).width()
@@ -36,7 +36,7 @@ def size_of(facts: Facts) -> QSize:
 
 
 def paint(painter: QPainter, area: QRect, sample: Sample | None, facts: Facts) -> None:
-    """One sample; without one, the place where it will be."""
+    """Paint a sample, or a placeholder for None."""
     colors = theme.current()
     box = QRect(area.topLeft(), QSize(area.width(), area.height() - (0 if facts.kind == "text" else CAPTION)))
     if sample is None:
@@ -60,7 +60,7 @@ def paint(painter: QPainter, area: QRect, sample: Sample | None, facts: Facts) -
 
 
 def paint_numbers(painter: QPainter, area: QRect, values: NDArray[Any], kind: Kind, scale: Scale) -> None:
-    """The numbers of one sample."""
+    """Paint the values of a sample."""
     match kind:
         case "images":
             draw_image(painter, area, image_of(values, scale))
@@ -72,7 +72,7 @@ def paint_numbers(painter: QPainter, area: QRect, values: NDArray[Any], kind: Ki
 
 
 def image_of(values: NDArray[Any], scale: Scale) -> QImage:
-    """A picture of an image: dark to bright, or in colour; what is no number in a colour of its own."""
+    """Convert an array to an image, greyscale or RGB; NaN and infinity get a separate colour."""
     planes = as_planes(values).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         bright = np.clip((planes - scale.low) / (scale.high - scale.low), 0, 1)
@@ -87,7 +87,7 @@ def image_of(values: NDArray[Any], scale: Scale) -> QImage:
 
 
 def draw_image(painter: QPainter, area: QRect, image: QImage) -> QRectF:
-    """As large as it fits, each pixel a sharp square where it is enlarged. Returns where it lies."""
+    """Scale an image to fit, with sharp pixels when enlarged. Returns its rectangle."""
     size = QRectF(image.rect()).size().scaled(QRectF(area).size(), Qt.AspectRatioMode.KeepAspectRatio)
     place = QRectF(0, 0, size.width(), size.height())
     place.moveCenter(QRectF(area).center())
@@ -106,7 +106,7 @@ def _box(kind: Kind) -> QSize:
 
 
 def _paint_lines(painter: QPainter, area: QRect, values: NDArray[Any], scale: Scale) -> None:
-    """T×F: a line for each feature over time."""
+    """A line per feature over time, for shape T×F."""
     colors = theme.current()
     painter.fillRect(area, colors.color("raised"))
     painter.save()
@@ -125,7 +125,7 @@ def _paint_lines(painter: QPainter, area: QRect, values: NDArray[Any], scale: Sc
 
 
 def _paint_bars(painter: QPainter, area: QRect, values: NDArray[np.float64], scale: Scale) -> None:
-    """A bar for each number, from zero."""
+    """A bar per value, from zero."""
     colors = theme.current()
     painter.fillRect(area, colors.color("raised"))
     inner = QRectF(area).adjusted(4, 4, -4, -4)
@@ -145,14 +145,14 @@ def _paint_bars(painter: QPainter, area: QRect, values: NDArray[np.float64], sca
 
 
 def _paint_strip(painter: QPainter, area: QRect, values: NDArray[np.float64], scale: Scale) -> None:
-    """A strip of brightness, dark to bright."""
+    """A greyscale strip."""
     draw = image_of(values[np.newaxis, np.newaxis], scale)
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
     painter.drawImage(QRectF(area), draw)
 
 
 def _paint_text(painter: QPainter, area: QRect, sample: Sample, vocabulary: tuple[str, ...]) -> None:
-    """Characters or words, each above its number."""
+    """Characters or words above their token numbers."""
     colors = theme.current()
     assert sample.input is not None
     mono, small = fonts.monospace(13), fonts.monospace(10)
@@ -179,7 +179,7 @@ def _paint_text(painter: QPainter, area: QRect, sample: Sample, vocabulary: tupl
 
 
 def shown_unit(text: str) -> str:
-    """A character or word as it can be seen."""
+    """Make whitespace and control characters visible."""
     return {" ": "␣", "\n": "↵", "\t": "⇥"}.get(text, text if text.isprintable() else "·")
 
 

@@ -1,4 +1,4 @@
-"""Samples of a table: a row for each, a column for each number. Only rows in view are read."""
+"""Table of samples: a row per sample, a column per value. Only visible rows are read."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Index = QModelIndex | QPersistentModelIndex
 
 _KEPT = 5000
 _WITH_MISSING = 160
-"""Width of a column whose head says how much is missing."""
+"""Width of a column whose header shows the number of missing values."""
 _ROW_HEIGHT = 24
 _AROUND, _WIDEST = 24, 280
-"""Pixels around a column's name; of a column at first, however long its name is."""
+"""Padding of a column header, and maximum initial width of a column, in pixels."""
 _AHEAD = 20
-"""Rows beyond those in view that are read too."""
+"""Number of rows read beyond the visible ones."""
 _MOST_ROWS = 2**31 - 1
 
 
 class SampleTable(QTableView):
-    """Asks and answers like `SampleGrid`."""
+    """Same interface as `SampleGrid`."""
 
     wanted = Signal(int, int)
     chosen = Signal(int)
@@ -71,7 +71,7 @@ class SampleTable(QTableView):
         self.ask()
 
     def show_figures(self, part: PartFigures | None) -> None:
-        """How much is missing, for the heads of the columns."""
+        """Set the number of missing values per column, for the headers."""
         missing = {} if part is None else {each.name: each.missing for each in part.channels if each.missing}
         self._model.set_missing(missing)
         for column in range(1, self._model.columnCount()):
@@ -149,7 +149,7 @@ class _Rows(QAbstractTableModel):
         self._missing = {}
         self.samples = {}
         size = facts.input.shape[0]
-        names = facts.columns or tuple(f"number {place}" for place in range(size if isinstance(size, int) else 0))
+        names = facts.columns or tuple(f"value {place}" for place in range(size if isinstance(size, int) else 0))
         self._names = ("Sample", *names, "Target")
         self.endResetModel()
 
@@ -185,7 +185,7 @@ class _Rows(QAbstractTableModel):
             return None
         name = self._names[section]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(f"{name}: {self._type(section)}") if section else "Number of the sample, counted from 0"
+            return tip(f"{name}: {self._type(section)}") if section else "Sample index, from 0"
         if role == Qt.ItemDataRole.DisplayRole:
             return f"{name}\n{self._type(section)}" if section else f"{name}\n"
         return None

@@ -1,4 +1,4 @@
-"""What the samples are like: what looks wrong, class balance, and the figures of each column or channel."""
+"""Statistics of the data: findings, class balance, and figures of each column or channel."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from studio.ui.widgets.labels import label
 _TITLES = ("", "Missing", "Min", "Max", "Mean", "Std")
 _MISSING = 1
 _NARROW = 820
-"""Below this width the parts stand one above the other."""
+"""Below this width the sections are stacked."""
 _BESIDE, _BELOW = (3, 2, 6), (0, 0, 1)
-"""Shares of the width, and of the height, that the parts get beyond what they need."""
+"""Stretch factors of the sections, horizontally and vertically."""
 
 
 class StatisticsPage(QWidget):
     sample_wanted = Signal(str, int)
-    """An example of a finding should be shown: its part and row."""
+    """Show an example of a finding: data part and row."""
     fix_wanted = Signal(object)
-    """The fix of a finding should be applied."""
+    """Apply the fix of a finding."""
 
     def __init__(self, *, describe: Callable[[], object], cancel: Callable[[], object]) -> None:
         super().__init__()
@@ -53,12 +53,12 @@ class StatisticsPage(QWidget):
         self._stack = QStackedLayout(self)
         self.empty = EmptyState(
             "metric",
-            "Not counted yet",
-            "Counts, class balance, ranges, missing values, and what training and validation have in common.",
-            action="Describe the data",
+            "No statistics yet",
+            "Sample counts, class balance, value ranges, missing values and duplicates.",
+            action="Compute statistics",
             run=describe,
         )
-        self.failed = EmptyState("error", "The data could not be described", "", action="Try again", run=describe)
+        self.failed = EmptyState("error", "Statistics could not be computed", "", action="Try again", run=describe)
         self.working = _Working(cancel)
         self.sheet = QScrollArea()
         self.sheet.setWidgetResizable(True)
@@ -76,7 +76,7 @@ class StatisticsPage(QWidget):
                 self._fill(found)
             self._stack.setCurrentWidget(self.sheet)
         elif problem:
-            self.failed.set_text("The data could not be described", problem)
+            self.failed.set_text("Statistics could not be computed", problem)
             self._stack.setCurrentWidget(self.failed)
         else:
             self._stack.setCurrentWidget(self.empty)
@@ -90,7 +90,7 @@ class StatisticsPage(QWidget):
                 self._row.setStretch(place, share)
         super().resizeEvent(event)
 
-    # -- parts
+    # -- widgets
 
     def _page(self) -> QWidget:
         page = QWidget()
@@ -112,13 +112,13 @@ class StatisticsPage(QWidget):
         middle = QVBoxLayout(self._balance)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.setSpacing(4)
-        middle.addWidget(label("Share of each class", "section"))
+        middle.addWidget(label("Class balance", "section"))
         self.bars = ClassBars()
         middle.addWidget(self.bars)
         middle.addStretch(1)
         right = QVBoxLayout()
         right.setSpacing(6)
-        right.addWidget(label("Numbers of training samples", "section"))
+        right.addWidget(label("Values of training samples", "section"))
         self.table = _table()
         self.table.currentCellChanged.connect(self._choose)
         self.histogram = HistogramView()
@@ -139,7 +139,7 @@ class StatisticsPage(QWidget):
         _clear(self.counts)
         _clear(self.findings)
         for part in found.parts:
-            seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them looked at"
+            seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them analysed"
             told = number_format.count(part.samples, "samples")
             told = f"the first {told} of a stream" if part.is_stream else told
             self.counts.addWidget(_Count(part.part, f"{told}{seen}"))
@@ -147,11 +147,11 @@ class StatisticsPage(QWidget):
                 verb = "equals" if part.repeated == 1 else "equal"
                 self.counts.addWidget(label(f"{part.repeated:,} of them {verb} another one", "small", wrap=True))
         if len(found.parts) == 1:
-            self.counts.addWidget(label("No samples are kept for validation", "dim"))
+            self.counts.addWidget(label("No validation samples", "dim"))
         for finding in found.findings:
             self.findings.addWidget(_FindingRow(finding, self.sample_wanted.emit, self.fix_wanted.emit))
         if not found.findings:
-            self.findings.addWidget(_FindingRow(Finding("ok", "warning", "Nothing looks wrong."), None))
+            self.findings.addWidget(_FindingRow(Finding("ok", "warning", "No problems found."), None))
         self._balance.setVisible(bool(found.class_names))
         self.bars.show_statistics(found)
         self.points.show_statistics(found)
@@ -173,7 +173,7 @@ class StatisticsPage(QWidget):
 
 
 class _Count(QWidget):
-    """A part, in the colour that it has in bars, and how large it is."""
+    """A data part in its chart colour, with its size."""
 
     def __init__(self, part: Part, text: str) -> None:
         super().__init__()
@@ -199,7 +199,7 @@ class _Mark(QFrame):
 
 
 class _FindingRow(QWidget):
-    """What looks wrong, with its remedy and its examples to click on."""
+    """A finding with its fix and clickable examples."""
 
     def __init__(
         self,
@@ -250,12 +250,12 @@ class _Working(QWidget):
     def show_progress(self, progress: Progress) -> None:
         self.bar.setRange(0, progress.total)
         self.bar.setValue(progress.done)
-        of = f"{progress.done:,} of {progress.total:,} samples" if progress.total else "Reading the data…"
+        of = f"{progress.done:,} of {progress.total:,} samples" if progress.total else "Loading data…"
         self._text.setText(of)
 
 
 class _Table(QTableWidget):
-    """As high as its rows, up to eight, with the bar below them that a narrow panel needs."""
+    """Height of up to eight rows plus the scroll bar."""
 
     def sizeHint(self) -> QSize:
         rows = min(self.rowCount(), 8)
@@ -274,7 +274,7 @@ def _table() -> _Table:
     table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
     table.setShowGrid(False)
     table.setTabKeyNavigation(False)
-    table.setAccessibleName("Figures of the numbers")
+    table.setAccessibleName("Statistics of the values")
     table.verticalHeader().setVisible(False)
     table.verticalHeader().setDefaultSectionSize(24)
     header = table.horizontalHeader()

@@ -1,1 +1,1 @@
-"""The curves and the list of this session's runs."""
+"""Training curves and the list of a project's runs."""

@@ -1,4 +1,4 @@
-"""The box beside the pointer that tells the values of all curves there."""
+"""Tooltip next to the pointer with the values of all curves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studio.ui import number_format
 from studio.ui.theme import fonts
 
 _MOST = 24
-"""Rows that are shown; more would be higher than the panel."""
+"""Maximum number of rows; more would not fit the panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Reading:
 
 
 class CrosshairReadout(QLabel):
-    """Lies over the whole window, so that no plot is too small for it."""
+    """A child of the window, so that it can extend beyond a small plot."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -38,7 +38,7 @@ class CrosshairReadout(QLabel):
         self.hide()
 
     def show_at(self, place: QPoint, title: str, readings: Sequence[Reading]) -> None:
-        """Beside `place` in the plot, on the side where there is room."""
+        """Show beside `place` in plot coordinates, on the side with more space."""
         room = self._plot.window()
         if self.parentWidget() is not room:
             self.setParent(room)

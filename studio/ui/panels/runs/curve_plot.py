@@ -1,4 +1,4 @@
-"""One plot: a quantity of all runs over steps, epochs or time."""
+"""A plot of one quantity of all runs over steps, epochs or time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from studio.ui.panels.runs.curves_item import CurvesItem, PlotOptions, run_color
 from studio.ui.panels.runs.plot_axis import PlotAxis
 from studio.ui.theme import fonts, theme
 
-AXES: dict[Axis, str] = {"epoch": "Epoch", "step": "Step", "seconds": "Training time, seconds"}
+AXES: dict[Axis, str] = {"epoch": "Epoch", "step": "Step", "seconds": "Training time (s)"}
 
 
 class CurvePlot(pg.PlotWidget):
     hovered = Signal(object)
-    """The place along the axis that the pointer is at, in the view's numbers; None when it has left."""
+    """X coordinate under the pointer; None when the pointer leaves."""
 
     def __init__(self, quantity: str, parent: QWidget | None = None) -> None:
         self.item = pg.PlotItem(axisItems={side: PlotAxis(side) for side in ("left", "bottom")})
@@ -36,9 +36,9 @@ class CurvePlot(pg.PlotWidget):
         self.item.addItem(self.curves)
         self._runs: Sequence[Run] = ()
         self.seconds = 0.0
-        """That the last painting took."""
+        """Duration of the last paint, in seconds."""
         self.setFrameShape(pg.PlotWidget.Shape.NoFrame)
-        self.viewport().setAcceptDrops(False)  # pyqtgraph ignores drags, and Qt then warns of each that leaves
+        self.viewport().setAcceptDrops(False)  # pyqtgraph ignores drags, and Qt warns of each
         self.setMenuEnabled(False)
         self.hideButtons()
         self.setAntialiasing(True)
@@ -60,7 +60,7 @@ class CurvePlot(pg.PlotWidget):
         return self.curves.shown
 
     def show_runs(self, runs: Sequence[Run], shown: PlotOptions, highlighted: Run | None = None) -> None:
-        """Draw these runs, each in the colour that its number has."""
+        """Draw these runs in the colours of their numbers."""
         before = self.shown
         self._runs = runs
         self.curves.show_runs(runs, shown, highlighted)
@@ -72,11 +72,11 @@ class CurvePlot(pg.PlotWidget):
             self.reset()
 
     def reset(self) -> None:
-        """All of the curves in view again, also while they grow."""
+        """Fit all curves, and keep fitting while they grow."""
         self.enableAutoRange()
 
     def point_at(self, x: float | None, *, shows_values: bool = False) -> None:
-        """A line at this place of the axis, in the view's numbers, if `x` is one."""
+        """Draw the crosshair at `x` in view coordinates, if it is not None."""
         self._cross.setVisible(x is not None)
         if x is not None:
             self._cross.setPos(x)
@@ -105,11 +105,11 @@ class CurvePlot(pg.PlotWidget):
         super().leaveEvent(ev)
 
     def _settle(self, *_: object) -> None:
-        """Find the other range, too, before something is painted: else all is painted twice."""
+        """Update the other axis range before painting, to avoid a second paint."""
         if self.sceneObj is not None:
             self.sceneObj.prepareForPaint()
 
-    # -- looks
+    # -- appearance
 
     def _paint_anew(self, *_: object) -> None:
         colors = theme.current()
@@ -133,7 +133,7 @@ class CurvePlot(pg.PlotWidget):
         self.setLabel("bottom", AXES[self.shown.axis], **style)
 
     def _pen(self, color: QColor) -> QPen:
-        """A hairline that no zoom of the plot widens. Such pens are measured in pixels of the device."""
+        """A one-pixel pen of constant width, in device pixels."""
         pen = QPen(color, self.devicePixelRatioF())
         pen.setCosmetic(True)
         return pen
@@ -167,7 +167,7 @@ class CurvePlot(pg.PlotWidget):
         return [kind for kind, is_asked in asked if is_asked]
 
     def _value(self, curve: Curve | None, x: float, kind: MetricKind) -> float | None:
-        """The point nearest to `x`, smoothed as it is drawn."""
+        """The point nearest to `x`, smoothed as drawn."""
         if curve is None or not len(curve):
             return None
         places, x = curve.places(self.shown.axis), x * curve.unit(self.shown.axis)
@@ -179,7 +179,7 @@ class CurvePlot(pg.PlotWidget):
 
 
 def title(quantity: str) -> str:
-    """``Learning rate``; ``Loss of judge_adam`` for one that each of several optimizers has."""
+    """Axis title: "Learning rate", or "Loss of judge_adam" when each of several optimizers has one."""
     what, _, optimizer = quantity.partition("/")
     words = what.replace("_", " ").capitalize()
     return f"{words} of {optimizer}" if optimizer else words

@@ -1,7 +1,7 @@
-"""Paints curves of very many points: each column of pixels that a curve covers is filled at once.
+"""Rasterizes curves with many points: fills every pixel column of a curve at once.
 
-The picture is kept on its side while it is painted. What lies above each other is then next to each other in memory,
-which makes filling columns ten times as quick.
+The image is transposed while painting. Vertically adjacent pixels are then adjacent in memory, which makes filling
+columns ten times as fast.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from shiboken6 import Shiboken
 from studio.training.runs.curves import Array
 
 _FAR = 1e9
-"""Pixels: nothing is painted there."""
+"""Pixels beyond which nothing is painted."""
 _TALL = 24
-"""Pixels up to which soft edges can be seen."""
+"""Maximum height in pixels for which antialiased edges are visible."""
 _FINEST = 256
-"""Places in a pixel that are told apart; no slope between two of them is beyond all numbers."""
+"""Subpixel resolution; it keeps the slope between two points finite."""
 _ODD = np.uint32(0x00FF00FF)
-"""Two of the four channels of a pixel, each with room for eight more bits above it."""
+"""Two of the four channels of a pixel, with eight spare bits above each."""
 
 
 _Kind: TypeAlias = tuple[float, bool]
-"""Of a line: its thickness, and whether it has soft edges."""
+"""Pen: thickness, and whether edges are antialiased."""
 
 
 class _Row(NamedTuple):
-    """A line that is to be painted."""
+    """A queued line."""
 
     first: int
-    """Column of pixels."""
+    """Pixel column."""
     least: Array
     most: Array
     dash: float
@@ -44,19 +44,19 @@ class _Row(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """What many lines fill: (line, column)."""
+    """Filled spans of many lines: (line, column)."""
 
     boxes: NDArray[np.int32]
     least: Array
     most: Array
     begins: Array
-    """The rows that are filled wholly, of these the first, and the first after them."""
+    """Fully covered rows: the first, and the one after the last."""
     ends: Array
     is_soft: NDArray[np.bool]
 
 
 class CurveRasterizer:
-    """A picture of so many pixels of the device, transparent where nothing is painted. To be used by `with`."""
+    """An image of the given device pixels, transparent at first. Use it as a context manager."""
 
     def __init__(self, width: int, height: int) -> None:
         self._width, self._height = width, height
@@ -66,17 +66,17 @@ class CurveRasterizer:
         self._painter = QPainter(self._image)
         self._rows: dict[_Kind, list[_Row]] = {}
         self._waiting: list[Callable[[Mapping[_Kind, _Columns]], object]] = []
-        """What is to be painted, in that order."""
+        """Queued operations, in painting order."""
 
     def __enter__(self) -> CurveRasterizer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._painter.end()  # Qt does not survive that a picture is gone before its painter
+        self._painter.end()  # Qt crashes if an image is destroyed before its painter
 
     @property
     def picture(self) -> QImage:
-        """What was painted so far."""
+        """Copy of what has been painted."""
         columns = {kind: _columns(rows, *kind, self._width, self._height) for kind, rows in self._rows.items()}
         for paint in self._waiting:
             paint(columns)
@@ -88,12 +88,11 @@ class CurveRasterizer:
     def fill(
         self, x: Array, low: Array, high: Array, color: QColor, thickness: float, *, is_soft: bool, dash: float = 0.0
     ) -> None:
-        """A line through points that may each be as tall as from `low` up to `high`, whose rows are the lesser ones.
+        """A line through vertical intervals from `low` to `high`, where row numbers increase downwards.
 
         Args:
-            is_soft: its edges above and below are blended with what is there, unless it is so tall that they are
-                nothing but noise
-            dash: columns that are painted, and then are not; 0 for all of them
+            is_soft: antialias the upper and lower edges, unless the line is so steep that it is noise
+            dash: number of painted columns, then of skipped ones; 0 for a solid line
         """
         first, least, most = _covered(x, low, high, self._width)
         if len(least):
@@ -103,7 +102,7 @@ class CurveRasterizer:
             rows.append(_Row(first, least, most, dash, float(x[0])))
 
     def lines(self, found: Array, color: QColor, thickness: float, *, is_smooth: bool, has_round_ends: bool) -> None:
-        """Straight lines. Each row is x and y of both ends."""
+        """Straight line segments. Each row has x and y of both ends."""
         found = found[np.isfinite(found).all(axis=1)]
         if not len(found):
             return
@@ -145,7 +144,7 @@ class CurveRasterizer:
             self._blend(np.tile(np.arange(self._width), 2), rows, shares, color)
 
     def _blend(self, columns: NDArray[np.int64], rows: Array, shares: Array, color: QColor) -> None:
-        """One pixel of each column, of which the colour gets a share."""
+        """Blend one pixel of each column by its coverage."""
         inside = (rows >= 0) & (rows < self._height)
         if not inside.all():
             columns, rows, shares = columns[inside], rows[inside], shares[inside]
@@ -159,7 +158,7 @@ class CurveRasterizer:
 
 
 def _columns(rows: Sequence[_Row], thickness: float, is_soft: bool, width: int, height: int) -> _Columns:
-    """What lines of a thickness fill. All at once: each by itself takes twice as long."""
+    """Spans of all lines of one thickness. One call for all is twice as fast."""
     least, most = np.full((len(rows), width), _FAR), np.full((len(rows), width), -_FAR)
     for place, row in enumerate(rows):
         inside = slice(row.first, row.first + len(row.least))
@@ -174,7 +173,7 @@ def _columns(rows: Sequence[_Row], thickness: float, is_soft: bool, width: int, 
     rounded = soft[:, None]
     begins = np.where(rounded, np.ceil(least), np.floor(least + 0.5))
     ends = np.where(rounded, np.floor(most), np.maximum(np.floor(most + 0.5), begins + 1))
-    boxes = np.empty((*begins.shape, 4), np.int32)  # as QRect has them: left, top, and what is still in it
+    boxes = np.empty((*begins.shape, 4), np.int32)  # as in QRect: left, top, and the last pixel inside
     np.clip(begins, 0, height, out=boxes[..., 0], casting="unsafe")
     np.clip(ends - 1, -1, height - 1, out=boxes[..., 2], casting="unsafe")
     boxes[..., 1] = boxes[..., 3] = np.arange(width)
@@ -183,9 +182,9 @@ def _columns(rows: Sequence[_Row], thickness: float, is_soft: bool, width: int, 
 
 
 def _covered(x: Array, low: Array, high: Array, width: int) -> tuple[int, Array, Array]:
-    """The first column of pixels that a line covers, and from where to where it covers that and the following ones.
+    """The first pixel column of a line, and the covered interval in this and each following column.
 
-    Where it is interrupted (NaN), the first lies below the second.
+    Where the line is interrupted (NaN), the start is below the end.
     """
     middle = low if low is high else (low + high) / 2
     known = np.isfinite(middle)
@@ -214,7 +213,7 @@ def _covered(x: Array, low: Array, high: Array, width: int) -> tuple[int, Array,
 
 
 def _thick(least: Array, most: Array, radius: float) -> tuple[Array, Array]:
-    """The line as broad as a pen of that radius makes it."""
+    """Widen a line by a pen's radius."""
     found = least - radius, most + radius
     for far in range(1, int(radius) + 1):
         reach = (radius * radius - far * far) ** 0.5
@@ -225,7 +224,7 @@ def _thick(least: Array, most: Array, radius: float) -> tuple[Array, Array]:
 
 
 def _first(rows: NDArray[Any], kind: type) -> Any:
-    """The first of many shapes whose numbers lie one after the other, for a painter that is told how many there are."""
+    """Address of the first of many consecutive shapes, for a painter function that takes their number."""
     return Shiboken.wrapInstance(rows.ctypes.data, kind)
 
 

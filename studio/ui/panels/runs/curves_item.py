@@ -1,7 +1,7 @@
-"""Draws the curves of all runs in one plot: from few numbers a column of pixels, however many points there are.
+"""Draws the curves of all runs in one plot with a few values per pixel column, regardless of the number of points.
 
-The picture is kept, so that what moves above it costs nothing. Curves of many values are smoothed in a thread of their
-own; what was smoothed before is shown until that is done.
+The image is cached, so that overlays move without repainting it. A background thread smooths long curves; the previous
+smoothing is shown until it is done.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from studio.ui.panels.runs.curve_rasterizer import CurveRasterizer
 from studio.ui.theme import theme
 
 _FEW = 40
-"""Up to so many validation points are drawn as dots too: a single one is no line."""
+"""Maximum number of validation points that are also drawn as dots; a single point is not a line."""
 _FEW_POINTS = 100
-"""Up to so many, a curve has round joints; beyond that, nobody sees them."""
+"""Maximum number of points for round joins."""
 _SPARSE = 3
-"""Pixels from point to point from which on lines are drawn one by one, with soft edges on all sides."""
+"""Minimum distance of points in pixels for drawing segments individually, with antialiasing on all sides."""
 _STEEP = 3
-"""Pixels up and down for each one along, on the average, from which on a curve is nothing but noise."""
+"""Mean vertical pixels per horizontal pixel beyond which a curve is noise."""
 _FAINT = 0.4
-"""Of a run's colour in its raw values."""
+"""Opacity of raw values."""
 _VARIED = 0.5
-"""Of the text's colour in a variant of a run's colour."""
+"""Share of the text colour in a variant of a run's colour."""
 _DIM = 0.25
-"""Of their colour in the others while one run is highlighted."""
+"""Opacity of the other runs while one is highlighted."""
 _DASH = 6.0
-"""Pixels of a dash, and of the gap after it."""
+"""Pixels of a dash and of a gap."""
 _LONGEST = 100_000.0
-"""Pixels along a curve after which it is no longer drawn: it is far outside the view, or nothing but noise."""
+"""Curve length in pixels after which drawing stops: the rest is outside the view or noise."""
 _PIECES = 12
-"""Of a logarithmic axis."""
+"""Decades of a logarithmic axis."""
 _AT_ONCE = 500_000
-"""Values that are smoothed in the window's thread for one picture: a few milliseconds."""
+"""Maximum number of values smoothed in the GUI thread per paint, which takes a few milliseconds."""
 _LEVELS = 3
-"""Of the extremes of courses that are made in the thread: those of thousands of values."""
+"""Block size of the extremes that the thread computes: thousands of values."""
 _LOOK_MS = 15
-"""From one look whether smoothing is done to the next."""
+"""Milliseconds between checks whether smoothing is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class PlotOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What is drawn of one curve."""
+    """A curve to draw."""
 
     run: Run
     curve: Curve
     kind: MetricKind
     is_faint: bool = False
     share: float = 0.0
-    """Of the past in its smoothed course; 0 for its values as they are."""
+    """Smoothing factor; 0 for raw values."""
 
     @property
     def column(self) -> CurveColumn:
@@ -82,8 +82,8 @@ class _Line:
 
 
 class CurvesItem(pg.GraphicsObject):
-    """Train solid over its raw values, validation dashed, one colour for each run. Places are in pixels: no pen is
-    widened by a zoom."""
+    """Train solid over raw values, validation dashed, one colour per run. Positions are in pixels, so that zooming does
+    not widen pens."""
 
     def __init__(self, quantity: str) -> None:
         super().__init__()
@@ -92,11 +92,11 @@ class CurvesItem(pg.GraphicsObject):
         self.shown = PlotOptions()
         self.highlighted: Run | None = None
         self._bands: dict[object, Band] = {}
-        """By what they depend on; those that were not drawn last time are forgotten."""
+        """Cached paths by their inputs; unused ones are dropped."""
         self._picture: tuple[object, QImage] | None = None
-        """What was painted last, and all that it depends on."""
+        """Last image and the inputs that it depends on."""
         self._late: list[CurveColumn] = []
-        """Columns that are to be smoothed in a thread."""
+        """Columns to smooth in the thread."""
         self._smoothing: Future[list[tuple[CurveColumn, int, SmoothedBlocks]]] | None = None
         self._look = QTimer(self)
         self._look.setInterval(_LOOK_MS)
@@ -111,7 +111,7 @@ class CurvesItem(pg.GraphicsObject):
 
     @property
     def points(self) -> int:
-        """That are drawn if nothing is outside the view."""
+        """Bounds of the curves without clipping."""
         return sum(len(line.curve) for line in self._lines())
 
     @property
@@ -119,20 +119,20 @@ class CurvesItem(pg.GraphicsObject):
         """Whether curves are still being smoothed."""
         return self._smoothing is not None
 
-    # -- what pyqtgraph asks
+    # -- pyqtgraph interface
 
     def boundingRect(self) -> QRectF:
         found = self.viewRect()
         return QRectF() if found is None else found.normalized()
 
     def dataBounds(self, ax: int, frac: float = 1.0, orthoRange: object = None) -> tuple[float, float] | None:
-        """Of all that is drawn, in the view's own numbers: logarithms where an axis is logarithmic."""
+        """Bounds of all curves in view coordinates; logarithms on logarithmic axes."""
         is_log = self.shown.log_y if ax else self.shown.log_x
         lows: list[float] = []
         highs: list[float] = []
         for line in self._lines():
             if line.share:
-                continue  # it stays within the values that it is made of
+                continue  # smoothed values stay within the range of the raw ones
             found = line.column.bounds(positive=is_log) if ax else _ends(line.curve, self.shown.axis, positive=is_log)
             if found is not None:
                 lows.append(found[0])
@@ -167,8 +167,8 @@ class CurvesItem(pg.GraphicsObject):
     # -- smoothing
 
     def _shares(self, view: QRectF, width: int) -> list[tuple[_Line, float | None]]:
-        """What is to be drawn, in that order, and the share of the past in what can be drawn of it now; None if that is
-        nothing yet. What would take too long is smoothed in a thread, all at once."""
+        """Curves in drawing order, each with the smoothing factor available now (None if none yet). Long curves are
+        smoothed in one batch in the thread."""
         lines = sorted(self._lines(), key=self._depth)
         behind = {line: line.column.unsmoothed(line.share) for line in lines if line.share}
         fresh = [
@@ -182,7 +182,7 @@ class CurvesItem(pg.GraphicsObject):
         return [(line, _share_before(line) if line in late else line.share) for line in lines]
 
     def _is_far(self, line: _Line, view: QRectF, width: int) -> bool:
-        """Whether so much of it is in view that its course has to be known."""
+        """Whether enough of the curve is visible to need its smoothed course."""
         x, unit = line.curve.places(self.shown.axis), line.curve.unit(self.shown.axis)
         left, right = view.left(), view.right()
         if self.shown.log_x:
@@ -223,7 +223,7 @@ class CurvesItem(pg.GraphicsObject):
         return line.run is self.highlighted, not line.is_faint
 
     def _all_of(self, view: QRectF, area: QRect, ratio: float, shares: Sequence[tuple[_Line, float | None]]) -> object:
-        """What the picture depends on."""
+        """Inputs of the cached image."""
         lines = [
             (line.run, line.run.color, line.column, len(line.column), line.run.version, line.kind, line.is_faint, share)
             for line, share in shares
@@ -293,7 +293,7 @@ class CurvesItem(pg.GraphicsObject):
 
 
 def run_color(run: Run) -> QColor:
-    """The colour of a run's curves. Those that come after the last of the theme are nearer to that of text."""
+    """Curve colour of a run. Runs beyond the theme's colours get variants mixed with the text colour."""
     series = theme.current().series
     round_, place = divmod(run.number - 1 if run.color is None else run.color, len(series))
     color = QColor(series[place])
@@ -307,9 +307,9 @@ def _ends(curve: Curve, axis: Axis, *, positive: bool) -> tuple[float, float] | 
 
 
 def _logarithmic_band(column: CurveColumn, x: Array, unit: float, view: QRectF, width: int, share: float) -> Band:
-    """Piece by piece: as many points lie in the last tenth of the axis as in all before it."""
+    """Piece by piece: the last decade of a logarithmic axis has as many points as all earlier ones."""
     edges = np.linspace(view.left(), view.right(), _PIECES + 1).clip(-300, 300)
-    columns = -(-2 * width // _PIECES)  # points lie twice as thin at the beginning of a piece as on the average
+    columns = -(-2 * width // _PIECES)  # points are half as dense at the start of a piece as on average
     first = int(np.searchsorted(x, 0.0, "right"))
     parts = [
         column.band(x, unit * 10.0**left, unit * 10.0**right, columns, share=share)
@@ -322,14 +322,14 @@ def _logarithmic_band(column: CurveColumn, x: Array, unit: float, view: QRectF, 
 
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
-    """One thread smooths for all plots."""
+    """A single thread that smooths for all plots."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="smoothing")
 
 
 def _smoothed(
     wanted: Sequence[tuple[CurveColumn, int, Array]], share: float
 ) -> list[tuple[CurveColumn, int, SmoothedBlocks]]:
-    """In that thread: the courses of columns, from the values that they had."""
+    """Runs in the thread: smooth the given columns."""
     found: list[tuple[CurveColumn, int, SmoothedBlocks]] = []
     for column, cuts, values in wanted:
         course = SmoothedBlocks(share)
@@ -340,22 +340,22 @@ def _smoothed(
 
 
 def _has_course(line: _Line) -> bool:
-    """Whether it was smoothed with that share of the past before."""
+    """Whether a curve was smoothed with this factor before."""
     return line.column.course is not None and line.column.course.share == line.share
 
 
 def _share_before(line: _Line) -> float | None:
-    """Of the past in what was drawn of it before, if it was."""
+    """The smoothing factor that was last drawn, if any."""
     return None if line.column.course is None or _has_course(line) else line.column.course.share
 
 
 def _is_sparse(x: Array, ratio: float) -> bool:
-    """Whether points are far enough from each other for lines that are drawn one by one."""
+    """Whether points are far enough apart to draw segments individually."""
     return len(x) <= _FEW_POINTS or float(x[-1] - x[0]) > _SPARSE * ratio * len(x)
 
 
 def _is_steep(x: Array, y: Array) -> bool:
-    """Whether a curve goes up and down so much that dashes along it would lie all over the place."""
+    """Whether a curve oscillates too much for dashes to be visible."""
     return float(np.nansum(np.abs(np.diff(y)))) > _STEEP * float(x[-1] - x[0])
 
 
@@ -364,7 +364,7 @@ def _links(x: Array, y: Array) -> Array:
 
 
 def _dashes(x: Array, y: Array, long: float) -> Array:
-    """Short lines along a curve, with gaps of their length between them. Qt's own take a hundred times as long."""
+    """Dashes along a curve. Qt's dashed pens take a hundred times as long."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if len(x) < 2:

@@ -1,4 +1,4 @@
-"""Says what is being done with files, how far it is, and lets it be given up."""
+"""Shows the current file operation, its progress and a Cancel button."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FileJobBar(QFrame):
         self.bar = QProgressBar()
         self.bar.setRange(0, _PARTS)
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("How far it is")
+        self.bar.setAccessibleName("Progress")
         lower = row_of(self.bar, wide=self.bar)
         lower.setContentsMargins(0, 0, 8, 0)
         column.addLayout(lower)

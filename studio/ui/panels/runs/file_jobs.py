@@ -1,4 +1,4 @@
-"""Long work with files of runs: one thing at a time, in a thread, until it is done or given up."""
+"""Long file operations on runs: one at a time, in a background thread, with cancel."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from studio.ui.background_task import BackgroundTask
 
 class FileJobs(QObject):
     changed = Signal()
-    """Work began or ended, or is about to be given up."""
+    """An operation started, ended or is being cancelled."""
     progressed = Signal(float)
-    """The share that is done."""
+    """Completed share, 0 to 1."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.title = ""
-        """What is done now; empty if nothing is."""
+        """Title of the current operation; empty if there is none."""
         self._unwanted = threading.Event()
         self._background: BackgroundTask | None = None
         self._over: Callable[[FileError | None], object] = lambda _: None
@@ -33,12 +33,12 @@ class FileJobs(QObject):
 
     @property
     def is_given_up(self) -> bool:
-        """It ends as soon as it can."""
+        """Whether the operation was cancelled; it ends as soon as it can."""
         return self._unwanted.is_set()
 
     def start(self, title: str, work: ExportProgress, over: Callable[[FileError | None], object]) -> None:
-        """`over` is told when it has ended, well or not; `is_given_up` is still known by then."""
-        assert not self.is_busy, "one thing at a time"
+        """Start an operation. `over` is called when it has ended; `is_given_up` is still valid then."""
+        assert not self.is_busy, "an operation is already running"
         self.title, self._over, self._error = title, over, None
         self._unwanted = threading.Event()
         self._background = BackgroundTask(_watched(work, self._unwanted), self)
@@ -48,12 +48,12 @@ class FileJobs(QObject):
         self.changed.emit()
 
     def give_up(self) -> None:
-        """Put an end to it, and leave nothing half done."""
+        """Cancel the operation and remove partial results."""
         self._unwanted.set()
         self.changed.emit()
 
     def close(self) -> None:
-        """Give up, and wait until nothing is left behind."""
+        """Cancel and wait for the cleanup."""
         self._unwanted.set()
         if self._background is not None:
             self._background.close()
@@ -73,7 +73,7 @@ class FileJobs(QObject):
 
 
 def _watched(work: ExportProgress, unwanted: threading.Event) -> Iterator[object]:
-    """In the thread."""
+    """Runs in the thread."""
     try:
         for share in work:
             if unwanted.is_set():

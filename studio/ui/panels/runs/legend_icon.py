@@ -1,4 +1,4 @@
-"""Small samples of how curves are drawn, for the legend."""
+"""Line samples for the legend buttons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from studio.ui.theme import theme
 
 
 def line_sample(*, dashed: bool) -> QIcon:
-    """A short line in the text colour, solid or dashed; faint when it is switched off."""
+    """A short line in the text colour, solid or dashed; faint when off."""
     return QIcon(_Line(dashed))
 
 

@@ -1,4 +1,4 @@
-"""Axes whose ticks and grid are painted as boxes: of a translucent line, Qt blends each pixel on its own."""
+"""Axes whose ticks and grid lines are painted as rectangles, because Qt blends translucent lines pixel by pixel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter
 
 
 class PlotAxis(pg.AxisItem):
-    """With ticks of one pixel."""
+    """Axis with one-pixel ticks."""
 
     def drawPicture(self, p: QPainter, axisSpec: Any, tickSpecs: Any, textSpecs: Any) -> None:
         super().drawPicture(p, axisSpec, (), textSpecs)

@@ -1,4 +1,4 @@
-"""The bar above the plots: which curves, over what, how smooth."""
+"""Toolbar above the plots: curves, horizontal axis, smoothing."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from studio.ui.widgets.inputs import ComboBox, Slider
 from studio.ui.widgets.labels import label
 
 _NARROW = 640
-"""Pixels below which the slider has no label."""
+"""Below this width the slider has no label."""
 _WORDS = 576
-"""Pixels below which the switches of curves have no labels."""
+"""Below this width the curve toggles have no labels."""
 _TINY = 448
-"""Pixels below which there is no room for the slider."""
+"""Below this width the slider is hidden."""
 _SMALL = 392
-"""Pixels below which what is seldom needed stands in a menu."""
+"""Below this width rarely used buttons move to a menu."""
 _LEAST = 272
 _AXES = (("epoch", "Epochs"), ("step", "Steps"), ("seconds", "Time"))
 
@@ -36,7 +36,7 @@ class PlotToolbar(QWidget):
     changed = Signal(object)
     """The chosen PlotOptions."""
     plots_changed = Signal()
-    """Other quantities are wanted."""
+    """Other quantities were selected."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class PlotToolbar(QWidget):
         super().__init__(parent)
         self.shown = shown
         self.hidden: set[str] = set()
-        """Quantities that have no plot now. Those beside losses and metrics have none at first."""
+        """Quantities without a plot. Quantities other than losses and metrics are hidden at first."""
         self._offered: set[str] = set()
         self._words: list[QToolButton] = []
         row = QHBoxLayout(self)
@@ -62,7 +62,7 @@ class PlotToolbar(QWidget):
         for key, words in _AXES:
             self.axis.addItem(words, key)
         self.axis.setAccessibleName("Horizontal axis")
-        self.axis.setToolTip("What the curves are drawn over")
+        self.axis.setToolTip("Quantity on the horizontal axis")
         self.axis.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.axis.activated.connect(self._choose_axis)
         row.addWidget(self.axis)
@@ -75,15 +75,17 @@ class PlotToolbar(QWidget):
         self.slider.setMinimumWidth(40)
         self.slider.setMaximumWidth(96)
         self.slider.setAccessibleName("Smoothing")
-        self.slider.setToolTip("Share of the past in the strong line. Faint lines are the values of each batch.")
+        self.slider.setToolTip(
+            "Smoothing of the strong line (exponential moving average). Faint lines are raw values of each batch."
+        )
         self.slider.valueChanged.connect(lambda percent: self._show(smoothing=percent / 100))
         row.addWidget(self.slider)
         row.addSpacing(4)
         self._seldom = [
             QAction(icons.themed("log-x"), "Logarithmic horizontal axis", self),
-            QAction(icons.themed("log-axis"), "Logarithmic values", self),
-            QAction(icons.themed("fit"), "Show all (double-click in a plot)", self),
-            QAction(icons.themed("picture"), "Copy the plots as a picture", self),
+            QAction(icons.themed("log-axis"), "Logarithmic vertical axis", self),
+            QAction(icons.themed("fit"), "Fit all curves (double-click in a plot)", self),
+            QAction(icons.themed("picture"), "Copy plots as image", self),
         ]
         for action, name in zip(self._seldom[:2], ("log_x", "log_y"), strict=True):
             action.setCheckable(True)
@@ -94,18 +96,18 @@ class PlotToolbar(QWidget):
         for button in self._buttons[:2]:
             row.addWidget(button)
         row.addStretch(1)
-        self.plots = buttons.tool("eye", "Which plots are shown")
+        self.plots = buttons.tool("eye", "Select plots")
         self.plots.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.plots.setMenu(QMenu(self.plots))
         row.addWidget(self.plots)
         for button in self._buttons[2:]:
             row.addWidget(button)
-        self.details = buttons.tool("info", "What the selected runs were made of, and what differs")
+        self.details = buttons.tool("info", "Show settings and results of the selected runs")
         self.details.setCheckable(True)
         row.addWidget(self.details)
 
     def offer(self, quantities: Iterable[str]) -> None:
-        """The plots that there can be."""
+        """Set the available quantities."""
         menu = self.plots.menu()
         names = list(quantities)
         self.hidden |= {name for name in names if is_auxiliary(name)} - self._offered
@@ -136,7 +138,7 @@ class PlotToolbar(QWidget):
         return QSize(min(least.width(), _LEAST), least.height())
 
     def _share_room(self) -> None:
-        """What is seldom needed, as buttons or in the menu of plots."""
+        """Rarely used actions, as buttons or in the menu of plots."""
         is_small = self.width() < _SMALL
         for button in self._buttons:
             button.setVisible(not is_small)

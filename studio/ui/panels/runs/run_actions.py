@@ -1,4 +1,4 @@
-"""What can be done with the selected runs. Menus, keys and buttons all come from here."""
+"""Actions on the selected runs, used by menus, shortcuts and buttons."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from studio.ui.theme import theme
 
 class RunActions(QObject):
     said = Signal(str)
-    """A remark for the status line."""
+    """A status-line message."""
     rename_wanted = Signal()
-    """The person wants to type another name for the selected run."""
+    """The user asked to rename the selected run."""
     thrown = Signal(object)
-    """A list of what lies in the trash now."""
+    """List of items in the trash."""
 
     def __init__(
         self,
@@ -51,16 +51,16 @@ class RunActions(QObject):
 
     @property
     def runs(self) -> list[Run]:
-        """The selected ones."""
+        """Selected runs that have a folder."""
         return self._selected()
 
     @property
     def run(self) -> Run | None:
-        """The selected one, if it is one."""
+        """The selected run, if exactly one is selected."""
         runs = self.runs
         return runs[0] if len(runs) == 1 else None
 
-    # -- what can be done
+    # -- availability
 
     def has_one(self) -> bool:
         return self.run is not None
@@ -89,10 +89,10 @@ class RunActions(QObject):
     def can_put_back(self) -> bool:
         return bool(self._trash) and not self.jobs.is_busy
 
-    # -- doing it
+    # -- actions
 
     def restore(self) -> None:
-        """Make the graph of the selected run that of the canvas, as one edit."""
+        """Load the graph of the selected run onto the canvas, as one edit."""
         run = self.run
         if run is None:
             return
@@ -102,18 +102,19 @@ class RunActions(QObject):
             self.said.emit(str(error))
             return
         before = self._store.document
-        self._store.edit(f"Restore the graph of {run.name}", lambda now: settled(now, document))
+        self._store.edit(f"Restore graph of {run.name}", lambda now: settled(now, document))
         is_same = self._store.document is before
-        self.said.emit(f"The canvas has the graph of {run.name}{' already' if is_same else ''}.")
+        self.said.emit(f"{'The canvas already shows' if is_same else 'The canvas now shows'} the graph of {run.name}.")
 
     def resume(self, epochs: int | None = None) -> None:
-        """Go on with the selected run until so many epochs are done; else those it was begun for, or twice as many."""
+        """Resume the selected run up to `epochs` in total; by default its original number, or twice as many if it is
+        done."""
         run = self.run
         if run is not None:
             self._runner.resume(run, epochs=epochs or (epochs_in_all(run) if run.state == "done" else None))
 
     def start_from(self) -> None:
-        """Begin a new run of the graph on the canvas, with the weights of the selected run that fit."""
+        """Start a new run of the canvas graph from the matching weights of the selected run."""
         if self.run is not None and self.run.folder is not None:
             self._runner.start(weights=self.run.folder)
 
@@ -127,36 +128,36 @@ class RunActions(QObject):
         self._annotate(run, note=note)
 
     def paint(self, color: int | None) -> None:
-        """Give the selected runs a colour of the theme's, by its place from 0; None lets each find its own again."""
+        """Set the colour of the selected runs to a theme colour (index from 0); None restores automatic colours."""
         for run in self._written:
-            run.color = None  # which it would keep otherwise
+            run.color = None  # otherwise it would keep its colour
             self._annotate(run, color=color)
 
     def has_color(self, color: int | None) -> bool:
-        """Whether all selected runs have this colour because a person chose it, or None because nobody did."""
+        """Whether the user chose this colour for all selected runs; None: no chosen colour."""
         return bool(self._written) and all(run.chosen_color == color for run in self._written)
 
     def open_folder(self) -> None:
-        """Show the selected run's files in the system's file manager."""
+        """Open the selected run's folder in the file manager."""
         if self.run is not None and self.run.folder is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.run.folder)))
 
     def save_csv(self) -> None:
-        """Write all points of the selected runs into a file that the person chooses."""
+        """Export all points of the selected runs to a file that the user chooses."""
         runs = self.runs
         suggestion = f"{runs[0].name if len(runs) == 1 else 'Runs'}.csv"
-        path, _ = QFileDialog.getSaveFileName(self._window, "Save the points", suggestion, "CSV (*.csv)")
+        path, _ = QFileDialog.getSaveFileName(self._window, "Export CSV", suggestion, "CSV (*.csv)")
         if path and not self.jobs.is_busy:
             self._export(runs, write_csv, Path(path))
 
     def save_tensorboard(self) -> None:
-        """Write event files of the selected runs into a folder that the person chooses."""
-        folder = QFileDialog.getExistingDirectory(self._window, "Folder for TensorBoard's event files")
+        """Export TensorBoard event files of the selected runs to a folder that the user chooses."""
+        folder = QFileDialog.getExistingDirectory(self._window, "Choose folder for TensorBoard event files")
         if folder and not self.jobs.is_busy:
             self._export(self.runs, write_tensorboard, Path(folder))
 
     def delete(self) -> None:
-        """Move the selected runs to the trash, but for those that are under way."""
+        """Move the selected runs to the trash, except active ones."""
         gone = {run.folder: run for run in self.runs if run.folder is not None and not run.is_live}
         if not gone or self.jobs.is_busy:
             return
@@ -178,7 +179,7 @@ class RunActions(QObject):
         self.jobs.start(f"Moving {_count(gone)} to the trash", work(), over)
 
     def put_back(self) -> None:
-        """What was deleted last, out of the trash."""
+        """Restore the runs that were deleted last."""
         if self.jobs.is_busy:
             return
         thrown, self._trash = self._trash, []
@@ -197,13 +198,13 @@ class RunActions(QObject):
                 self._trash = left
             self._library.look()
 
-        self.jobs.start(f"Putting {_count(thrown)} back", work(), over)
+        self.jobs.start(f"Restoring {_count(thrown)}", work(), over)
 
-    # -- parts
+    # -- helpers
 
     @property
     def _written(self) -> list[Run]:
-        """Of the selected runs those that have a folder, where what is said of them is kept."""
+        """Selected runs that have a folder, which stores their annotations."""
         return [run for run in self.runs if run.folder is not None]
 
     def _annotate(self, run: Run, **remarks: str | int | None) -> None:
@@ -219,15 +220,16 @@ class RunActions(QObject):
     def _export(
         self, runs: Sequence[Run], write: Callable[[Sequence[RunReader], Path], ExportProgress], target: Path
     ) -> None:
-        """Runs whose curves were never shown are read meanwhile."""
+        """Curves of runs that were never shown are read first."""
 
         def over(error: FileError | None) -> None:
             if error is not None:
                 self.said.emit(str(error))
             else:
-                self.said.emit("Cancelled: nothing was written" if self.jobs.is_given_up else f"Written to {target}")
+                cancelled = self.jobs.is_given_up
+                self.said.emit("Cancelled. No files were written." if cancelled else f"Exported to {target}")
 
-        self.jobs.start(f"Saving the points of {_count(runs)}", write([run_reader(run) for run in runs], target), over)
+        self.jobs.start(f"Exporting {_count(runs)}", write([run_reader(run) for run in runs], target), over)
 
 
 def _count(runs: Sized) -> str:
@@ -235,14 +237,14 @@ def _count(runs: Sized) -> str:
 
 
 def is_resumable(run: Run) -> bool:
-    """Whether it lies on disk and can go on: it did not come to its end, or it may be given more epochs."""
+    """Whether a run is saved and can continue: it is unfinished, or its number of epochs can be raised."""
     return run.folder is not None and (
         run.state in UNFINISHED or (run.state == "done" and epochs_in_all(run) is not None)
     )
 
 
 def epochs_in_all(run: Run) -> int | None:
-    """Those that a resumed run trains unless somebody says otherwise; None if it was not begun for so many epochs."""
+    """Default total number of epochs of a resumed run; None if it was not started with a number of epochs."""
     asked: Any = run.settings.get("epochs")
     if not isinstance(asked, int):
         return None
@@ -251,7 +253,7 @@ def epochs_in_all(run: Run) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class RunAction:
-    """Something that a person can do with the selected runs."""
+    """An action on the selected runs."""
 
     id: str
     title: str
@@ -262,11 +264,11 @@ class RunAction:
     help: str = ""
     separated: bool = False
     menu: str = ""
-    """Title of the menu in the menu that it stands in."""
+    """Title of the submenu."""
     token: str = "text"
-    """Colour of the icon."""
+    """Theme colour of the icon."""
     is_on: Callable[[RunActions], bool] | None = None
-    """For one of several that exclude each other: whether it is chosen."""
+    """For mutually exclusive actions: whether this one is active."""
 
 
 def _color(title: str, color: int | None, icon: str, token: str, help: str) -> RunAction:
@@ -289,46 +291,51 @@ COLORS = (
         _color(name, color, "swatch", f"series-{color + 1}", f"Draw the selected runs in {name.lower()}")
         for color, name in enumerate(theme.SERIES_NAMES)
     ),
-    _color("Automatic", None, "reset", "text", "Let each selected run have a colour of its own again"),
+    _color("Automatic", None, "reset", "text", "Choose colours automatically"),
 )
 
 ENTRIES = (
     RunAction(
         "restore", "Restore graph", RunActions.restore, RunActions.has_one, "history",
-        help="Make the graph that this run trained that of the canvas; undo brings the present one back",
+        help="Load this run's graph onto the canvas. Undo restores the current graph.",
     ),
     RunAction(
         "resume", "Resume run", RunActions.resume, RunActions.can_resume, "run",
-        help="Go on from the last checkpoint to the same numbers; one that came to its end, for as many epochs again",
+        help=(
+            "Continue from the last checkpoint with identical results. A completed run trains for as many epochs "
+            "again."
+        ),
     ),
     RunAction(
         "start-from", "Start from these weights", RunActions.start_from, RunActions.can_start_from, "link",
-        help="Train the graph on the canvas, beginning with the weights of this run that fit",
+        help="Train the canvas graph from the matching weights of this run",
     ),
     RunAction(
         "rename", "Rename", RunActions.ask_for_name, RunActions.has_folder, "edit", ("F2",), separated=True,
-        help="Give the selected run another name",
+        help="Rename the selected run",
     ),
     *COLORS,
     RunAction(
         "folder", "Open folder", RunActions.open_folder, RunActions.has_folder, "folder",
-        help="Show the run’s files in the file manager",
+        help="Open the run's folder in the file manager",
     ),
     RunAction(
-        "csv", "Save points as CSV…", RunActions.save_csv, RunActions.can_export, "table",
-        help="All points of the selected runs, with all their digits",
+        "csv", "Export CSV…", RunActions.save_csv, RunActions.can_export, "table",
+        help="Export all points of the selected runs in full precision",
     ),
     RunAction(
-        "tensorboard", "Save TensorBoard event files…", RunActions.save_tensorboard, RunActions.can_export, "external",
-        help="The curves of the selected runs for TensorBoard",
+        "tensorboard", (
+            "Export TensorBoard event files…"
+        ), RunActions.save_tensorboard, RunActions.can_export, "external",
+        help="Export the curves of the selected runs for TensorBoard",
     ),
     RunAction(
         "delete", "Move to trash", RunActions.delete, RunActions.can_delete, "trash", ("Del",), separated=True,
-        help="Runs that are under way stay",
+        help="Move the selected runs to the trash. Active runs are kept.",
     ),
     RunAction(
-        "put-back", "Put back", RunActions.put_back, RunActions.can_put_back, "undo",
-        help="Bring back the runs that were moved to the trash last",
+        "put-back", "Restore", RunActions.put_back, RunActions.can_put_back, "undo",
+        help="Restore the runs that were moved to the trash last",
     ),
 )  # fmt: skip
 

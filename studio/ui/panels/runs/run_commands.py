@@ -1,4 +1,4 @@
-"""What can be done with the selected runs, as commands: for menus, the command palette and keys."""
+"""Actions on the selected runs as commands for menus, the command palette and shortcuts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studio.ui.panels.runs.run_actions import ENTRIES, RunAction, RunActions
 
 
 def runs_commands(current: Callable[[], RunActions | None], scope: QWidget) -> tuple[Command, ...]:
-    """Commands that act on the runs that `current()` tells of; their keys work while `scope` has the focus."""
+    """Commands that act on `current()`; their shortcuts work while `scope` has the focus."""
     return tuple(
         Command(
             f"runs.{entry.id}",

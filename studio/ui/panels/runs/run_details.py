@@ -1,4 +1,4 @@
-"""The pane beside the curves: the selected run with all that it was made of, or two of them compared."""
+"""Details beside the curves: settings and results of one selected run, or a comparison of two."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from studio.ui.widgets.row_layout import row_of
 
 _MOST_EPOCHS = 1_000_000
 _WIDE = 440
-"""Pixels from which all buttons stand in one row."""
+"""Above this width all buttons fit in one row."""
 
 
 class RunDetails(QWidget):
@@ -41,7 +41,9 @@ class RunDetails(QWidget):
         self._do, self._catalogue = do, catalogue
         self._runs: Sequence[Run] = ()
         self.facts = RunProperties()
-        self._empty = EmptyState("runs", "Nothing selected", "Select one run to read it, two to compare them.")
+        self._empty = EmptyState(
+            "runs", ("No run selected"), ("Select one run to see its settings and results, or two to compare them.")
+        )
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
@@ -56,15 +58,15 @@ class RunDetails(QWidget):
         self.show_runs(())
 
     def show_runs(self, runs: Sequence[Run]) -> None:
-        """These runs as they are now."""
+        """Show the current state of these runs."""
         is_same = list(runs) == list(self._runs)
         self._runs = tuple(runs)
         if len(runs) not in (1, 2):
-            words = ("Nothing selected", "Select one run to read it, two to compare them.")
+            words = ("No run selected", "Select one run to see its settings and results, or two to compare them.")
             if runs:
                 words = (
                     f"{len(runs)} runs selected",
-                    "Two are compared here, one is shown with all that it is made of.",
+                    "Select one run to see its settings and results, or two to compare them.",
                 )
             self._empty.set_text(*words)
             self._stack.setCurrentIndex(0)
@@ -82,7 +84,7 @@ class RunDetails(QWidget):
             runs, compare_runs(runs, self._catalogue), only_differences=self.only_differences.isChecked()
         )
 
-    # -- parts
+    # -- widgets
 
     def _head(self) -> QHBoxLayout:
         self._dot = QLabel()
@@ -90,8 +92,8 @@ class RunDetails(QWidget):
         font = self._title.font()
         font.setWeight(font.Weight.DemiBold)
         self._title.setFont(font)
-        close = buttons.tool("close", "Close the details", self.closed.emit, token="text-dim", size=14)
-        self.only_differences = QCheckBox("Only what differs")
+        close = buttons.tool("close", "Close details", self.closed.emit, token="text-dim", size=14)
+        self.only_differences = QCheckBox("Show only differences")
         self.only_differences.setChecked(True)
         self.only_differences.toggled.connect(self._show_again)
         line = row_of(self._dot, self._title, self.only_differences, close, wide=self._title, spacing=6)
@@ -112,14 +114,14 @@ class RunDetails(QWidget):
         self.note.editingFinished.connect(self._write_note)
         column.addWidget(self.note)
         self.restore = buttons.push("Restore graph", self._do.restore, icon="history")
-        self.restore.setToolTip("Make the graph that this run trained that of the canvas")
+        self.restore.setToolTip("Load this run's graph onto the canvas")
         self.resume = buttons.push("Resume", self._resume, icon="run")
-        self._until = label("until epoch", "dim")
+        self._until = label("to epoch", "dim")
         self.epochs = SpinBox()
         self.epochs.lineEdit().setTextMargins(6, 0, 0, 0)
         self.epochs.setRange(1, _MOST_EPOCHS)
-        self.epochs.setAccessibleName("Epochs in all")
-        self.epochs.setToolTip("Epochs in all, those that are done already among them")
+        self.epochs.setAccessibleName("Total epochs")
+        self.epochs.setToolTip("Total number of epochs, including completed ones")
         going_on = QHBoxLayout()
         going_on.setSpacing(6)
         for widget in (self.resume, self._until, self.epochs):
@@ -148,7 +150,7 @@ class RunDetails(QWidget):
             self.epochs.setValue(epochs)
         done = run.state == "done"
         self.resume.setToolTip(
-            "Train on from the end" if done else "Go on from the last checkpoint, to the same numbers"
+            "Train for more epochs" if done else "Continue from the last checkpoint with identical results"
         )
 
     def _write_note(self) -> None:

@@ -1,4 +1,4 @@
-"""The list of runs: filtered, sorted, ticked to show their curves."""
+"""The list of runs: filter, sort, and check boxes that show curves."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ from studio.ui.widgets.inputs import LineEdit
 _WIDTHS = {"name": 112, "epochs": 80, "started": 96, "differs": 240}
 _WIDTH = 84
 _MARGIN = 16
-"""Around a cell's text."""
+"""Horizontal padding of a cell."""
 
 
 class RunList(QWidget):
     toggled = Signal()
     """A run was shown or hidden."""
     renamed = Signal(object, str)
-    """A Run, and the name that it should have."""
+    """A Run and its new name."""
     chosen = Signal()
-    """Other rows are selected."""
+    """The selection changed."""
     hovered = Signal(object)
     """The Run under the pointer, or None."""
     menu_wanted = Signal(QPoint)
-    """On the screen."""
+    """Global position."""
 
     columns_chosen = Signal(object)
-    """The keys of all columns that are not shown."""
+    """Keys of all hidden columns."""
 
     def __init__(self, hidden: Iterable[str] = (), parent: QWidget | None = None) -> None:
-        """`hidden` are the keys of the columns that are not shown."""
+        """`hidden`: keys of the hidden columns."""
         super().__init__(parent)
         self.table = RunTable()
         self._sorted = _Sorted()
         self._sorted.setSourceModel(self.table)
         self.search = LineEdit()
         self.search.setPlaceholderText("Filter by name, note, state or setting")
-        self.search.setAccessibleName("Filter the runs")
+        self.search.setAccessibleName("Filter runs")
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.themed("search", "text-dim"), LineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(self._look_for)
@@ -87,9 +87,9 @@ class RunList(QWidget):
         self.view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         self._hidden = set(hidden)
         self._before: tuple[list[Run], Run | None] = [], None
-        """What was selected before the table began to be another."""
+        """Selection before the table was reset."""
         self._widths: dict[str, int] = {}
-        """Of columns that the person has made wider or narrower."""
+        """Widths of columns that the user resized."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -101,7 +101,7 @@ class RunList(QWidget):
         column.addLayout(self._found, 1)
         self._found.addWidget(self.view)
         self._found.addWidget(
-            EmptyState("search", "No such run", "Names, notes, states and settings that differ are searched.")
+            EmptyState("search", "No matching runs", "The filter covers names, notes, states and settings that differ.")
         )
         self.table.toggled.connect(self.toggled)
         self.table.renamed.connect(self.renamed)
@@ -114,12 +114,12 @@ class RunList(QWidget):
 
     @property
     def selected(self) -> list[Run]:
-        """In the order of the list."""
+        """In list order."""
         rows = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
         return [row.data(RUN_ROLE) for row in rows]
 
     def show_runs(self, runs: Sequence[Run]) -> None:
-        """What is selected stays selected."""
+        """Update the list and keep the selection."""
         self.table.show_runs(runs)
         self._show_found()
 
@@ -136,7 +136,7 @@ class RunList(QWidget):
         self.view.selectionModel().select(chosen, how)
 
     def rename(self) -> None:
-        """Let the person type another name for the selected run."""
+        """Edit the name of the selected run."""
         rows = self.view.selectionModel().selectedRows()
         if rows:
             self.view.edit(rows[0])
@@ -157,7 +157,7 @@ class RunList(QWidget):
         self._found.setCurrentIndex(int(is_in_vain))
 
     def _remember(self) -> None:
-        """A reset, as when another metric comes, forgets what is selected."""
+        """A model reset, for example after a new metric, clears the selection."""
         self._before = self.selected, self.view.currentIndex().data(RUN_ROLE)
 
     def _restore(self) -> None:
@@ -189,7 +189,7 @@ class RunList(QWidget):
             self.columns_chosen.emit(frozenset(self._hidden))
 
     def _width(self, key: str) -> int:
-        """At first."""
+        """Initial column width."""
         if key == "state":
             return self.view.fontMetrics().horizontalAdvance(WIDEST_STATE) + _MARGIN
         return _WIDTHS.get(key, _WIDTH)
@@ -209,9 +209,9 @@ class _Sorted(QSortFilterProxyModel):
         self._words: list[str] = []
 
     def look_for(self, text: str) -> None:
-        """Keep the runs that have all of these words in them."""
+        """Keep runs that match all words."""
         self._words = text.casefold().split()
-        self.setFilterFixedString(text)  # has all rows looked at again
+        self.setFilterFixedString(text)  # re-evaluates all rows
 
     def filterAcceptsRow(self, source_row: int, source_parent: QModelIndex | QPersistentModelIndex) -> bool:
         if not self._words:

@@ -1,4 +1,4 @@
-"""What runs were made of and what came of it, as a tree: of one run to read, of two side by side."""
+"""Settings, graph and results of runs as a tree: one run, or two side by side."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from studio.ui.widgets.labels import tip
 
 _NODE = Qt.ItemDataRole.UserRole
 _LEAST = 60
-"""Pixels that a column takes at least."""
+"""Minimum width of a column in pixels."""
 _MARGIN = 20
-"""Around a cell's text."""
-_OPEN = ("Figures", "Graph", "Settings")
-"""Groups that are open at first."""
+"""Horizontal padding of a cell."""
+_OPEN = ("Results", "Graph", "Settings")
+"""Groups that are expanded at first."""
 
 
 class RunProperties(QTreeWidget):
     node_wanted = Signal(str)
-    """The name of a node that should come into view."""
+    """Name of a node to show."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,7 +39,7 @@ class RunProperties(QTreeWidget):
         self.setProperty("role", "outline")
         self.setUniformRowHeights(True)
         self.setIndentation(12)
-        self.setAccessibleName("What the runs were made of")
+        self.setAccessibleName("Run settings and results")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.header().setStretchLastSection(False)
@@ -48,7 +48,7 @@ class RunProperties(QTreeWidget):
         theme.manager().changed.connect(self._paint_anew)
 
     def show_facts(self, runs: Sequence[Run], groups: Sequence[ComparisonGroup], *, only_differences: bool) -> None:
-        """`only_differences` leaves out the rows in which two runs are alike."""
+        """`only_differences` hides rows with equal values."""
         only_differences = only_differences and len(runs) > 1
         names = tuple(run.name for run in runs)
         shown = (names, tuple(runs), tuple(groups), only_differences)
@@ -94,7 +94,7 @@ class RunProperties(QTreeWidget):
             for column, value in enumerate(row.values, start=1):
                 item.setFont(column, fonts.monospace() if row.node is None else self.font())
                 item.setToolTip(column, tip(_shown(value)))
-            item.setToolTip(0, tip(f"{row.name}: show it on the canvas" if row.node else row.name))
+            item.setToolTip(0, tip(f"Show {row.name} on the canvas" if row.node else row.name))
             item.setData(0, _NODE, row.node)
             parent.addChild(item)
             self._add_rows(item, row.rows)
@@ -105,7 +105,7 @@ class RunProperties(QTreeWidget):
         self._fit_columns()
 
     def _fit_columns(self) -> None:
-        """All columns as wide as their texts. Where there is no room for that, values take half of it at most."""
+        """Fit columns to their texts; if space is short, values get at most half of it."""
         room, runs = self.viewport().width(), len(self._runs)
         if not runs:
             return

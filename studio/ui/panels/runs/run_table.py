@@ -1,4 +1,4 @@
-"""The runs as a table: name and colour, how they stand, their figures, what is different in them."""
+"""Table model of the runs: name and colour, state, results, differing settings."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _STATES = {
     "idle": "Waiting",
 }
 _TIPS = {
-    "interrupted": "The process exited unexpectedly. Resume goes on from the last checkpoint.",
-    "stopped": "Somebody stopped it. Resume goes on from there.",
+    "interrupted": "The process exited unexpectedly. Resume continues from the last checkpoint.",
+    "stopped": "Stopped by the user. Resume continues from there.",
 }
 _HEADER_TIPS = {
-    "train_loss": "Mean training loss of the last whole epoch. The top bar shows the loss of the last batch.",
+    "train_loss": "Mean training loss of the last complete epoch. The top bar shows the loss of the last batch.",
     "val_loss": "Mean loss of the last validation",
-    "best": "Lowest validation loss, or mean training loss where nothing is validated",
+    "best": "Lowest validation loss, or lowest mean training loss without validation",
 }
 SORT_ROLE = Qt.ItemDataRole.UserRole
 RUN_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -51,7 +51,7 @@ class RunColumn:
     title: str
     text: Callable[[Run], str]
     order: Callable[[Run], Any]
-    """What it is sorted by; of one type in all runs."""
+    """Sort key; the same type for all runs."""
     is_number: bool = False
 
 
@@ -59,7 +59,7 @@ class RunTable(QAbstractTableModel):
     toggled = Signal()
     """A run was shown or hidden."""
     renamed = Signal(object, str)
-    """A Run, and the name that it should have."""
+    """A Run and its new name."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class RunTable(QAbstractTableModel):
         return self._runs.index(run) if run in self._runs else None
 
     def show_runs(self, runs: Sequence[Run]) -> None:
-        """These runs, whatever was there before."""
+        """Replace all runs."""
         if self._runs != list(runs):
             self.beginResetModel()
             self._runs = list(runs)
@@ -88,7 +88,7 @@ class RunTable(QAbstractTableModel):
             self.refresh()
 
     def refresh(self) -> None:
-        """The runs stand otherwise than before."""
+        """Update the state of the runs."""
         metrics = self._metrics()
         wanted = _fields(metrics, self._differences)
         if [field.key for field in wanted] != [field.key for field in self._fields]:
@@ -99,11 +99,11 @@ class RunTable(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._runs) - 1, len(self._fields) - 1))
 
     def show_differences(self, differing: Mapping[Run, Mapping[str, Any]]) -> None:
-        """The settings in which the runs are not all alike."""
+        """Set the settings that differ between runs."""
         self._differing = differing
         self.refresh()
 
-    # -- what Qt asks
+    # -- Qt model interface
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
         return 0 if parent.isValid() else len(self._runs)
@@ -164,10 +164,10 @@ class RunTable(QAbstractTableModel):
                 flags |= Qt.ItemFlag.ItemIsEditable
         return flags
 
-    # -- parts
+    # -- columns
 
     def _metrics(self) -> tuple[str, ...]:
-        """Those of any run, without loss."""
+        """Metrics of any run, without losses."""
         names = dict.fromkeys(name for run in self._runs for name in run.last)
         metrics = dict.fromkeys(name.partition("_")[2] for name in names if name.startswith(("train_", "val_")))
         return tuple(name for name in metrics if name != "loss")
@@ -187,7 +187,7 @@ def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[
         RunColumn("step", "Steps", lambda run: f"{run.step:,}", lambda run: run.step, is_number=True),
         RunColumn("started", "Started", lambda run: when(run.started), lambda run: str(run.about.get("started", ""))),
         RunColumn("device", "Device", lambda run: run.device.upper().replace("CUDA", "GPU"), lambda run: run.device),
-        RunColumn("differs", "Differs in", differences, differences),
+        RunColumn("differs", "Differences", differences, differences),
     )
 
 
@@ -241,7 +241,7 @@ def _tip(run: Run, field: RunColumn) -> str:
     if field.key == "differs":
         return field.text(run).replace(" · ", "\n")
     if field.key == "name":
-        return "\n".join(filter(None, (run.note, str(run.folder or "Not written to disk"))))
+        return "\n".join(filter(None, (run.note, str(run.folder or "Not saved to disk"))))
     return ""
 
 
@@ -253,7 +253,7 @@ def _brief(value: Any) -> str:
 
 
 def when(time: datetime | None) -> str:
-    """``14:05`` today, ``12 Nov, 14:05`` before."""
+    """``14:05`` today, ``12 Nov, 14:05`` otherwise."""
     if time is None:
         return ""
     now = datetime.now().astimezone()
@@ -263,7 +263,7 @@ def when(time: datetime | None) -> str:
 
 
 class ColorDotIcon(QIconEngine):
-    """A run's colour, in the theme in use; a ring if its curves are not shown."""
+    """Dot in a run's colour; a ring if its curves are hidden."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Runs: all of a project's, their curves while they grow, what they were made of, what can be done with them."""
+"""The Runs panel: list of runs, live curves, details and actions."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.window.menu_bar import enable_inner
 
 REDRAW_MS = 50
-"""Twenty pictures a second are enough for curves."""
+"""Minimum milliseconds between redraws."""
 _REST = 10
-"""Times as long as drawing took, nothing is drawn: training gets the rest."""
+"""Pause after a redraw as a multiple of its duration, so that training keeps most of the time."""
 _NARROW = 1080
-"""Pixels below which curves and details take turns."""
+"""Below this width curves and details share one place."""
 _LIST = 304
-"""Width of the list at first."""
+"""Initial width of the list."""
 _LIST_LEAST = 224
 _SLIM = 680
-"""Pixels below which the curves stand under the list, if it is high enough. Details are always beside the list."""
+"""Below this width the curves are placed below the list if the height allows. Details are always beside the list."""
 _TALL = 400
-"""Pixels that list and curves need one below the other."""
+"""Minimum height for list and curves on top of each other."""
 
 
 class RunsPanel(QWidget):
-    """Empty until the first run; then a list of runs, one plot for each quantity, and details of what is selected."""
+    """Empty until the first run; then the list, a plot per quantity, and details of the selected runs."""
 
     said = Signal(str)
-    """A remark for the status line."""
+    """A status-line message."""
     node_wanted = Signal(str)
-    """The name of a node that should come into view."""
+    """Name of a node to show."""
 
     def __init__(
         self,
@@ -81,15 +81,15 @@ class RunsPanel(QWidget):
         self._empty = EmptyState(
             "runs",
             "No runs yet",
-            "Loss and metrics are drawn here from the first batch on. Runs of earlier days and of the command line are "
-            "listed here, too.",
+            "Train the network to see loss and metrics from the first batch. Earlier runs and runs of the "
+            "command line are listed here too.",
             action="Run",
             run=runner.start,
         )
         self._arranged: tuple[bool, bool] | None = None
-        """Whether the panel is slim, and whether the curves stand below the list."""
+        """Whether the panel is narrow, and whether the curves are below the list."""
         self._remembered: set[Run] = set()
-        """Runs that are ticked or not as they were when the project was open last."""
+        """Runs whose visibility differs from the saved state."""
         self.list = RunList(settings.hidden_columns)
         self.list.setMinimumWidth(_LIST_LEAST)
         self.do = RunActions(store, runner, library, lambda: self.list.selected, self)
@@ -101,7 +101,7 @@ class RunsPanel(QWidget):
         self._show_runs()
 
     def draw(self) -> None:
-        """Draw all runs as they are now."""
+        """Draw the current state of all runs."""
         began = time.perf_counter()
         runs = self._library.runs
         assign_colors(runs, len(theme.current().series))
@@ -116,7 +116,7 @@ class RunsPanel(QWidget):
             if plot.isVisible():
                 plot.show_runs(runs, self._shown, self._highlighted)
         self.list.table.refresh()
-        self._drawing = 0.0 if is_first else time.perf_counter() - began  # plots are made once
+        self._drawing = 0.0 if is_first else time.perf_counter() - began  # plots are created once
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -131,7 +131,7 @@ class RunsPanel(QWidget):
         super().resizeEvent(event)
         self._fit()
 
-    # -- parts
+    # -- widgets
 
     def _page(self) -> QWidget:
         self.bar = PlotToolbar(self._shown, fit=self._reset, copy=self._copy)
@@ -195,7 +195,7 @@ class RunsPanel(QWidget):
         self._runner.state_changed.connect(self._refresh)
         self._fit()
 
-    # -- what is shown
+    # -- selection and details
 
     def _show(self, shown: PlotOptions) -> None:
         self._shown = shown
@@ -203,7 +203,7 @@ class RunsPanel(QWidget):
         self.draw()
 
     def _fit(self, *_: object) -> None:
-        """Where there is no room for both, details stand in the place of the curves and of their bar."""
+        """Show the details; in a narrow panel they replace the curves and the toolbar."""
         on = self.bar.details.isChecked()
         is_slim = self.width() < _SLIM
         is_below = is_slim and not on and self.height() >= _TALL
@@ -225,7 +225,7 @@ class RunsPanel(QWidget):
             self._show_details()
 
     def _show_runs(self) -> None:
-        """Runs came or went."""
+        """Runs were added or removed."""
         runs = self._library.runs
         if self._highlighted not in runs:
             self._highlighted = None
@@ -244,7 +244,7 @@ class RunsPanel(QWidget):
         self._schedule()
 
     def _compare(self) -> None:
-        """Find out in which settings the runs differ."""
+        """Update the settings that differ between runs."""
         runs = list(self._library.runs)
         self._library.ask(partial(varying_settings, runs, self._store.catalogue), self.list.table.show_differences)
 
@@ -253,13 +253,13 @@ class RunsPanel(QWidget):
             self.details.show_runs(self.list.selected)
 
     def _begin(self, run: Run) -> None:
-        """A run has begun, here."""
+        """A run has started in this session."""
         self.list.select([run], run)
         self._reset()
         self._schedule()
 
     def _toggle(self) -> None:
-        """Curves that were not wanted before are read now."""
+        """Curves of runs that are shown for the first time are read now."""
         ticks = {run.folder.name: run.is_shown for run in self._library.runs if run.folder is not None}
         self._settings.set_ticks(self._library.folder, ticks)
         self._library.look()
@@ -281,7 +281,7 @@ class RunsPanel(QWidget):
         if name in self._store.document.nodes:
             self.node_wanted.emit(name)
         else:
-            self.said.emit(f"The canvas has no node {name} now. Restore the graph to see it.")
+            self.said.emit(f"{name} is not in the current graph. Restore the run's graph to show it.")
 
     def _open_menu(self, place: QPoint) -> None:
         menus = {"": QMenu(self)}
@@ -322,12 +322,12 @@ class RunsPanel(QWidget):
         self._plots.addWidget(plot, 1)
 
     def _point(self, at: CurvePlot, x: float | None) -> None:
-        """The same place in all plots."""
+        """Move the crosshair in all plots."""
         for plot in self.plots.values():
             plot.point_at(x, shows_values=plot is at)
 
     def _schedule(self, *_: object) -> None:
-        """Draw soon; while something trains, not before it has had its time."""
+        """Schedule a redraw, with a minimum pause while a run is active."""
         if not self.isVisible():
             return
         wait = REDRAW_MS

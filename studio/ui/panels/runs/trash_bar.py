@@ -1,4 +1,4 @@
-"""Says what was thrown away, and brings it back."""
+"""Shows what was moved to the trash, with a button to restore it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from studio.ui.widgets.row_layout import row_of
 
 
 class TrashBar(QFrame):
-    """Hidden while there is nothing to say, and while something else is done."""
+    """Hidden when empty and during other file operations."""
 
     def __init__(self, do: RunActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._do = do
         self.setProperty("role", "notice")
         self.words = ElidedLabel()
-        self.put_back = buttons.push("Put back", do.put_back, kind="link")
+        self.put_back = buttons.push("Restore", do.put_back, kind="link")
         dismiss = buttons.tool("close", "Dismiss", self.hide, size=14)
         line = row_of(self.words, self.put_back, dismiss, wide=self.words)
         line.setContentsMargins(12, 4, 4, 4)
