@@ -63,9 +63,9 @@ def measure(document: Document) -> dict[str, list[float]]:
     seconds: dict[str, list[float]] = {}
     for kind, before, after in [("from scratch", None, document), ("nothing", document, document), *edited(document)]:
         if before is not None:
-            checker.examine(before, types)
+            checker.check(before, types)
         began = time.perf_counter()
-        checker.examine(after, types)
+        checker.check(after, types)
         seconds.setdefault(kind, []).append(time.perf_counter() - began)
     return seconds
 
@@ -78,10 +78,10 @@ def main() -> None:
     document = chain(options.nodes)
     if options.profile:
         profile, checker = cProfile.Profile(), Checker()
-        checker.examine(document, catalogue())
+        checker.check(document, catalogue())
         for kind, _, after in edited(document):
             if kind == "parameter":
-                profile.runcall(checker.examine, after, catalogue())
+                profile.runcall(checker.check, after, catalogue())
         pstats.Stats(profile).sort_stats("tottime").print_stats(20)
         return
     print(f"{len(document.nodes):,} nodes, median of {ROUNDS}")

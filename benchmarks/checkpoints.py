@@ -30,6 +30,7 @@ from engine import fit
 from studio.document import edits
 from studio.document.project_templates import template
 from studio.lowering import lower
+from studio.lowering.check import check
 from studio.nodes import catalogue
 from studio.training.runs.background_writer import BackgroundWriter
 from studio.training.runs.run_checkpoints import CheckpointManager
@@ -54,7 +55,7 @@ def training(folder: Path) -> fit.Training:
     document = template("digits-cnn").document
     document = edits.retype(document, "digits", "data.IDX", {"folder": str(folder)})
     document = edits.set_param(document, "scale", "std", 255.0)
-    return fit.fit(lower(document, catalogue()).build(seed=0), epochs=1_000_000)
+    return fit.fit(lower(check(document, catalogue())).build(seed=0), epochs=1_000_000)
 
 
 def steps(events: fit.Training) -> Iterator[fit.Step]:

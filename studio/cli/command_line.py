@@ -170,8 +170,8 @@ def run(
             start_from = find_weights(file, start_from)
             if not os.path.exists(start_from):
                 raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
-        warnings = check_or_exit(file, document, as_json=as_json).warnings
-    print_problems(file, document, warnings, as_json=as_json)
+        report = check_or_exit(file, document, as_json=as_json)
+    print_problems(file, document, report.warnings, as_json=as_json)
     session = Session(
         document,
         catalogue(),
@@ -181,13 +181,14 @@ def run(
         name=file.stem,
         resume=going_on,
         start_from=start_from,
+        get_report=lambda: report,
         epochs=epochs,
         steps=steps,
         device=chosen,
         seed=seed,
         compile=compile,
     )
-    raise typer.Exit(RunWatcher(session, told=warnings, as_json=as_json, quiet=quiet).run())
+    raise typer.Exit(RunWatcher(session, told=report.warnings, as_json=as_json, quiet=quiet).run())
 
 
 @app.command()
@@ -220,8 +221,7 @@ def explain(
     """Say what becomes of a project's training step when it is compiled, and time it. Trains some batches for that."""
     with report_errors(as_json=as_json):
         document = read_project(file, assignments)
-        check_or_exit(file, document, as_json=as_json)
-        program = lower(document, catalogue(), base=project_folder(file), name=file.stem)
+        program = lower(check_or_exit(file, document, as_json=as_json), file.stem)
         task = program.build(device=resolve_device(document.training.device), seed=document.training.seed)
         task.setup()
     try:

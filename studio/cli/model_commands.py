@@ -41,6 +41,7 @@ from studio.cli.shared_options import (
 )
 from studio.document.document_errors import FileError
 from studio.document.model import Document
+from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, lower
 from studio.nodes.catalogue import catalogue
@@ -203,14 +204,11 @@ def overfit(
 
 def _build_task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:
     place = resolve_device(parse_device(device) or document.training.device)
-    check_or_exit(file, document, as_json=as_json)
+    report = check_or_exit(file, document, as_json=as_json)
     if weights is not None:
         weights = find_weights(file, weights)
-        return task_with_weights(
-            document, catalogue(), weights, base=project_folder(file), name=file.stem, device=place
-        )
-    program = lower(document, catalogue(), base=project_folder(file), name=file.stem)
-    task = program.build(device=place, seed=document.training.seed)
+        return task_with_weights(report, weights, name=file.stem, device=place)
+    task = lower(report, file.stem).build(device=place, seed=document.training.seed)
     task.setup()
     return task
 
@@ -218,7 +216,7 @@ def _build_task(file: Path, document: Document, weights: Path | None, device: st
 def _training_splits(file: Path, document: Document) -> Splits | None:
     """What a network was trained with; None if that is not there any more."""
     try:
-        return splits_of(lower(document, catalogue(), base=project_folder(file)).build())
+        return splits_of(lower(check(document, catalogue(), base=project_folder(file))).build())
     except (LoweringError, EngineError):
         return None
 

@@ -1,4 +1,4 @@
-"""Checks a document: everything that can be known of a run before it begins."""
+"""Checks a document without running it. The report is what Run, the Code panel and the CLI generate programs from."""
 
 from __future__ import annotations
 
@@ -30,31 +30,38 @@ WHOLE_GRAPH = frozenset({"cycle", "stray-wire"})
 
 
 class Checker:
-    """Checks documents one after the other. What an edit did not touch is taken over from the check before."""
+    """Checks successive versions of a document. Results for nodes that an edit did not change are reused.
 
-    def __init__(self) -> None:
+    Args:
+        previous: a report of an earlier version, whose results are reused by the first check
+    """
+
+    def __init__(self, previous: Report | None = None) -> None:
         self.evaluator = Evaluator()
         self._lock = threading.Lock()
-        self._flow: Dataflow | None = None
-        self._base: Path | None = None
-        self._structural: tuple[Problem, ...] = ()
-        """Of the last flow's graph."""
+        self._flow = None if previous is None else previous.dataflow
+        self._structural = () if self._flow is None else _graph_problems(self._flow.graph)
+        """Problems of the graph of the last check."""
 
-    def examine(self, document: Document, catalogue: Catalogue, base: Path | None = None) -> tuple[Dataflow, Report]:
-        """The facts and what they come to. Safe to call from any thread."""
+    def check(self, document: Document, catalogue: Catalogue, base: Path | None = None) -> Report:
+        """Report problems, shapes and node figures. Never raises; can be called from any thread.
+
+        Args:
+            base: the folder that relative paths start from, that of the project file
+        """
         with self._lock:
-            flow = self._follow(document, catalogue, base)
-            return flow, self._report(flow)
+            self._flow = self._analyse(document, catalogue, base)
+            return self._report(self._flow)
 
-    def _follow(self, document: Document, catalogue: Catalogue, base: Path | None) -> Dataflow:
-        previous = self._flow if self._base == base else None
-        if self._flow is not None and self._flow.graph.fits(document, catalogue):
-            graph = self._flow.graph
+    def _analyse(self, document: Document, catalogue: Catalogue, base: Path | None) -> Dataflow:
+        previous = self._flow
+        if previous is not None and previous.graph.fits(document, catalogue):
+            graph = previous.graph
         else:
             graph = NodeGraph(document, catalogue)
-            self._structural = (*structure_problems(graph), *graph_mistakes(graph))
-        self._flow, self._base = Dataflow(document, graph, self.evaluator, base, previous), base
-        return self._flow
+            self._structural = _graph_problems(graph)
+        reusable = previous if previous is not None and previous.base == base else None
+        return Dataflow(document, graph, self.evaluator, base, reusable)
 
     def _report(self, flow: Dataflow) -> Report:
         found = [
@@ -80,7 +87,12 @@ class Checker:
             trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},
             trained={name: tuple(trained_layers(flow, name)) for name in flow.graph.optimized},
             learning_rate_plans=learning_rate_plans(flow) if sound else {},
+            dataflow=flow,
         )
+
+
+def _graph_problems(graph: NodeGraph) -> tuple[Problem, ...]:
+    return (*structure_problems(graph), *graph_mistakes(graph))
 
 
 def _weighed(problem: Problem, graph: NodeGraph) -> Problem:
@@ -91,14 +103,13 @@ def _weighed(problem: Problem, graph: NodeGraph) -> Problem:
     return problem
 
 
-_CHECKER = Checker()
-examine = _CHECKER.examine
-
-
-def check(document: Document, catalogue: Catalogue, base: Path | None = None) -> Report:
-    """What is wrong with a document, what flows through its wires, and figures for its nodes. Never raises.
+def check(
+    document: Document, catalogue: Catalogue, base: Path | None = None, *, previous: Report | None = None
+) -> Report:
+    """Report problems, shapes and node figures of a document. Never raises.
 
     Args:
-        base: the folder of the project file, where relative paths begin
+        base: the folder that relative paths start from, that of the project file
+        previous: a report of an earlier version of the document; what did not change is reused
     """
-    return examine(document, catalogue, base)[1]
+    return Checker(previous).check(document, catalogue, base)

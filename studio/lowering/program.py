@@ -8,21 +8,18 @@ import linecache
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from engine import fit
 from engine.errors import EngineError
-from studio.document.model import Document
-from studio.lowering.check import examine
 from studio.lowering.codegen.program_source import write
 from studio.lowering.codegen.program_verification import verified
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError
 from studio.lowering.error_translation import told
 from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
 from studio.lowering.sample_pipeline import Reading, reading_of
-from studio.nodes.catalogue import Catalogue
 
 _NUMBERS = itertools.count(1)
 
@@ -102,21 +99,21 @@ def _unsafe(error: UnsafeSyntaxError, node: str | None = None) -> LoweringError:
     return LoweringError((Problem("error", "unsafe-code", message, node=node),))
 
 
-def lower(document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None) -> Program:
-    """The program of a document.
+def lower(report: Report, name: str | None = None) -> Program:
+    """Generate the program of a checked document. Nothing is checked or inferred here.
 
     Args:
-        base: the folder of the project file, where relative paths begin
-        name: the project's name, which the classes are named after
+        report: the result of `check`
+        name: the project's name, from which the class names are made
 
     Raises:
-        LoweringError: the document has errors.
+        LoweringError: the report has errors.
     """
-    flow, report = examine(document, catalogue, base)
     if report.errors:
         raise LoweringError(report.errors)
+    flow = report.checked
     try:
-        source = write(flow, name, base)
+        source = write(flow, name)
     except UnsafeSyntaxError as error:
         raise _unsafe(error) from None
     filename = f"<gradwire {source.model_class} {next(_NUMBERS)}>"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from studio.document.model import Wire
-from studio.lowering.analysis.dataflow import NodeInfo
+from studio.document.model import Document, Wire
+from studio.lowering.analysis.dataflow import Dataflow, NodeInfo
 from studio.lowering.problems.problem import Problem
 from studio.lowering.schedules.learning_rate_plan import LearningRatePlan
 
@@ -24,7 +24,21 @@ class Report:
     trained: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     """By optimizer: the layers that it trains."""
     learning_rate_plans: Mapping[str, LearningRatePlan] = field(default_factory=dict[str, LearningRatePlan])
-    """By optimizer with schedules: the learning rate that is planned. Empty while there are errors."""
+    """By optimizer with schedules: the planned learning rate. Empty while there are errors."""
+    dataflow: Dataflow | None = field(default=None, compare=False, repr=False)
+    """The graph with the arguments and shapes at each node, from which the program is generated."""
+
+    @property
+    def checked(self) -> Dataflow:
+        """`dataflow`. Raises ValueError for a report that no check made."""
+        if self.dataflow is None:
+            raise ValueError("only a report that studio.lowering.check made has a program")
+        return self.dataflow
+
+    @property
+    def document(self) -> Document:
+        """The checked document. Raises ValueError for a report that no check made."""
+        return self.checked.document
 
     @property
     def errors(self) -> tuple[Problem, ...]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from engine import Tensor
@@ -15,7 +14,7 @@ from engine.data import DataLoader
 from studio.document.model import Document
 from studio.lowering.codegen.task_source import OF_A_STEP
 from studio.lowering.program import lower
-from studio.nodes.catalogue import Catalogue
+from studio.lowering.report import Report
 from studio.training.compilation import compiled_step, relabelled
 from studio.training.run_settings import resolve_device
 
@@ -37,13 +36,11 @@ class Stage:
 Found: TypeAlias = Stage | Explanation
 
 
-def explaining(
-    document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None
-) -> Generator[Found, None, None]:
+def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> Generator[Found, None, None]:
     """What becomes of the training step. Whoever asks for the next item lets it go on; whoever closes it ends it.
 
     Args:
-        base: the folder of the project file, where relative paths begin
+        get_report: returns the check of the document, called in the thread that iterates
         name: the project's name
 
     Yields:
@@ -53,8 +50,9 @@ def explaining(
         LoweringError: the document has errors.
     """
     yield Stage("preparing")
-    program = lower(document, catalogue, base=base, name=name)
-    task = program.build(device=resolve_device(document.training.device), seed=document.training.seed)
+    report = get_report()
+    program, training = lower(report, name), report.document.training
+    task = program.build(device=resolve_device(training.device), seed=training.seed)
     batches = task.setup()
     batch = task.to_device(next(iter(batches.train)))
     for module in task.modules.values():

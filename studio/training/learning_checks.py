@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import TypeAlias
 
 from engine import fit
-from studio.document.model import Document
 from studio.lowering.program import lower
-from studio.nodes.catalogue import Catalogue
+from studio.lowering.report import Report
 from studio.training.failures import failure_event
 from studio.training.run_settings import resolve_device
 from studio.training.session_events import Failed
@@ -30,30 +28,26 @@ _STOP_BELOW = 0.01
 CheckEvent: TypeAlias = fit.RateTried | fit.RateFound | fit.BatchTrained | Failed
 
 
-def search_learning_rate(
-    document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None
-) -> Iterator[CheckEvent]:
+def search_learning_rate(get_report: Callable[[], Report], *, name: str | None = None) -> Iterator[CheckEvent]:
     """A search for the learning rate: each one that was tried, then what was found. Failed is the last, if it fails."""
     program = None
     try:
-        program = lower(document, catalogue, base=base, name=name)
-        task = program.build(resolve_device(document.training.device), document.training.seed)
-        yield from fit.find_rate(
-            task, low=MIN_RATE, high=MAX_RATE, steps=SEARCH_STEPS, compile=document.training.compile
-        )
+        report = get_report()
+        program, training = lower(report, name), report.document.training
+        task = program.build(resolve_device(training.device), training.seed)
+        yield from fit.find_rate(task, low=MIN_RATE, high=MAX_RATE, steps=SEARCH_STEPS, compile=training.compile)
     except Exception as error:  # noqa: BLE001 - shown to whoever asked
         yield failure_event(error, program)
 
 
-def overfit_batch(
-    document: Document, catalogue: Catalogue, *, base: Path | None = None, name: str | None = None
-) -> Iterator[CheckEvent]:
+def overfit_batch(get_report: Callable[[], Report], *, name: str | None = None) -> Iterator[CheckEvent]:
     """Training with one batch, until the loss is close to nothing. Failed is the last, if it fails."""
     program = None
     try:
-        program = lower(document, catalogue, base=base, name=name)
-        task = program.build(resolve_device(document.training.device), document.training.seed)
-        with closing(fit.overfit_one_batch(task, steps=OVERFIT_STEPS, compile=document.training.compile)) as steps:
+        report = get_report()
+        program, training = lower(report, name), report.document.training
+        task = program.build(resolve_device(training.device), training.seed)
+        with closing(fit.overfit_one_batch(task, steps=OVERFIT_STEPS, compile=training.compile)) as steps:
             for trained in steps:
                 yield trained
                 if trained.share < _STOP_BELOW:

@@ -22,6 +22,7 @@ from engine.shape import format_shape
 from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.lowering.program import lower
+from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import Role
 from studio.training.runs.run_resuming import load_weights
@@ -31,14 +32,12 @@ BATCH_SIZE = 256
 """Samples that are answered at once."""
 
 
-def task_with_weights(
-    document: Document, catalogue: Catalogue, weights: Path, *, base: Path, name: str, device: str
-) -> fit.Task:
-    """A document's task, set up, with the weights of a run, a checkpoint or a file.
+def task_with_weights(report: Report, weights: Path, *, name: str, device: str) -> fit.Task:
+    """The task of a checked document, set up, with the weights of a run, a checkpoint or a file.
 
-    Raises LoweringError for a document with errors, and FileError for weights of another graph.
+    Raises LoweringError for a report with errors, and FileError for weights of another graph.
     """
-    task = lower(document, catalogue, base=base, name=name).build(device=device, seed=document.training.seed)
+    task = lower(report, name).build(device=device, seed=report.document.training.seed)
     task.setup()
     found = fit.load_matching(task.model, load_weights(weights))
     if found.missing or found.reshaped:

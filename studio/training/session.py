@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from engine import fit
 from engine.compiler import Explanation
 from studio.document.model import Document
+from studio.lowering.check import check
 from studio.lowering.checks.data_source_checks import data_problem
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, Program, lower
+from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd import look
 from studio.training.compilation import explain_running
@@ -52,6 +54,7 @@ class Session:
         label: what the run is called in lists; its number unless given
         resume: the run to go on with, in its folder and as it was begun; only `epochs` and `steps` may be others
         start_from: a run, a checkpoint or a weights file: the weights that fit are what this run begins with
+        get_report: returns the check of the document, called in the training thread; without it the session checks
         epochs: instead of the document's; without end if only `steps` is given
         steps: batches after which to end
         device: instead of the document's
@@ -71,6 +74,7 @@ class Session:
         label: str | None = None,
         resume: ResumedRun | None = None,
         start_from: Path | None = None,
+        get_report: Callable[[], Report] | None = None,
         epochs: int | None = None,
         steps: int | None = None,
         device: Device | None = None,
@@ -88,6 +92,8 @@ class Session:
         self._label = label
         self._resume = resume
         self._start_from = start_from
+        self._get_report = get_report
+        self._report: Report | None = None
         known = {} if resume is None else resume.settings
         self.settings = resolve_settings(
             document.training, known, epochs=epochs, steps=steps, device=device, seed=seed, compile=compile
@@ -271,19 +277,30 @@ class Session:
         run_resuming.check_something_left(resume, self.settings.epochs, self.settings.steps)
         if resume.document is not self.document:
             begun = with_run_length(resume.document, self.settings, resume.settings)
-            if lower(begun, self._catalogue, base=self._base, name=self._name).source != self._lowered().source:
+            program = self._lowered()
+            if lower(self._checked(begun), self._name).source != program.source:
                 run_resuming.reject_other_graph(resume, task)
         run_resuming.check_same_data(resume, files)
 
     def _lowered(self) -> Program:
         if self.program is None:
             try:
-                self.program = lower(self._planned, self._catalogue, base=self._base, name=self._name)
+                if self._report is None and self._get_report is not None:
+                    self._report = self._get_report()
+                self._report = self._checked(self._planned)
+                self.program = lower(self._report, self._name)
             except LoweringError as error:
                 if self._resume is not None:
                     run_resuming.reject_graph(self._resume, error)
                 raise
         return self.program
+
+    def _checked(self, document: Document) -> Report:
+        """The report of a document: the given one, or a check that reuses it."""
+        given = self._report
+        if given is not None and given.dataflow is not None and given.document is document:
+            return given
+        return check(document, self._catalogue, self._base, previous=given)
 
     def _train(self, task: fit.Task) -> bool:
         """Whether somebody stopped it."""

@@ -150,7 +150,7 @@ def attempt(case: Callable[[Random], int], capsys: pytest.CaptureFixture[str]) -
 
 
 def task_of(document: Document) -> fit.Task:
-    task = lower(document, catalogue()).build(device="cpu", seed=0)
+    task = lower(check(document, catalogue())).build(device="cpu", seed=0)
     task.setup()
     return task
 

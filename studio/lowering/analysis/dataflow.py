@@ -81,7 +81,8 @@ class Dataflow:
         self.graph = graph
         self.facts: dict[str, NodeFacts] = {}
         """In topological order; nodes on or behind a cycle are absent."""
-        self._evaluator, self._base = evaluator, base
+        self.base = base
+        self._evaluator = evaluator
         self._length: TrainingLength | None = None
         known = {} if previous is None else previous.facts
         evaluator.begin_check()
@@ -100,17 +101,17 @@ class Dataflow:
 
     def count(self, name: str) -> int | None:
         """How many training samples arrive at a node; None if they cannot be read. Reads as much as that takes."""
-        parts = parts_of(name, self.graph, self.facts, self._base)
+        parts = parts_of(name, self.graph, self.facts, self.base)
         return self._evaluator.count(parts) if parts else None
 
     def scale(self, name: str) -> Scale | None:
         """How large the inputs are that arrive at a node, by some training samples; None if they cannot be read."""
-        parts = parts_of(name, self.graph, self.facts, self._base, transformed=True)
+        parts = parts_of(name, self.graph, self.facts, self.base, transformed=True)
         return self._evaluator.scale(parts) if parts else None
 
     def division(self, name: str) -> Division | None:
         """What a node makes of the samples that it divides; None if nothing arrives. Reads as much as that takes."""
-        parts = parts_of(name, self.graph, self.facts, self._base, transformed=True)
+        parts = parts_of(name, self.graph, self.facts, self.base, transformed=True)
         return self._evaluator.divide(parts) if parts else None
 
     def _inputs(self, name: str) -> dict[str, Value]:
@@ -123,7 +124,7 @@ class Dataflow:
         if graph.types[name].role is not Role.OPTIMIZER or not graph.fed.get(name):
             return None
         if self._length is None:
-            self._length = length_of(self.document, graph, self.facts, self._evaluator, self._base)
+            self._length = length_of(self.document, graph, self.facts, self._evaluator, self.base)
         return self._length
 
 

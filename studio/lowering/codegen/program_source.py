@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from engine.system.syntax import parsed
 from studio.lowering.analysis.dataflow import Dataflow
@@ -27,14 +26,13 @@ class Source:
     task_class: str
 
 
-def write(flow: Dataflow, title: str | None = None, base: Path | None = None) -> Source:
+def write(flow: Dataflow, title: str | None = None) -> Source:
     """The program of a document that has no errors.
 
     Args:
         title: the project's name, which the classes are named after
-        base: the folder where relative paths begin
     """
-    writer = Writer(flow, base)
+    writer = Writer(flow)
     model = class_name(title)
     task = f"{model}Training"
     classes = [model_class(writer, model), task_class(writer, task, model)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from studio.document.model import End
@@ -23,10 +22,10 @@ MODEL_ROLES = frozenset({Role.LAYER, Role.OPERATION})
 class Writer:
     """Notes made while the syntax of one document is put together."""
 
-    def __init__(self, flow: Dataflow, base: Path | None) -> None:
+    def __init__(self, flow: Dataflow) -> None:
         self.flow = flow
         self.graph = flow.graph
-        self.base = base
+        self.base = flow.base
         self.order = [name for name in flow.graph.order if name in flow.graph.needed]
         self.modules: set[str] = set()
         """The modules that the program has to import."""

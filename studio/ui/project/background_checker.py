@@ -36,6 +36,10 @@ class BackgroundChecker(QObject):
         if not self._busy:
             self._begin()
 
+    def request_report(self, document: Document, base: Path | None) -> Future[Report]:
+        """Check `document` after the current check. Unlike with `request`, a newer request does not replace this."""
+        return self._pool.submit(self._check, document, base)
+
     def close(self) -> None:
         """Wait for the current check and start no other."""
         self._wanted = None

@@ -100,7 +100,7 @@ class CompileExplainer(QObject):
         self._asked = store.document
         self.stage = Stage("preparing")
         self._enter("working")
-        self._begin(explaining(store.document, store.catalogue, base=store.base, name=store.name))
+        self._begin(explaining(store.request_report(), name=store.name))
 
     def cancel(self) -> None:
         """Cancel the current request; the previous explanation is kept."""

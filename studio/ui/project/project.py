@@ -45,7 +45,7 @@ class Project(QObject):
         self.store = ProjectStore(
             document,
             catalogue,
-            lambda wanted, base: checker.examine(wanted, catalogue, base)[1],
+            lambda wanted, base: checker.check(wanted, catalogue, base),
             path=path,
             title=title,
             parent=self,

@@ -206,7 +206,7 @@ class ProjectStore(QObject):
             self._publish()
         if draft := next(filter(None, (problem() for problem in self._drafts)), ""):
             return draft
-        errors = self._check_report.errors
+        errors = self._check_report.errors if self.is_checked else ()  # else the run itself waits for the check
         if len(errors) > 1:
             return f"Fix the {len(errors)} errors, then run."
         return errors[0].message if errors else ""
@@ -214,6 +214,13 @@ class ProjectStore(QObject):
     def recheck(self) -> None:
         """Check again although nothing was edited, for instance because a data file changed."""
         self._checker.request(self.document, self.base)
+
+    def request_report(self) -> Callable[[], Report]:
+        """Check the current document with the current data files, in the checker's thread.
+
+        Returns a function that waits for the report; it is for worker threads. Only changed nodes are inferred again.
+        """
+        return self._checker.request_report(self.document, self.base).result
 
     def close(self) -> None:
         """Stop the check. The store must not be used afterwards."""

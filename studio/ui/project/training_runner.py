@@ -267,7 +267,13 @@ class TrainingRunner(QObject):
     def _make_session(self, *, runs: Path | None, start_from: Path | None = None) -> Session:
         store = self._store
         return Session(
-            store.document, store.catalogue, base=store.base, runs=runs, name=store.name, start_from=start_from
+            store.document,
+            store.catalogue,
+            base=store.base,
+            runs=runs,
+            name=store.name,
+            start_from=start_from,
+            get_report=store.request_report(),
         )
 
     def _sessions(self) -> list[Session]:

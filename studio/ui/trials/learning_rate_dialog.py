@@ -22,7 +22,7 @@ _ABOUT = (
 class LearningRateDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
         plot = TrialPlot("Learning rate", MIN_RATE, MAX_RATE, log_x=True)
-        items = search_learning_rate(store.document, store.catalogue, base=store.base, name=store.name)
+        items = search_learning_rate(store.request_report(), name=store.name)
         self._tried: list[fit.RateTried] = []
         self._found: fit.RateFound | None = None
         super().__init__(store, items, plot, "Find a learning rate", _ABOUT, SEARCH_STEPS, parent)

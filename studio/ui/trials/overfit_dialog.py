@@ -21,7 +21,7 @@ _ABOUT = (
 class OverfitDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
         plot = TrialPlot("Training steps on one batch", 0, OVERFIT_STEPS)
-        items = overfit_batch(store.document, store.catalogue, base=store.base, name=store.name)
+        items = overfit_batch(store.request_report(), name=store.name)
         self._trained: list[fit.BatchTrained] = []
         super().__init__(store, items, plot, "Overfit one batch", _ABOUT, OVERFIT_STEPS, parent)
 

@@ -78,7 +78,7 @@ class Attack:
 
     def _prepare(self) -> None:
         (self.folder / self._file).write_bytes((ROOT / "examples" / "digits_mlp.gradwire").read_bytes())
-        task = lower(load(self.folder / self._file), catalogue()).build()
+        task = lower(check(load(self.folder / self._file), catalogue())).build()
         task.setup()
         save_file(task.model.state_dict(), self.weights)
         np.save(self.inputs, np.zeros((3, 1, 8, 8), np.uint8))
@@ -125,7 +125,7 @@ class Attack:
             node_clipboard.paste(mlp(), case.text, (0.0, 0.0))
         errors = check(document, catalogue(), base=self.folder).errors
         try:
-            made = lower(document, catalogue(), base=self.folder, name=case.stem)
+            made = lower(check(document, catalogue(), base=self.folder), name=case.stem)
         except LoweringError:
             return "refused by the check" if errors else "refused while it was written"
         try:

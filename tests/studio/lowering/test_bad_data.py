@@ -367,7 +367,7 @@ def test_the_run_ends_with_it(tmp_path: Path, case: str) -> None:
     make, happens, words = FOUND_BY_RUN[case]
     made = make(tmp_path)
     assert check(made, catalogue(), tmp_path).errors == ()
-    program = lower(made, catalogue(), base=tmp_path)
+    program = lower(check(made, catalogue(), base=tmp_path))
     training = fit.fit(program.build(), epochs=1)
 
     def run() -> None:
@@ -385,7 +385,7 @@ def test_a_damaged_image_behind_a_division_and_workers_is_found_at_its_source(tm
     batches = Node("data.Batches", {"workers": workers, "batch_size": 4})
     made = trained(pictures(tmp_path), SMALL[0], "data.KFold", SMALL[1], batches=batches)
     damaged(tmp_path)
-    program = lower(made, catalogue(), base=tmp_path)
+    program = lower(check(made, catalogue(), base=tmp_path))
     with pytest.raises(EngineError, match=r"3\.png: is no image") as raised:
         list(fit.fit(program.build(), epochs=1))
     assert program.node_of(raised.value) == "a"
@@ -394,7 +394,7 @@ def test_a_damaged_image_behind_a_division_and_workers_is_found_at_its_source(tm
 def test_the_transform_that_fails_is_found_among_others(tmp_path: Path) -> None:
     labels = Node("transforms.LabelEncode", {"on": "targets", "labels": [0, 1]})
     data = arrays(tmp_path, numbers(), np.arange(40) % 3), "transforms.ToFloat", labels, "transforms.Normalize"
-    program = lower(trained(*data, out=2), catalogue(), base=tmp_path)
+    program = lower(check(trained(*data, out=2), catalogue(), base=tmp_path))
     with pytest.raises(EngineError, match="LabelEncode: 2 is none of the 2 labels listed") as raised:
         list(fit.fit(program.build(), epochs=1))
     assert program.node_of(raised.value) == "c"
@@ -404,7 +404,7 @@ def test_an_image_that_does_not_decode_may_be_skipped(tmp_path: Path) -> None:
     node = pictures(tmp_path)
     damaged(tmp_path)
     made = trained(Node(node.type, {**node.params, "on_error": "skip"}), *SMALL)
-    training = fit.fit(lower(made, catalogue(), base=tmp_path).build(), epochs=1)
+    training = fit.fit(lower(check(made, catalogue(), base=tmp_path)).build(), epochs=1)
     with pytest.warns(UserWarning, match=r"3.png: is no image .* The next image takes its place"):
         events = list(training)
     assert isinstance(events[-1], fit.Done)
@@ -416,7 +416,7 @@ def test_a_zip_bomb_is_refused_before_memory_is_taken(tmp_path: Path, monkeypatc
     monkeypatch.setattr("engine.data.reading.psutil.virtual_memory", lambda: memory)
     made = trained(Node("data.NPY", {"path": "arrays.npz"}))
     with pytest.raises(EngineError, match=r"needs 19.1 MiB of memory, but 9.5 MiB are free. Save it with np.savez"):
-        list(fit.fit(lower(made, catalogue(), base=tmp_path).build(), epochs=1))
+        list(fit.fit(lower(check(made, catalogue(), base=tmp_path)).build(), epochs=1))
 
 
 # -- divisions that leave something empty -----------------------------------------------------

@@ -85,10 +85,10 @@ def test_all_nodes_together_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> No
     """A later check looks again at nodes that there was no time for."""
     checker = Checker()
     monkeypatch.setattr(node_evaluation, "TOTAL_SECONDS", 0.0)
-    errors = checker.examine(mlp(), catalogue())[1].errors
+    errors = checker.check(mlp(), catalogue()).errors
     assert any("the nodes before it take 60 seconds to check" in problem.message for problem in errors)
     monkeypatch.undo()
-    assert not checker.examine(mlp(), catalogue())[1].errors
+    assert not checker.check(mlp(), catalogue()).errors
 
 
 def added(budget: Budget, times: int) -> engine.Tensor:

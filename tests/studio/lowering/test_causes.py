@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from engine.registry import LOSSES
 from studio.document.model import Document, Node
+from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
@@ -85,7 +86,7 @@ def test_a_network_that_lost_its_last_dimension() -> None:
     )
     mended = fixed(column(), problem)
     assert report(mended).problems == ()
-    lower(mended, catalogue()).build()
+    lower(check(mended, catalogue())).build()
 
 
 def test_a_missing_flatten_is_one_problem_with_one_fix() -> None:

@@ -266,7 +266,7 @@ def test_it_is_checked_written_and_run(node_type: NodeType, files: Path) -> None
     report = check(base, catalogue(), files)
     assert [problem.message for problem in report.errors] == []
     assert set(report.nodes) == set(base.nodes)
-    program = lower(base, catalogue(), base=files)
+    program = lower(check(base, catalogue(), base=files))
     [step] = [event for event in fit.fit(program.build(), steps=1) if isinstance(event, fit.Step)]
     assert step.finite
 
@@ -275,7 +275,7 @@ def test_it_is_checked_written_and_run(node_type: NodeType, files: Path) -> None
 def test_the_shapes_that_the_check_finds_are_those_of_the_run(node_type: NodeType, files: Path) -> None:
     base = placed(node_type)
     infos = check(base, catalogue(), files).nodes
-    program = lower(base, catalogue(), base=files)
+    program = lower(check(base, catalogue(), base=files))
     task = program.build()
     batch = next(iter(task.setup().train))
     with inspect.trace() as trace:

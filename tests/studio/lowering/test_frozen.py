@@ -9,6 +9,7 @@ from engine import fit
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering import lower
+from studio.lowering.check import check
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import digits
 
@@ -31,7 +32,7 @@ def test_weights_of_frozen_layers_keep_every_bit(compile: bool, optimizer: str) 
     """Also where an optimizer decays weights."""
     frozen = edits.retype(network(), "adam", optimizer, {"weight_decay": 0.1})
     frozen = edits.set_flag(frozen, ["hidden", "norm"], frozen=True)
-    task = lower(frozen, catalogue()).build()
+    task = lower(check(frozen, catalogue())).build()
     task.setup()
     before = {name: value.numpy().copy() for name, value in task.model.state_dict().items()}
     [*_] = fit.fit(task, epochs=1, compile=compile)

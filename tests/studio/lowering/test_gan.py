@@ -19,7 +19,7 @@ GENERATOR, JUDGE = {"generator_hidden", "generator_pixels"}, {"judge_hidden", "j
 
 
 def task(seed: int = 0) -> fit.Task:
-    return lower(GAN, catalogue()).build(seed=seed)
+    return lower(check(GAN, catalogue())).build(seed=seed)
 
 
 def pictures(task: fit.Task) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -93,7 +93,7 @@ def test_compiled_and_eager_training_agree() -> None:
 
 
 def test_each_optimizer_tells_its_learning_rate() -> None:
-    slower = lower(edits.set_param(GAN, "judge_adam", "lr", 0.003), catalogue()).build()
+    slower = lower(check(edits.set_param(GAN, "judge_adam", "lr", 0.003), catalogue())).build()
     rates = next(event.learning_rates for event in fit.fit(slower, steps=1) if isinstance(event, fit.Step))
     assert rates["judge_adam"] == 0.003 != rates["generator_adam"]
 

@@ -37,7 +37,7 @@ def document() -> Document:
 @pytest.fixture
 def checker(document: Document) -> Checker:
     made = Checker()
-    _, report = made.examine(document, catalogue())
+    report = made.check(document, catalogue())
     assert report.problems == ()
     assert len(report.nodes) == len(document.nodes)
     return made
@@ -46,7 +46,7 @@ def checker(document: Document) -> Checker:
 def evaluated(checker: Checker, document: Document) -> int:
     """How many nodes a check has to evaluate."""
     before = checker.evaluator.evaluations
-    checker.examine(document, catalogue())
+    checker.check(document, catalogue())
     return checker.evaluator.evaluations - before
 
 
@@ -77,7 +77,7 @@ def test_a_check_after_an_edit_takes_milliseconds(checker: Checker, document: Do
     for width in range(1001, 1008):
         edited = edits.set_param(document, "linear700", "out_features", width)
         began = time.process_time()
-        checker.examine(edited, catalogue())
+        checker.check(edited, catalogue())
         times.append(time.process_time() - began)
     assert min(times) < 0.1  # a few milliseconds on a quiet machine
 
@@ -107,6 +107,6 @@ def test_one_checker_serves_all() -> None:
 def test_thousands_of_loose_nodes_are_no_burden() -> None:
     loose = Document(nodes={f"n{place}": Node("nn.Linear") for place in range(SIZE)})
     began = time.process_time()
-    _, report = Checker().examine(loose, catalogue())
+    report = Checker().check(loose, catalogue())
     assert time.process_time() - began < 2
     assert len(report.problems) > SIZE

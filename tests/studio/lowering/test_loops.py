@@ -81,7 +81,7 @@ def test_two_nodes_of_a_type_that_feed_each_other_are_reported(key: str) -> None
 def test_a_large_loop_is_as_fast_as_other_graphs(make: Callable[[int], Document]) -> None:
     broken = make(LARGE)
     began = time.process_time()
-    _, report = Checker().examine(broken, catalogue())
+    report = Checker().check(broken, catalogue())
     assert [problem.code for problem in report.errors if problem.code == "cycle"] == ["cycle"]
     node = Node("nn.Flatten")
     quick_fixes.insert(End("linear", "input"), node, title="").edit(broken)
@@ -91,7 +91,7 @@ def test_a_large_loop_is_as_fast_as_other_graphs(make: Callable[[int], Document]
 def test_a_chain_of_muted_nodes_is_followed_once() -> None:
     chain = replace(muted(ring(LARGE)), wires=tuple(wire for wire in ring(LARGE).wires if wire.target.node != "n0"))
     began = time.process_time()
-    Checker().examine(chain, catalogue())
+    Checker().check(chain, catalogue())
     assert time.process_time() - began < 5
     graph = NodeGraph(chain, catalogue())
     assert graph.source("linear", "input") is None

@@ -39,7 +39,7 @@ def test_names_never_become_code(text: str) -> None:
         for wire in base.wires
     ]
     with pytest.raises(LoweringError) as caught:
-        lower(Document(nodes=nodes, wires=tuple(sorted(wires))), catalogue())
+        lower(check(Document(nodes=nodes, wires=tuple(sorted(wires))), catalogue()))
     assert "bad-name" in {problem.code for problem in caught.value.problems}
 
 
@@ -54,7 +54,7 @@ def test_types_parameters_and_ports_never_become_code(text: str, where: str) -> 
     else:
         base = Document(nodes=base.nodes, wires=(*base.wires, Wire(End("hidden", "output"), End("relu", text))))
     with pytest.raises(LoweringError):
-        lower(base, catalogue())
+        lower(check(base, catalogue()))
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -76,8 +76,8 @@ def test_only_plain_data_has_a_literal(value: Any) -> None:
 def test_project_names_and_notes_never_become_code(text: str) -> None:
     noted = changed(mlp(), "hidden", note=text)
     base = Document(nodes=noted.nodes, wires=noted.wires, description=text)
-    program = lower(base, catalogue(), name=text)
-    assert program.source == lower(mlp(), catalogue(), name=text).source
+    program = lower(check(base, catalogue()), name=text)
+    assert program.source == lower(check(mlp(), catalogue()), name=text).source
     assert program.model_class == class_name(text)
     tree = ast.parse(program.source)
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
@@ -111,11 +111,11 @@ def test_what_a_run_cannot_hold_is_blamed_on_its_node(monkeypatch: pytest.Monkey
         }
     )
     with pytest.raises(LoweringError) as caught:
-        lower(document, catalogue())
+        lower(check(document, catalogue()))
     assert [(problem.code, problem.node) for problem in caught.value.problems] == [("too-large", "hidden")]
 
 
 def test_settings_do_not_matter_for_the_source() -> None:
     base = mlp()
     other = Document(nodes=base.nodes, wires=base.wires, training=Training(epochs=1, seed=9))
-    assert lower(other, catalogue()).source == lower(base, catalogue()).source
+    assert lower(check(other, catalogue())).source == lower(check(base, catalogue())).source

@@ -214,7 +214,7 @@ def test_the_cause_is_named_and_its_fix_is_right(name: str, tmp_path: Path) -> N
             break
         wrong = offered.edit(wrong)
     assert not left.problems, left.problems
-    task = lower(wrong, catalogue(), base=tmp_path).build()
+    task = lower(check(wrong, catalogue(), base=tmp_path)).build()
     assert any(isinstance(event, fit.Step) for event in fit.fit(task, steps=1, compile=False))
 
 

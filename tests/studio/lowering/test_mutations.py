@@ -73,7 +73,7 @@ def outcome(node_type: NodeType, parameter: Parameter, value: Any, files: Path) 
         return "problem" if complete else f"incomplete: {wrong}"
     program = None
     try:
-        program = lower(changed, catalogue(), base=files)
+        program = lower(check(changed, catalogue(), base=files))
         if report.parameters > MOST_PARAMETERS or report.macs > MOST_MACS:
             return "large"
         steps = [event for event in fit.fit(program.build(), steps=2, compile=False) if isinstance(event, fit.Step)]

@@ -12,12 +12,13 @@ from engine import fit, inspect
 from engine.errors import ShapeError
 from studio.document.model import Training
 from studio.lowering import Program, lower
+from studio.lowering.check import check
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, mlp
 
 
 def program() -> Program:
-    return lower(mlp(), catalogue(), name="digits")
+    return lower(check(mlp(), catalogue()), name="digits")
 
 
 def test_the_class_that_is_shown_trains() -> None:
@@ -44,7 +45,7 @@ def owners(made: Program) -> list[tuple[str, str]]:
 
 def test_settings_of_a_step_are_the_tasks() -> None:
     document = replace(mlp(), training=Training(accumulate=2, clip_norm=0.5, mixed_precision="bfloat16", patience=3))
-    made = lower(document, catalogue(), name="digits")
+    made = lower(check(document, catalogue()), name="digits")
     assert (
         "    accumulate = 2\n    clip_norm = 0.5\n    mixed_precision = 'bfloat16'\n\n    def data(self):"
         in made.source
@@ -77,7 +78,7 @@ def test_an_exception_is_blamed_on_its_node_and_shows_its_line() -> None:
 
 
 def test_frozen_layers_stay_as_they_are() -> None:
-    made = lower(changed(mlp(), "hidden", frozen=True), catalogue())
+    made = lower(check(changed(mlp(), "hidden", frozen=True), catalogue()))
     task = made.build()
     task.setup()
     before = {name: value.numpy().copy() for name, value in task.model.state_dict().items()}

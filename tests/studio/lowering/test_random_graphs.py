@@ -12,6 +12,7 @@ from engine import fit
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering import LoweringError, check, lower, refusal
+from studio.lowering.check import Checker
 from studio.nodes import NodeType, Role, catalogue
 from tests.studio.document.strategies import documents, json_values
 from tests.studio.lowering.graphs import digits
@@ -100,19 +101,20 @@ def test_every_fix_is_an_edit_that_can_be_made(document: Document) -> None:
 def test_what_has_no_errors_trains(document: Document) -> None:
     report = check(document, catalogue())
     try:
-        program = lower(document, catalogue())
+        program = lower(check(document, catalogue()))
     except LoweringError as error:
         assert error.problems == report.errors != ()
         return
     assert report.errors == ()
-    assert program.source == lower(document, catalogue()).source
+    assert program.source == lower(check(document, catalogue())).source
     steps = [event for event in fit.fit(program.build(), steps=1) if isinstance(event, fit.Step)]
     assert len(steps) == 1
 
 
 @given(networks(), st.data())
 def test_a_check_after_an_edit_equals_a_check_from_scratch(document: Document, data: st.DataObject) -> None:
-    check(document, catalogue())
+    checker = Checker()
+    checker.check(document, catalogue())
     name = data.draw(st.sampled_from(list(document.nodes)))
     edited = data.draw(
         st.sampled_from(
@@ -125,8 +127,7 @@ def test_a_check_after_an_edit_equals_a_check_from_scratch(document: Document, d
             ]
         )
     )
-    warm = check(edited, catalogue())
-    check(Document(), catalogue())  # nothing of it can be taken over
+    warm = checker.check(edited, catalogue())
     fresh = Document(nodes={name: replace(node) for name, node in edited.nodes.items()}, wires=edited.wires)
     cold = check(fresh, catalogue())
     assert warm == cold

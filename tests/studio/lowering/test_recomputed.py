@@ -14,6 +14,7 @@ from studio.document import edits
 from studio.document.model import Document, Node
 from studio.document.project_format import dumps, loads
 from studio.lowering import lower
+from studio.lowering.check import check
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import codes, digits
 
@@ -36,22 +37,22 @@ def network(*recomputed: str) -> Document:
 
 def trained(document: Document, *, compile: bool = False) -> tuple[list[float], dict[str, Any]]:
     """Losses of some steps, and the weights and running averages after them."""
-    task = lower(document, catalogue()).build(seed=1)
+    task = lower(check(document, catalogue())).build(seed=1)
     events = fit.fit(task, steps=12, compile=compile)
     losses = [event.loss for event in events if isinstance(event, fit.Step)]
     return losses, {name: value.numpy() for name, value in task.model.state_dict().items()}
 
 
 def test_a_run_of_layers_is_one_block() -> None:
-    source = lower(network(*BLOCK), catalogue()).source
+    source = lower(check(network(*BLOCK), catalogue())).source
     assert "tanh = checkpoint.checkpoint(self.a_block, flatten)" in source
     assert "def a_block(self, flatten):" in source
     assert "from engine.utils import checkpoint" in source
     assert source.count("checkpoint.checkpoint(") == 1
-    two = lower(network("a", "norm", "b"), catalogue()).source
+    two = lower(check(network("a", "norm", "b"), catalogue())).source
     assert "norm = checkpoint.checkpoint(self.a_block, flatten)" in two
     assert "b = checkpoint.checkpoint(self.b_block, dropout)" in two
-    assert "checkpoint" not in lower(network(), catalogue()).source
+    assert "checkpoint" not in lower(check(network(), catalogue())).source
 
 
 @pytest.mark.parametrize("compile", [False, True])
@@ -75,7 +76,7 @@ def test_eager_numbers_are_the_same_bits() -> None:
 
 def test_less_memory_is_held_between_forward_and_backward() -> None:
     def held(document: Document) -> int:
-        task = lower(edits.set_param(document, "batches", "batch_size", 512), catalogue()).build()
+        task = lower(check(edits.set_param(document, "batches", "batch_size", 512), catalogue())).build()
         batch = next(iter(task.setup().train))
         task.losses(batch)
         tracemalloc.start()
@@ -100,7 +101,7 @@ def test_a_branch_leaves_a_block_in_its_midst() -> None:
     kept = tuple(wire for wire in document.wires if str(wire) != "logits.output -> cross_entropy.input")
     document = replace(document, wires=kept)
     recomputed = edits.set_flag(document, ["a", "tanh"], recomputed=True)
-    assert "a, tanh = checkpoint.checkpoint(self.a_block, flatten)" in lower(recomputed, catalogue()).source
+    assert "a, tanh = checkpoint.checkpoint(self.a_block, flatten)" in lower(check(recomputed, catalogue())).source
     assert trained(recomputed)[0] == trained(document)[0]
 
 
@@ -113,5 +114,5 @@ def test_files_keep_the_flag() -> None:
 
 def test_names_that_a_block_would_take() -> None:
     document = edits.rename(network("a"), "gelu", "a_block")
-    assert "self.a_block_, flatten" in lower(document, catalogue()).source
+    assert "self.a_block_, flatten" in lower(check(document, catalogue())).source
     assert len(trained(document)[0]) == 12

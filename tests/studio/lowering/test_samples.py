@@ -29,7 +29,7 @@ def test_a_transform_says_how_it_is_applied() -> None:
     assert [param.name for param in kind.params] == ["mean", "std", "on"]
     document = between(targets=Node("transforms.MinMaxScale", {"high": 9.0, "on": "targets"}))
     assert check(document, catalogue()).wires
-    text = lower(between(again=Node("transforms.Normalize", {"std": 2.0, "on": "inputs"})), catalogue()).source
+    text = lower(check(between(again=Node("transforms.Normalize", {"std": 2.0, "on": "inputs"})), catalogue())).source
     assert "scale = digits.map(transforms.Normalize(std=16.0))" in text
     assert "again = scale.map(transforms.Normalize(std=2.0), on='inputs')" in text
 
@@ -45,7 +45,7 @@ def test_divisions_train() -> None:
     document = between(parts=Node("data.KFold", {"folds": 4, "fold": 1}))
     assert catalogue()["data.KFold"].role is Role.DIVISION
     assert check(document, catalogue()).errors == ()
-    program = lower(document, catalogue())
+    program = lower(check(document, catalogue()))
     assert "parts = data.KFold(scale, folds=4, fold=1)" in program.source
     started = next(iter(fit.fit(program.build(), steps=1)))
     assert isinstance(started, fit.Started)

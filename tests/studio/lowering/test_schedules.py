@@ -13,6 +13,7 @@ from engine.optim import lr_scheduler
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering import lower
+from studio.lowering.check import check
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, coded, codes, digits, fixed, only, report, wire
 
@@ -30,13 +31,13 @@ def network(epochs: int = 6, **nodes: tuple[str, dict[str, Any], str]) -> Docume
 
 def rates(document: Document, *, steps: int | None = None) -> list[float]:
     """The learning rate of each step of a training."""
-    task = lower(document, catalogue()).build()
+    task = lower(check(document, catalogue())).build()
     events = fit.fit(task, epochs=document.training.epochs, steps=steps, compile=False)
     return [event.learning_rate for event in events if isinstance(event, fit.Step)]
 
 
 def text(document: Document) -> str:
-    return lower(document, catalogue()).source
+    return lower(check(document, catalogue())).source
 
 
 def test_a_schedule_is_written_behind_its_optimizer() -> None:
@@ -145,7 +146,7 @@ def test_what_is_planned_is_what_trains(nodes: dict[str, tuple[str, dict[str, An
 def test_a_plateau_acts_on_the_validation_loss() -> None:
     document = network(epochs=3, plateau=("ReduceLROnPlateau", {"patience": 0, "threshold": 0.9}, "adam"))
     assert report(document).learning_rate_plans["adam"].waits
-    task = lower(document, catalogue()).build()
+    task = lower(check(document, catalogue())).build()
     [*_] = fit.fit(task, epochs=3, compile=False)
     assert isinstance(task.schedulers["plateau"], lr_scheduler.ReduceLROnPlateau)
     assert task.optimizers["adam"].param_groups[0]["lr"] == pytest.approx(0.001 * 0.1**2)
@@ -171,7 +172,7 @@ def test_a_muted_schedule_is_passed_through() -> None:
 def test_a_training_is_taken_up_in_the_midst_of_its_plan() -> None:
     nodes = {"a": ("LinearLR", {"per": "step", "total_iters": 30}, "adam")}
     nodes["b"] = ("CosineAnnealingLR", {"per": "step"}, "a")
-    program = lower(network(epochs=2, **nodes), catalogue())
+    program = lower(check(network(epochs=2, **nodes), catalogue()))
     whole = [event.learning_rate for event in fit.fit(program.build(), epochs=2) if isinstance(event, fit.Step)]
     for halt in (10, 35):
         first = fit.fit(program.build(), epochs=2)

@@ -9,6 +9,7 @@ from studio.document import edits, node_names
 from studio.document.model import Document, Node
 from studio.document.project_files import load
 from studio.lowering import LoweringError, lower
+from studio.lowering.check import check
 from studio.lowering.codegen.safe_identifiers import Locals, class_name
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, digits, document, mlp, wire
@@ -60,7 +61,7 @@ class DigitsMlpTraining(fit.Task):
 
 
 def source(base: Document) -> str:
-    return lower(base, catalogue(), name="net").source
+    return lower(check(base, catalogue()), name="net").source
 
 
 def test_presets_are_written_out() -> None:
@@ -72,7 +73,7 @@ def test_presets_are_written_out() -> None:
 
 def test_the_source_of_the_digits_example() -> None:
     path = ROOT / "examples" / "digits_mlp.gradwire"
-    assert lower(load(path), catalogue(), base=path.parent, name=path.stem).source == GOLDEN
+    assert lower(check(load(path), catalogue(), base=path.parent), name=path.stem).source == GOLDEN
 
 
 def test_branches_and_lists_of_tensors() -> None:
@@ -195,14 +196,14 @@ def test_relative_paths_begin_at_the_project(tmp_path: Path) -> None:
             "loss.loss -> adam.loss",
         ],
     )
-    text = lower(base, catalogue(), base=tmp_path).source
+    text = lower(check(base, catalogue(), base=tmp_path)).source
     assert repr(str(tmp_path / "points.csv")) in text
     assert "    def forward(self, inputs):" in text
 
 
 def test_a_document_with_errors_has_no_program() -> None:
     with pytest.raises(LoweringError, match="logits needs out_features") as caught:
-        lower(changed(mlp(), "logits", params={}), catalogue())
+        lower(check(changed(mlp(), "logits", params={}), catalogue()))
     assert [problem.code for problem in caught.value.problems] == ["missing-parameter"]
 
 
@@ -231,7 +232,7 @@ def test_local_names_are_unique() -> None:
 
 
 def test_the_line_table_points_at_every_node() -> None:
-    program = lower(mlp(), catalogue())
+    program = lower(check(mlp(), catalogue()))
     assert set(program.lines.values()) == set(mlp().nodes)
     lines = program.source.splitlines()
     for number, name in program.lines.items():

@@ -6,6 +6,7 @@ from engine import fit
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering import lower
+from studio.lowering.check import check
 from studio.lowering.checks.structure_checks import RESERVED
 from studio.nodes import catalogue
 from studio.nodes.types import Role
@@ -136,7 +137,7 @@ def test_every_attribute_of_a_task_is_reserved() -> None:
 def test_no_layer_may_be_named_as_an_attribute_of_its_class_or_of_that_class(name: str) -> None:
     renamed = edits.rename(mlp(), "hidden", name)
     assert only(renamed).code == "reserved-name"
-    made = type(lower(mlp(), catalogue()).build())
+    made = type(lower(check(mlp(), catalogue())).build())
     assert {*dir(made), *dir(type(made))} <= {*RESERVED[Role.LOSS], *mlp().nodes, "__weakref__", "__dict__"}
 
 

@@ -36,7 +36,7 @@ def trained(
     document: Document, *, epochs: int | None = None, seed: int | None = None
 ) -> tuple[fit.Task, list[fit.Epoch]]:
     settings = document.training
-    task = lower(document, catalogue()).build(seed=settings.seed if seed is None else seed)
+    task = lower(check(document, catalogue())).build(seed=settings.seed if seed is None else seed)
     events = fit.fit(task, epochs=settings.epochs if epochs is None else epochs)
     return task, [event for event in events if isinstance(event, fit.Epoch)]
 

@@ -11,6 +11,7 @@ from studio.document import edits, node_clipboard
 from studio.document.model import Document, Node
 from studio.document.project_format import dumps, loads
 from studio.lowering import lower
+from studio.lowering.check import check
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, codes, digits, fixed, only, report
 
@@ -30,7 +31,7 @@ def two(first: tuple[str, ...] = ("hidden",), second: tuple[str, ...] = ("logits
 
 def weights(document: Document, *, epochs: int = 1, compile: bool = False) -> dict[str, tuple[Any, Any]]:
     """Of each tensor before and after a training."""
-    task = lower(document, catalogue()).build(seed=3)
+    task = lower(check(document, catalogue())).build(seed=3)
     task.setup()
     before = {name: value.numpy().copy() for name, value in task.model.state_dict().items()}
     [*_] = fit.fit(task, epochs=epochs, compile=compile)
@@ -46,7 +47,7 @@ def moved(document: Document) -> set[str]:
 def test_each_optimizer_trains_its_layers() -> None:
     document = two()
     assert codes(document) == []
-    source = lower(document, catalogue()).source
+    source = lower(check(document, catalogue())).source
     assert "optim.Adam([*self.model.hidden.parameters()])" in source
     assert "optim.SGD([*self.model.logits.parameters()], lr=0.1)" in source
     found = report(document)
@@ -65,7 +66,7 @@ def test_one_optimizer_may_leave_layers_alone() -> None:
     document = edits.set_trains(digits(LAYERS), "adam", ["logits"])
     problem = only(document)
     assert (problem.code, problem.severity, problem.node) == ("left-alone", "warning", "hidden")
-    assert "self.hidden.requires_grad_(False)" in lower(document, catalogue()).source
+    assert "self.hidden.requires_grad_(False)" in lower(check(document, catalogue())).source
     assert moved(document) == {"logits"}
     assert codes(fixed(document, problem)) == []
     assert fixed(document, problem).nodes["adam"].trains == ("logits", "hidden")

@@ -12,6 +12,7 @@ import pytest
 
 from studio.document.model import Document, Node
 from studio.lowering import LoweringError, lower
+from studio.lowering.check import check
 from studio.lowering.codegen.program_verification import functions, verified
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, identifier
 from studio.lowering.program import Program
@@ -23,7 +24,7 @@ EXPLOIT = 'nn.ReLU if __import__("os").system("touch pwned") else nn.ReLU() #'
 
 
 def program() -> Program:
-    return lower(mlp(), catalogue(), name="net")
+    return lower(check(mlp(), catalogue()), name="net")
 
 
 def with_unknown(key: str, *wires: str, document: Document | None = None) -> Document:
@@ -58,14 +59,14 @@ def test_a_node_of_unknown_type_stops_a_run_that_feeds_it(position: str, key: st
     [problem] = report(document).errors
     assert (problem.code, problem.node) == ("unknown-type", "odd")
     with pytest.raises(LoweringError, match="odd is a "):
-        lower(document, catalogue())
+        lower(check(document, catalogue()))
 
 
 def test_one_that_is_muted_or_not_wired_does_not() -> None:
     document = with_unknown(EXPLOIT, "adam.optimizer -> odd.optimizer")
     for unused in (changed(document, "odd", muted=True), with_unknown(EXPLOIT)):
         assert report(unused).errors == ()
-        assert lower(unused, catalogue(), name="net").source == program().source
+        assert lower(check(unused, catalogue()), name="net").source == program().source
 
 
 def test_the_writer_refuses_a_type_that_the_catalogue_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +75,7 @@ def test_the_writer_refuses_a_type_that_the_catalogue_lacks(monkeypatch: pytest.
     document = changed(mlp(), "relu", type=EXPLOIT)
     assert report(document).errors == ()
     with pytest.raises(LoweringError, match="relu, whose type is not in the catalogue"):
-        lower(document, catalogue())
+        lower(check(document, catalogue()))
 
 
 # -- identifiers ------------------------------------------------------------------------------
@@ -226,4 +227,4 @@ def test_a_node_may_be_called_like_the_class() -> None:
         late=Node("lr_scheduler.StepLR", {"step_size": 2}),
         wires=["adam.optimizer -> Network.optimizer", "Network.optimizer -> late.optimizer"],
     )
-    lower(document, catalogue()).build().configure()
+    lower(check(document, catalogue())).build().configure()

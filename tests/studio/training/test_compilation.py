@@ -8,6 +8,7 @@ import pytest
 from engine import fit
 from engine.compiler import Explanation, wait
 from studio.document.project_templates import Template, templates
+from studio.lowering.check import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training.compilation import explain_step
@@ -15,7 +16,7 @@ from studio.training.regions import nodes_of_segment
 
 
 def explained(template: Template) -> Explanation:
-    program = lower(template.document, catalogue())
+    program = lower(check(template.document, catalogue()))
     return explain_step(program.build(), program, repeat=1, wait=False)
 
 
@@ -35,7 +36,7 @@ def test_templates_have_no_breaks(template: Template) -> None:
 
 @pytest.mark.parametrize("template", templates(), ids=lambda template: template.key)
 def test_templates_train_alike_however_their_steps_run(template: Template) -> None:
-    program = lower(template.document, catalogue())
+    program = lower(check(template.document, catalogue()))
 
     def trained(*, compile: bool) -> tuple[list[float], bytes]:
         task = program.build(seed=1)

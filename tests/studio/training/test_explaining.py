@@ -11,6 +11,7 @@ from engine.compiler import Explanation
 from studio.document import edits
 from studio.document.model import Document
 from studio.document.project_templates import template
+from studio.lowering.check import check
 from studio.lowering.program import LoweringError
 from studio.nodes.catalogue import catalogue
 from studio.training.explaining import Stage, explaining, is_same_step
@@ -25,12 +26,12 @@ def digits() -> Document:
 
 
 def explained(document: Document) -> Explanation:
-    found = [item for item in explaining(document, catalogue()) if isinstance(item, Explanation)]
+    found = [item for item in explaining(lambda: check(document, catalogue())) if isinstance(item, Explanation)]
     return found[-1]
 
 
 def test_stages_come_before_what_is_found(digits: Document) -> None:
-    items = list(explaining(digits, catalogue()))
+    items = list(explaining(lambda: check(digits, catalogue())))
     stages = [item.what for item in items if isinstance(item, Stage)]
     assert stages[:2] == ["preparing", "recording"]
     assert set(stages[2:-1]) <= {"compiling"}
@@ -44,7 +45,7 @@ def test_stages_come_before_what_is_found(digits: Document) -> None:
 
 
 def test_who_does_not_go_on_ends_it(digits: Document) -> None:
-    items = explaining(digits, catalogue())
+    items = explaining(lambda: check(digits, catalogue()))
     assert next(items) == Stage("preparing")
     items.close()
     assert list(items) == []
@@ -53,7 +54,7 @@ def test_who_does_not_go_on_ends_it(digits: Document) -> None:
 def test_graphs_with_errors_are_refused(digits: Document) -> None:
     broken = edits.set_param(digits, "logits", "in_features", 100)
     with pytest.raises(LoweringError, match="logits"):
-        list(explaining(broken, catalogue()))
+        list(explaining(lambda: check(broken, catalogue())))
 
 
 @pytest.mark.parametrize(

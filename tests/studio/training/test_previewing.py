@@ -15,6 +15,7 @@ from engine.errors import DataError
 from studio.document import edits
 from studio.document.model import Document, Node, Training
 from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.check import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training.data.data_chain import DataProblem, Opener, chain_to, watched
@@ -96,7 +97,7 @@ def test_augmented_samples_are_those_that_training_draws(tmp_path: Path) -> None
         wires=tuple(sorted([*made.wires, *map(graphs.wire, wires)])),
         training=Training(seed=7),
     )
-    loader = lower(whole, catalogue()).build(seed=7).setup().train
+    loader = lower(check(whole, catalogue())).build(seed=7).setup().train
     preview = previewed(whole, "d")
     assert preview.facts.varies
     for epoch in (0, 3):

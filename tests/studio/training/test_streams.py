@@ -15,6 +15,7 @@ from studio.document import edits
 from studio.document.model import Document, Node, Training
 from studio.document.project_files import save
 from studio.lowering import lower
+from studio.lowering.check import check
 from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes import catalogue
 from studio.training import Session
@@ -61,14 +62,14 @@ def test_a_run_says_what_is_known(folder: Path, session: Callable[..., Session],
 @pytest.mark.parametrize("workers", [0, 4])
 def test_a_run_goes_on_bit_by_bit(folder: Path, workers: int) -> None:
     document = streamed(folder, workers=workers, training=Training(epochs=2, accumulate=2, compile=False))
-    program = lower(document, catalogue())
+    program = lower(check(document, catalogue()))
     assert_resumable(lambda: program.build(seed=3), range(1, 16, 3), epochs=2, validate_steps=3, compile=False)
 
 
 def test_workers_change_no_number(folder: Path) -> None:
     losses: list[list[float]] = []
     for workers in (0, 1, 4):
-        task = lower(streamed(folder, workers=workers), catalogue()).build(seed=1)
+        task = lower(check(streamed(folder, workers=workers), catalogue())).build(seed=1)
         events = fit.fit(task, epochs=2, compile=False)
         losses.append([event.loss for event in events if isinstance(event, fit.Step)])
     assert losses[0] == losses[1] == losses[2]
@@ -141,7 +142,7 @@ def test_schedules_of_the_whole_training_need_its_length(folder: Path, kind: str
     assert report(told).errors == ()
     [plan] = report(told).learning_rate_plans.values()
     assert (plan.unit, plan.rates()[-1][0], len(plan.rates())) == ("step", 30, 31)
-    assert "30" in lower(told, catalogue()).source
+    assert "30" in lower(check(told, catalogue())).source
 
 
 def test_epochs_of_a_training_by_steps_are_not_known(folder: Path) -> None:
@@ -166,7 +167,7 @@ def test_steps_of_counted_data_are_epochs_as_well() -> None:
     context = next(iter(report(document).learning_rate_plans.values())).context
     assert isinstance(context, ScheduleContext)
     assert (context.length.epochs, context.length.total(per_step=True)) == (3, 2 * STEPS + 1)
-    assert "T_max=3" in lower(document, catalogue()).source
+    assert "T_max=3" in lower(check(document, catalogue())).source
 
 
 @pytest.mark.parametrize("division", ["HoldOut", "KFold"])

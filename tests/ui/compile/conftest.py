@@ -9,6 +9,7 @@ import pytest
 from engine.compiler import Explanation
 from studio.document.model import Document
 from studio.document.project_templates import template
+from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.training.explaining import Stage, explaining
 from studio.ui.canvas.compile_overlay import CompileOverlay
@@ -20,7 +21,7 @@ from tests.studio.training.looking import break_relu
 
 
 def last_of(document: Document) -> Explanation:
-    return [item for item in explaining(document, catalogue()) if isinstance(item, Explanation)][-1]
+    return [item for item in explaining(lambda: check(document, catalogue())) if isinstance(item, Explanation)][-1]
 
 
 @pytest.fixture(scope="session")

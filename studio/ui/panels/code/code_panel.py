@@ -51,7 +51,6 @@ class CodePanel(QWidget):
         self._stack.addWidget(page)
 
         store.report_changed.connect(self._schedule)
-        store.document_changed.connect(self._schedule)
         store.selection_changed.connect(self._mark)
         self.editor.line_clicked.connect(self._select)
         theme.manager().changed.connect(self._repaint)
@@ -62,10 +61,12 @@ class CodePanel(QWidget):
         return self._program
 
     def refresh(self) -> None:
-        """Regenerate the code of the current document."""
+        """Show the code of the current document. Does nothing before it is checked: the report calls this again."""
+        if not self._store.is_checked:
+            return
         self._stale = False
         try:
-            program = lower(self._store.document, self._store.catalogue, base=self._store.base, name=self._store.name)
+            program = lower(self._store.check_report, self._store.name)
         except LoweringError:
             self._show_errors()
             return
