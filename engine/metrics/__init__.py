@@ -1,4 +1,4 @@
-"""What a run is judged by. Metrics collect batches on their device and are read once at the end."""
+"""Metrics, which accumulate batches on their device and are read at the end of an epoch."""
 
 from engine.metrics.accuracy import Accuracy as Accuracy
 from engine.metrics.accuracy import BinaryAccuracy as BinaryAccuracy

@@ -1,4 +1,4 @@
-"""Shares of correct answers."""
+"""Accuracy metrics."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from engine.tensors import Tensor
 
 @METRICS.register(category="Classification", tags=("correct", "hit rate"))
 class Accuracy(MeanMetric):
-    """Share of samples whose class has the highest score.
+    """Fraction of samples whose target class has the highest score.
 
-    `input` holds a score for each class, N×C or N×C×…; `target` holds the class, N or N×….
+    Input: scores ``(N, C, *)``. Target: class indices ``(N, *)``.
     """
 
     def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
@@ -21,12 +21,12 @@ class Accuracy(MeanMetric):
 
 @METRICS.register(category="Classification", title="Top-k accuracy", tags=("top-5", "top 5"))
 class TopKAccuracy(MeanMetric):
-    """Share of samples whose class is among the `k` highest scores.
+    """Fraction of samples whose target class is among the `k` highest scores.
 
-    `input` holds a score for each class, N×C or N×C×…; `target` holds the class, N or N×….
+    Input: scores ``(N, C, *)``. Target: class indices ``(N, *)``.
 
     Args:
-        k: how many of the highest scores count
+        k: number of highest scores to consider
     """
 
     def __init__(self, k: Size = 5) -> None:
@@ -36,17 +36,17 @@ class TopKAccuracy(MeanMetric):
     def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
         check_class_scores(self, input, target)
         own = input.gather(1, target.unsqueeze(1))
-        # Other classes with the same score count as higher: a network that scores all alike knows nothing.
+        # Ties count against the target class, so that constant scores give an accuracy of 0.
         others = (input >= own).sum(1) - 1
         return (others < self.k).sum()
 
 
 @METRICS.register(category="Classification", title="Binary accuracy", tags=("two classes", "logit"))
 class BinaryAccuracy(MeanMetric):
-    """Share of elements on the right side of a threshold. `input` and `target` (0 or 1) have one shape.
+    """Fraction of elements on the correct side of a threshold. Input and target (0 or 1) have the same shape.
 
     Args:
-        threshold: a higher input means class 1; 0 for logits, 0.5 for probabilities
+        threshold: inputs above it count as class 1; use 0 for logits and 0.5 for probabilities
     """
 
     def __init__(self, threshold: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""Metrics of which class was taken for which."""
+"""Metrics computed from counts per class: precision, recall, F1, confusion matrix, AUC."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Average: TypeAlias = Literal["macro", "micro", "weighted"]
 Classes: TypeAlias = Annotated[int, Range(ge=1, le=1_000_000), FromInput(1)]
 
 LARGEST_TABLE = 100
-"""Classes up to which a confusion matrix is told as a table."""
+"""Maximal number of classes for which a confusion matrix is shown as a table."""
 
 
 class ClassCounts(Metric):
-    """Counts for each class: answers, targets, and how many of them are the same samples.
+    """Base of metrics from the counts of predictions, targets and true positives per class.
 
-    With `num_classes` 1 there are no scores of classes: an answer is yes if it is above a threshold.
+    With `num_classes` = 1, the input is one score per sample, which is compared with `threshold`.
 
     Args:
-        num_classes: of the scores; 1 for yes or no
-        average: over the classes that there are, over all samples, or over classes by how many targets they have
-        threshold: of yes or no: a higher input means yes; 0 for logits, 0.5 for probabilities
+        num_classes: number of classes; 1 for binary classification
+        average: average over classes (macro), over samples (micro), or over classes weighted by their targets
+        threshold: decision threshold if binary: 0 for logits, 0.5 for probabilities
     """
 
     is_costly = True
@@ -55,66 +55,66 @@ class ClassCounts(Metric):
         self._targets.index_add_(0, truth, ones_like(answer))
 
     def compute(self) -> float:
-        """NaN if there were no samples of any class."""
+        """The averaged metric; NaN without samples."""
         counts = (self._same, self._answers, self._targets)
-        same, answers, targets = (count.to(float64).numpy(force=True) for count in counts)
-        known = answers + targets > 0
+        correct, predicted, targets = (count.to(float64).numpy(force=True) for count in counts)
+        known = predicted + targets > 0
         if not known.any():
             return float("nan")
         if self.average == "micro":
             return float(
-                self.per_class(same.sum(keepdims=True), answers.sum(keepdims=True), targets.sum(keepdims=True))[0]
+                self.per_class(correct.sum(keepdims=True), predicted.sum(keepdims=True), targets.sum(keepdims=True))[0]
             )
-        shares = self.per_class(same[known], answers[known], targets[known])
+        values = self.per_class(correct[known], predicted[known], targets[known])
         weights = targets[known] if self.average == "weighted" and targets.any() else None
-        return float(np.average(shares, weights=weights))
+        return float(np.average(values, weights=weights))
 
     @abstractmethod
-    def per_class(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
-        """The figure of each class."""
+    def per_class(self, correct: NDArray[Any], predicted: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
+        """Value of the metric for each class, from the counts of true positives, predictions and targets."""
 
 
 @METRICS.register(category="Classification", tags=("positive predictive value", "false positives"))
 class Precision(ClassCounts):
-    """Share of the answers for a class that are right; 0 where there are none.
+    """Precision: fraction of the predictions of a class that are correct; 0 without predictions.
 
-    `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
+    Input: scores ``(N, C, *)`` with class indices ``(N, *)`` as target; or, if binary, both of the same shape.
     """
 
-    def per_class(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
-        return _ratio(same, answers)
+    def per_class(self, correct: NDArray[Any], predicted: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
+        return _ratio(correct, predicted)
 
 
 @METRICS.register(category="Classification", tags=("sensitivity", "hit rate", "false negatives"))
 class Recall(ClassCounts):
-    """Share of the targets of a class that are found; 0 where there are none.
+    """Recall: fraction of the targets of a class that are predicted correctly; 0 without targets.
 
-    `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
+    Input: scores ``(N, C, *)`` with class indices ``(N, *)`` as target; or, if binary, both of the same shape.
     """
 
-    def per_class(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
-        return _ratio(same, targets)
+    def per_class(self, correct: NDArray[Any], predicted: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
+        return _ratio(correct, targets)
 
 
 @METRICS.register(category="Classification", title="F1 score", tags=("harmonic mean", "dice"))
 class F1(ClassCounts):
     """Harmonic mean of precision and recall.
 
-    `input` holds a score for each class, N×C or N×C×…, and `target` the class; or, for yes or no, both have one shape.
+    Input: scores ``(N, C, *)`` with class indices ``(N, *)`` as target; or, if binary, both of the same shape.
     """
 
-    def per_class(self, same: NDArray[Any], answers: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
-        return _ratio(2 * same, answers + targets)
+    def per_class(self, correct: NDArray[Any], predicted: NDArray[Any], targets: NDArray[Any]) -> NDArray[Any]:
+        return _ratio(2 * correct, predicted + targets)
 
 
 @METRICS.register(category="Classification", title="Confusion matrix", tags=("errors", "classes"))
 class ConfusionMatrix(Metric):
-    """How often which class was taken for which. As a number it is the share of correct answers.
+    """Counts of samples by target class and predicted class. The scalar value is the accuracy.
 
-    `input` holds a score for each class, N×C or N×C×…; `target` holds the class, N or N×….
+    Input: scores ``(N, C, *)``. Target: class indices ``(N, *)``.
 
     Args:
-        num_classes: how many classes the scores are for
+        num_classes: number of classes
     """
 
     is_costly = True
@@ -125,15 +125,15 @@ class ConfusionMatrix(Metric):
 
     def accumulate(self, input: Tensor, target: Tensor) -> None:
         check_class_scores(self, input, target, self.num_classes)
-        places = (target * self.num_classes + input.argmax(1)).reshape(-1)
-        self._counts.index_add_(0, places, ones_like(places))
+        bins = (target * self.num_classes + input.argmax(1)).reshape(-1)
+        self._counts.index_add_(0, bins, ones_like(bins))
 
     def compute(self) -> float:
         matrix = self.matrix()
         return float(np.trace(matrix) / matrix.sum()) if matrix.any() else float("nan")
 
     def matrix(self) -> NDArray[np.int64]:
-        """C×C: rows are targets, columns answers."""
+        """Counts ``(C, C)``: rows are target classes, columns predicted classes."""
         return self._counts.numpy(force=True).reshape(self.num_classes, self.num_classes).copy()
 
     def table(self) -> list[list[int]] | None:
@@ -142,10 +142,10 @@ class ConfusionMatrix(Metric):
 
 @METRICS.register(category="Classification", title="Area under the ROC curve", tags=("AUROC", "ranking", "ROC"))
 class AUC(Metric):
-    """How likely a random yes has a higher score than a random no; equal ones count one half.
+    """Area under the ROC curve: probability that a positive sample scores higher than a negative one.
 
-    `input` holds scores of any kind, `target`, of the same shape, 0 or 1. Scores are counted in 65,536 places, so that
-    those count as equal which are closer than a thousandth of their size (or 1e-6).
+    Input: scores. Target: 0 or 1, same shape. Scores are counted in 65,536 bins, so scores that differ by less than a
+    thousandth (or 1e-6) count as ties, which contribute one half.
     """
 
     is_costly = True
@@ -157,13 +157,13 @@ class AUC(Metric):
         check_same_shape(self, input, target)
         scores = input.reshape(-1).to(float64)
         log_scores = scores.sign() * (scores.abs() * 1e6).log1p() / _LARGEST_LOG
-        places = ((log_scores + 1) * (_BINS / 2)).floor().clamp(0, _BINS - 1).to(int64)
+        bins = ((log_scores + 1) * (_BINS / 2)).floor().clamp(0, _BINS - 1).to(int64)
         yes = (target.reshape(-1) > 0.5).to(int64)
-        self._yes.index_add_(0, places, yes)
-        self._no.index_add_(0, places, 1 - yes)
+        self._yes.index_add_(0, bins, yes)
+        self._no.index_add_(0, bins, 1 - yes)
 
     def compute(self) -> float:
-        """NaN without both kinds of targets."""
+        """The area; NaN without positive or without negative targets."""
         yes, no = (count.to(float64).numpy(force=True) for count in (self._yes, self._no))
         below = np.cumsum(no) - no
         pairs = yes.sum() * no.sum()
@@ -171,7 +171,7 @@ class AUC(Metric):
 
 
 _BINS, _LARGEST_LOG = 65536, 28.0
-"""log1p of a million times the score is below 28 for scores up to a million."""
+"""Number of bins, and an upper bound of ``log1p(1e6 |score|)`` for scores up to a million."""
 
 
 def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What all metrics have in common: sums over batches, on their device, which are read at the end."""
+"""Base classes of metrics, which accumulate sums over batches on the device."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from engine.tensors.creation import zeros
 
 
 class Metric(ABC):
-    """A figure of the batches since `reset`.
+    """Base class of metrics over all batches since `reset`.
 
-    A subclass keeps sums as attributes that are tensors, adds to them in `accumulate`, and makes a number of them in
-    `compute`. They stay the same tensors, so that compiled steps find them, and are all that a checkpoint keeps.
+    A subclass keeps its sums in tensor attributes, adds to them in place in `accumulate`, and computes the value in
+    `compute`. Checkpoints store exactly these tensors.
     """
 
     higher_is_better: ClassVar[bool] = True
     is_costly: ClassVar[bool] = False
-    """`compute` takes so long that it is called once an epoch, not after each batch."""
+    """`compute` is slow, so it is called once per epoch instead of after each batch."""
 
     def reset(self) -> None:
-        """Forget all batches."""
+        """Reset the sums to zero."""
         for _, value in self._tensors():
             value.zero_()
 
     def update(self, input: Tensor, target: Tensor) -> None:
-        """Take in a batch.
+        """Add a batch.
 
         Args:
-            input: what the network answered
-            target: what it should have answered
+            input: outputs of the network
+            target: targets
         """
         with no_grad():
             self._move_to(input.device)
             self.accumulate(input, target)
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
-        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        """State that replayed steps guard: names, dicts, and keys whose values may change."""
         yield "", vars(self), ()
 
     @abstractmethod
     def accumulate(self, input: Tensor, target: Tensor) -> None:
-        """Add a batch to the sums, by in-place ops. Raises ShapeError for shapes that do not fit."""
+        """Add a batch to the sums with in-place ops. Raises ShapeError if the shapes do not match."""
 
     @abstractmethod
     def compute(self) -> float:
-        """The figure; NaN if there is none yet."""
+        """Value of the metric; NaN without samples."""
 
     def table(self) -> list[list[int]] | None:
-        """What the metric knows beside its number, in rows."""
+        """Details beside the value, as rows of a table; None if there are none."""
         return None
 
     def _tensors(self) -> list[tuple[str, Tensor]]:
@@ -68,7 +68,7 @@ class Metric(ABC):
 
 
 class MeanMetric(Metric):
-    """A mean over samples. Subclasses say what one batch adds to it."""
+    """Base of metrics that are a mean over samples."""
 
     def __init__(self) -> None:
         self._sum, self._count = zeros((), dtype=float64), zeros((), dtype=int64)
@@ -78,29 +78,29 @@ class MeanMetric(Metric):
         self._count.add_(self.batch_count(target))
 
     def compute(self) -> float:
-        """The metric of all batches since `reset`; NaN if there were none."""
+        """Value of the metric over all batches since `reset`; NaN without samples."""
         count = self._count.item()
         return self.from_mean(self._sum.item() / count) if count else float("nan")
 
     @abstractmethod
     def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
-        """The sum over the elements of `target` of what is averaged. Raises ShapeError for shapes that do not fit."""
+        """Sum of the averaged quantity over a batch. Raises ShapeError if the shapes do not match."""
 
     def batch_count(self, target: Tensor) -> Any:
-        """How many elements `batch_sum` is a sum of."""
+        """Number of summands of `batch_sum`."""
         return target.numel()
 
     def from_mean(self, mean: float) -> float:
-        """From the mean to the metric."""
+        """Convert the mean to the metric."""
         return mean
 
 
 def check_class_scores(metric: Metric, input: Tensor, target: Tensor, num_classes: int | None = None) -> None:
-    """Raises ShapeError unless there is a target for the scores, and a score for each of `num_classes` classes."""
+    """Raise ShapeError unless input ``(N, C, *)`` and target ``(N, *)`` match, and C equals `num_classes` if given."""
     if input.ndim != target.ndim + 1 or (input.shape[0], *input.shape[2:]) != tuple(target.shape):
         raise ShapeError(
-            f"{type(metric).__name__}: input must hold a score for each class, N×C, and target a class for each, N; "
-            f"found {format_shape(input.shape)} and {format_shape(target.shape)}."
+            f"{type(metric).__name__}: input must be scores N×C and target class indices N, but they are "
+            f"{format_shape(input.shape)} and {format_shape(target.shape)}."
         )
     if num_classes is not None and input.shape[1] != num_classes:
         raise ShapeError(
@@ -112,7 +112,7 @@ def check_class_scores(metric: Metric, input: Tensor, target: Tensor, num_classe
 def check_same_shape(metric: Metric, input: Tensor, target: Tensor) -> None:
     if tuple(input.shape) != tuple(target.shape):
         raise ShapeError(
-            f"{type(metric).__name__}: input and target must have one shape, but are {format_shape(input.shape)} and "
+            f"{type(metric).__name__}: input and target must have the same shape, not {format_shape(input.shape)} and "
             f"{format_shape(target.shape)}."
         )
 

@@ -1,4 +1,4 @@
-"""How far answers are from targets."""
+"""Regression metrics, and perplexity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.tensors.creation import zeros
 
 @METRICS.register(category="Regression", title="Mean absolute error", tags=("MAE", "L1"))
 class MeanAbsoluteError(MeanMetric):
-    """Mean distance between `input` and `target` of one shape, in the units of the target."""
+    """Mean absolute difference between input and target of the same shape, in the unit of the target."""
 
     higher_is_better = False
 
@@ -25,7 +25,7 @@ class MeanAbsoluteError(MeanMetric):
 
 @METRICS.register(category="Regression", title="Root mean squared error", tags=("RMSE", "MSE", "L2"))
 class RootMeanSquaredError(MeanMetric):
-    """Root of the mean squared distance between `input` and `target` of one shape, in the units of the target."""
+    """Root mean squared difference between input and target of the same shape, in the unit of the target."""
 
     higher_is_better = False
 
@@ -40,10 +40,10 @@ class RootMeanSquaredError(MeanMetric):
 
 @METRICS.register(category="Regression", title="R²", tags=("coefficient of determination", "explained variance", "r2"))
 class R2(Metric):
-    """Share of the targets' variance that the answers explain: 1 − Σ(y − ŷ)² / Σ(y − mean y)².
+    """Coefficient of determination: 1 − Σ(y − ŷ)² / Σ(y − mean y)².
 
-    1 is perfect, 0 no better than the mean. `input` and `target` have one shape; all their elements count alike.
-    Source of how batches are joined: Chan et al., Updating formulae for computing sample variances, 1979.
+    1 is perfect; 0 is as good as predicting the mean. Input and target have the same shape. Batches are combined as in
+    Chan et al., Updating formulae for computing sample variances, 1979.
     """
 
     def __init__(self) -> None:
@@ -51,28 +51,28 @@ class R2(Metric):
 
     def accumulate(self, input: Tensor, target: Tensor) -> None:
         check_same_shape(self, input, target)
-        answers, values = input.to(float64), target.to(float64)
+        predictions, values = input.to(float64), target.to(float64)
         mean, size = values.mean(), values.numel()
         before, shift = self._count.clone(), mean - self._mean
         self._count.add_(size)
         self._mean.add_(shift * size / self._count)
         self._squares.add_((values - mean).square().sum() + shift * shift * size * before / self._count)
-        self._errors.add_((values - answers).square().sum())
+        self._errors.add_((values - predictions).square().sum())
 
     def compute(self) -> float:
-        """NaN without targets that differ."""
+        """Value of the metric; NaN if all targets are equal."""
         squares = self._squares.item()
         return 1 - self._errors.item() / squares if squares > 0 else float("nan")
 
 
 @METRICS.register(category="Language", tags=("language model", "cross entropy", "bits"))
 class Perplexity(MeanMetric):
-    """e to the mean cross entropy: among how many equally likely answers the network seems to choose.
+    """Exponential of the mean cross entropy.
 
-    `input` holds a score for each class (not a probability), N×C or N×C×…; `target` holds the class, N or N×….
+    Input: logits ``(N, C, *)``. Target: class indices ``(N, *)``.
 
     Args:
-        ignore_index: targets of this class do not count
+        ignore_index: target class that does not contribute
     """
 
     higher_is_better = False

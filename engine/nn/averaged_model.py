@@ -1,4 +1,4 @@
-"""Models whose parameters are the average of another's over its training."""
+"""Averaged models: stochastic weight averaging and exponential moving averages."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from engine.tensors import Tensor
 from engine.tensors.creation import tensor
 
 Average: TypeAlias = Callable[[Tensor, Tensor, Any], Tensor]
-"""From the average so far, the present value, and how many are averaged already, to the new average."""
+"""Function of (average, value, number of averaged values) to the new average of one parameter."""
 
 Averages: TypeAlias = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
-"""The same for all parameters at once, written into the averages."""
+"""Function that updates the averages of all parameters in place."""
 
 
 def get_swa_avg_fn() -> Average:
-    """The mean of all values (Izmailov et al., arXiv 1803.05407)."""
+    """Equally weighted average, for `avg_fn` (Izmailov et al., arXiv 1803.05407)."""
     return lambda average, value, count: average + (value - average) / (count + 1)
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """A running mean, of which `decay` stays with each update (Polyak and Juditsky, 1992)."""
+    """Exponential moving average with the given decay, for `avg_fn` (Polyak and Juditsky, 1992)."""
     _check(decay)
     return lambda average, value, count: average * decay + value * (1 - decay)
 
 
 def get_swa_multi_avg_fn() -> Averages:
-    """`get_swa_avg_fn` for all parameters at once."""
+    """Equally weighted average of all parameters, for `multi_avg_fn`."""
     return _together(get_swa_avg_fn())
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
-    """`get_ema_avg_fn` for all parameters at once."""
+    """Exponential moving average of all parameters, for `multi_avg_fn`."""
     _check(decay)
 
     def update(averages: Sequence[Tensor], values: Sequence[Tensor], count: Any) -> None:
@@ -53,14 +53,14 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages; call `update_parameters` with the model as it trains.
+    """Copy of a model with averaged parameters; call `update_parameters` during training.
 
     Args:
-        model: what is averaged
-        device: where the averages are kept
-        avg_fn: how one parameter is averaged; by default the mean of all values
-        multi_avg_fn: how all are averaged at once, instead
-        use_buffers: average buffers too; otherwise they are copied
+        model: model to average
+        device: device of the averages
+        avg_fn: averaging function of one parameter (default: equally weighted)
+        multi_avg_fn: averaging function of all parameters, instead of `avg_fn`
+        use_buffers: average buffers too, instead of copying them
     """
 
     n_averaged: Tensor
@@ -75,7 +75,7 @@ class AveragedModel(Module):
     ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
-            raise ValueError("AveragedModel takes avg_fn or multi_avg_fn, not both")
+            raise ValueError("avg_fn and multi_avg_fn cannot both be given. Pass one of them.")
         self.module = copy.deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
@@ -89,7 +89,7 @@ class AveragedModel(Module):
 
     @no_grad()
     def update_parameters(self, model: Module) -> None:
-        """Take the present values of `model` into the averages."""
+        """Update the averages with the current parameters of `model`."""
         averages = [each.detach() for each in _tensors(self.module, self.use_buffers)]
         values = [
             value.detach().to(device=average.device)
@@ -108,7 +108,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None = None) -> None:
-    """Measure the statistics of batch norm anew, over all of `loader`: an averaged model has none of its own."""
+    """Recompute the running statistics of batch norms in `model` over all batches of `loader`."""
     norms = {module: module.momentum for module in model.modules() if isinstance(module, BatchNorm)}
     if not norms:
         return
@@ -116,7 +116,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None 
     model.train()
     for module in norms:
         module.reset_running_stats()
-        module.momentum = None  # the mean of all batches
+        module.momentum = None  # cumulative average over all batches
     for batch in loader:
         inputs = batch[0] if isinstance(batch, (list, tuple)) else batch
         model(inputs if device is None else inputs.to(device))

@@ -29,7 +29,7 @@ ACTIVATION = "Activation"
 ICONS = {
     "Linear": "linear",
     "Convolution": "conv",
-    "Normalisation": "norm",
+    "Normalization": "norm",
     "Pooling": "pool",
     "Dropout": "dropout",
     "Shape": "shape",

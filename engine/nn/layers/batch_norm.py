@@ -129,7 +129,7 @@ class BatchNorm(ChannelNorm):
         )
 
 
-@LAYERS.register(category="Normalisation", tags=("batch normalization", "batchnorm"))
+@LAYERS.register(category="Normalization", tags=("batch normalization", "batchnorm"))
 class BatchNorm1d(BatchNorm):
     """1D batch normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each feature.
 
@@ -148,7 +148,7 @@ class BatchNorm1d(BatchNorm):
     dimensions = (2, 3)
 
 
-@LAYERS.register(category="Normalisation", tags=("batch normalization", "batchnorm"))
+@LAYERS.register(category="Normalization", tags=("batch normalization", "batchnorm"))
 class BatchNorm2d(BatchNorm):
     """2D batch normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each channel.
 
@@ -167,7 +167,7 @@ class BatchNorm2d(BatchNorm):
     dimensions = (4,)
 
 
-@LAYERS.register(category="Normalisation", tags=("batch normalization", "batchnorm"))
+@LAYERS.register(category="Normalization", tags=("batch normalization", "batchnorm"))
 class BatchNorm3d(BatchNorm):
     """3D batch normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each channel.
 

@@ -15,7 +15,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import empty
 
 
-@LAYERS.register(category="Normalisation", tags=("group normalization", "groupnorm"))
+@LAYERS.register(category="Normalization", tags=("group normalization", "groupnorm"))
 class GroupNorm(Module):
     """Group normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each sample and channel group.
 

@@ -47,7 +47,7 @@ class InstanceNorm(ChannelNorm):
         return out.squeeze(0) if one else out
 
 
-@LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
+@LAYERS.register(category="Normalization", tags=("instance normalization", "style"))
 class InstanceNorm2d(InstanceNorm):
     """2D instance normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each sample and channel.
 
@@ -65,7 +65,7 @@ class InstanceNorm2d(InstanceNorm):
     spatial = 2
 
 
-@LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
+@LAYERS.register(category="Normalization", tags=("instance normalization", "style"))
 class InstanceNorm1d(InstanceNorm):
     """1D instance normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each sample and channel.
 
@@ -83,7 +83,7 @@ class InstanceNorm1d(InstanceNorm):
     spatial = 1
 
 
-@LAYERS.register(category="Normalisation", tags=("instance normalization", "style"))
+@LAYERS.register(category="Normalization", tags=("instance normalization", "style"))
 class InstanceNorm3d(InstanceNorm):
     """3D instance normalization: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias`` for each sample and channel.
 

@@ -15,7 +15,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import empty
 
 
-@LAYERS.register(category="Normalisation", tags=("layer normalization", "layernorm"))
+@LAYERS.register(category="Normalization", tags=("layer normalization", "layernorm"))
 class LayerNorm(Module):
     """Layer normalization over the last dimensions: ``y = (x - E[x]) / √(Var[x] + eps) · weight + bias``.
 

@@ -8,7 +8,7 @@ from engine.registry import LAYERS, NonNegative, Size
 from engine.tensors import Tensor
 
 
-@LAYERS.register(category="Normalisation", tags=("lrn", "alexnet"))
+@LAYERS.register(category="Normalization", tags=("lrn", "alexnet"))
 class LocalResponseNorm(Module):
     """Local response normalization across neighboring channels: ``y = x / (k + alpha · mean(x²))^beta``.
 

@@ -15,7 +15,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import empty
 
 
-@LAYERS.register(category="Normalisation", tags=("root mean square", "rmsnorm"))
+@LAYERS.register(category="Normalization", tags=("root mean square", "rmsnorm"))
 class RMSNorm(Module):
     """Root mean square normalization over the last dimensions: ``y = x / √(mean(x²) + eps) · weight``.
 

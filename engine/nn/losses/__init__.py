@@ -1,1 +1,1 @@
-"""The losses, by what they compare."""
+"""Loss modules."""

@@ -1,4 +1,4 @@
-"""A softmax over very many classes, of which few are frequent."""
+"""Adaptive softmax, for many classes with a skewed distribution."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from engine.tensors import Tensor
 
 
 class ASMoutput(NamedTuple):
-    """The log-probability of each sample's class, and the loss."""
+    """Log probability of each target, and the loss."""
 
     output: Tensor
     loss: Tensor
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-softmax and its loss for classes sorted by frequency: rare ones are grouped, and get smaller projections.
+    """Adaptive log-softmax loss for many classes sorted by frequency; rare classes have smaller projections.
 
     Source: Grave et al., Efficient softmax approximation for GPUs, arXiv 1609.04309.
 
     Args:
-        in_features: size of the last input dimension
-        n_classes: how many classes there are, the most frequent first
-        cutoffs: where a new group of classes begins
-        div_value: how many times smaller the projection of each group is than that of the one before
-        head_bias: add an offset to the scores of frequent classes and groups
+        in_features: size of the last dimension of the input
+        n_classes: number of classes
+        cutoffs: first class of each cluster after the frequent classes
+        div_value: factor by which the projection size decreases from cluster to cluster
+        head_bias: learn a bias for the scores of frequent classes and clusters
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         fit = cuts and min(cuts) > 0 and max(cuts) < n_classes and all(isinstance(cut, int) for cut in cuts)
         if not fit or cuts != sorted(set(cuts)):
             raise ValueError(
-                f"cutoffs must be growing whole numbers between 1 and n_classes - 1 = {n_classes - 1}, not {cuts}"
+                f"cutoffs must be increasing whole numbers between 1 and n_classes - 1 = {n_classes - 1}, not {cuts}"
             )
         self.in_features = in_features
         self.n_classes = n_classes
@@ -71,22 +71,22 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(narrow, Linear(hidden, end - start, False, device=device, dtype=dtype)))
 
     def reset_parameters(self) -> None:
-        """First values, drawn anew."""
+        """Reinitialize the parameters."""
         for layer in self.modules():
             if isinstance(layer, Linear):
                 layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
-        """The log-probability of each target, and their negative mean; ``N×in_features`` and ``N``, or one sample."""
+        """Log probability of each target and their negative mean, for ``(N, in_features)`` and ``N``, or one sample."""
         if input_.ndim != target_.ndim + 1 or tuple(input_.shape[:-1]) != tuple(target_.shape):
             raise ShapeError(
-                "AdaptiveLogSoftmaxWithLoss needs N×in_features and N classes, or one sample and one class, not "
+                "AdaptiveLogSoftmaxWithLoss requires N×in_features and N classes, or one sample and one class, not "
                 f"{format_shape(input_.shape)} and {format_shape(target_.shape)}"
             )
         single = target_.ndim == 0
         input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
         if target.numel() and not (target.min().item() >= 0 and target.max().item() < self.n_classes):
-            raise RangeError(f"classes must be from 0 to {self.n_classes - 1}")
+            raise RangeError(f"classes must be between 0 and {self.n_classes - 1}")
         head = self.head(input).log_softmax(1)
         rows, values = [], []
         for number, (start, end) in enumerate(zip([0, *self.cutoffs], self.cutoffs, strict=False)):
@@ -107,7 +107,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ASMoutput(output.squeeze(0) if single else output, loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log-probabilities of all classes, ``N×n_classes``."""
+        """Log probabilities of all classes, ``(N, n_classes)``."""
         head = self.head(input).log_softmax(1)
         parts = [head[:, : self.shortlist_size]]
         for number, projection in enumerate(self.tail):
@@ -116,5 +116,5 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return cat(parts, dim=1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class of each sample."""
+        """Most likely class of each sample."""
         return self.log_prob(input).argmax(1)

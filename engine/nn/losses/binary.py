@@ -1,4 +1,4 @@
-"""Losses for answering yes or no."""
+"""Binary classification losses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ GROUP = "Binary classification"
 
 @LOSSES.register(category=GROUP, title="Binary cross entropy", learns="answers", tags=("bce", "sigmoid", "multi-label"))
 class BCELoss(WeightedLoss):
-    """How surprising yes or no is, ``-(y log x + (1 - y) log(1 - x))``, for probabilities such as `Sigmoid` gives.
+    """Binary cross entropy of probabilities: ``-(y log x + (1 - y) log(1 - x))``.
 
-    Input and target have one shape; `BCEWithLogitsLoss` is safer.
+    Input (for example from `Sigmoid`) and target have the same shape. `BCEWithLogitsLoss` is numerically more stable.
 
     Args:
-        weight: a factor for each element, broadcast over the input
-        reduction: mean or sum over the elements, or none
+        weight: weight of each element, broadcast to the input
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -36,17 +36,17 @@ class BCELoss(WeightedLoss):
 
 
 @LOSSES.register(
-    category=GROUP, title="Binary cross entropy of logits", learns="answers", tags=("bce", "logits", "multi-label")
+    category=GROUP, title="Binary cross entropy with logits", learns="answers", tags=("bce", "logits", "multi-label")
 )
 class BCEWithLogitsLoss(WeightedLoss):
-    """How surprising yes or no is to the network, which gives scores (logits). Contains the sigmoid.
+    """Binary cross entropy of logits, ``-(y log σ(x) + (1 - y) log(1 - σ(x)))``; includes the sigmoid.
 
-    Input and target have one shape.
+    Input and target have the same shape.
 
     Args:
-        weight: a factor for each element, broadcast over the input
-        reduction: mean or sum over the elements, or none
-        pos_weight: a factor for targets that are 1, broadcast over the input
+        weight: weight of each element, broadcast to the input
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
+        pos_weight: weight of positive targets, broadcast to the input
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class BCEWithLogitsLoss(WeightedLoss):
 
 @LOSSES.register(category=GROUP, title="Soft margin", learns="answers", tags=("logistic",))
 class SoftMarginLoss(Loss):
-    """``log(1 + exp(-y x))`` for scores and targets that are 1 or -1.
+    """Logistic loss for targets 1 and -1: ``log(1 + exp(-y x))``.
 
     Args:
-        reduction: mean or sum over the elements, or none
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -85,13 +85,13 @@ class SoftMarginLoss(Loss):
 
 @LOSSES.register(category=GROUP, title="Multi-label soft margin", learns="answers", tags=("logits", "several classes"))
 class MultiLabelSoftMarginLoss(WeightedLoss):
-    """Binary cross entropy of logits, averaged over the classes of each sample.
+    """Binary cross entropy of logits for several labels per sample, averaged over the classes.
 
-    Input and target are ``N×C``, scores and zeros and ones.
+    Input: logits ``(N, C)``. Target: 0 or 1, ``(N, C)``.
 
     Args:
-        weight: a factor for each class
-        reduction: mean or sum over the samples, or none
+        weight: weight of each class
+        reduction: reduction over the samples: mean, sum, or none for the unreduced losses
     """
 
     def __init__(

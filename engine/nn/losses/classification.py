@@ -1,4 +1,4 @@
-"""Losses for choosing one of several classes."""
+"""Classification losses."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ GROUP = "Classification"
 
 @LOSSES.register(category=GROUP, title="Cross entropy", learns="classes", tags=("classification", "softmax", "logits"))
 class CrossEntropyLoss(WeightedLoss):
-    """How surprising the right class is to the network, ``-log softmax(input)[target]``.
+    """Cross entropy of logits and target classes, ``-log softmax(input)[target]``; includes the softmax.
 
-    `input` holds scores (logits) ``N×C×…``; `target` the classes, whole numbers ``N×…``, or a probability for each
-    class, ``N×C×…``. Contains softmax. The mean is weighted by `weight`.
+    Input: logits ``(N, C, *)``. Target: class indices ``(N, *)``, or class probabilities ``(N, C, *)``. The mean is
+    weighted by `weight`.
 
     Args:
-        weight: a factor for each class
-        ignore_index: targets of this class do not count
-        reduction: mean or sum over the samples, or none
-        label_smoothing: how much of each target is spread over all classes (Szegedy et al., arXiv 1512.00567)
+        weight: weight of each class
+        ignore_index: target class that does not contribute to the loss
+        reduction: reduction over the samples: mean, sum, or none for the unreduced losses
+        label_smoothing: probability mass of each target that is spread over all classes (Szegedy et al., arXiv
+            1512.00567)
     """
 
     def __init__(
@@ -56,14 +57,14 @@ class CrossEntropyLoss(WeightedLoss):
     category=GROUP, title="Negative log likelihood", learns="classes", tags=("classification", "log softmax")
 )
 class NLLLoss(WeightedLoss):
-    """How surprising the right class is, ``-input[target]``, for log-probabilities such as `LogSoftmax` gives.
+    """Negative log likelihood of log probabilities, for example from `LogSoftmax`: ``-input[target]``.
 
-    `input` is ``N×C×…``, `target` the classes, whole numbers ``N×…``. The mean is weighted by `weight`.
+    Input: ``(N, C, *)``. Target: class indices ``(N, *)``. The mean is weighted by `weight`.
 
     Args:
-        weight: a factor for each class
-        ignore_index: targets of this class do not count
-        reduction: mean or sum over the samples, or none
+        weight: weight of each class
+        ignore_index: target class that does not contribute to the loss
+        reduction: reduction over the samples: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -82,20 +83,20 @@ class NLLLoss(WeightedLoss):
 
 
 NLLLoss2d = NLLLoss
-"""PyTorch's old name of it for images."""
+"""Deprecated name in PyTorch."""
 
 
-@LOSSES.register(category=GROUP, title="Multi-class hinge", learns="classes", tags=("svm", "margin"))
+@LOSSES.register(category=GROUP, title="Multi-class margin", learns="classes", tags=("svm", "margin"))
 class MultiMarginLoss(WeightedLoss):
-    """How much less than a margin the right class is ahead of the others, ``Σ max(0, margin - x[y] + x[i])ᵖ / C``.
+    """Multi-class hinge loss: ``Σᵢ max(0, margin - x[y] + x[i])ᵖ / C`` over the classes ``i ≠ y``.
 
-    `input` holds scores ``N×C``, `target` the classes, whole numbers ``N``.
+    Input: scores ``(N, C)``. Target: class indices ``N``.
 
     Args:
-        p: 1, or 2 for squares
-        margin: how far ahead is enough
-        weight: a factor for each class
-        reduction: mean or sum over the samples, or none
+        p: exponent, 1 or 2
+        margin: margin between the score of the target class and other scores
+        weight: weight of each class
+        reduction: reduction over the samples: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -118,12 +119,12 @@ class MultiMarginLoss(WeightedLoss):
 
 
 class MultiLabelMarginLoss(Loss):
-    """How much less than 1 the right classes are ahead of the wrong ones, where several are right.
+    """Multi-label hinge loss: ``Σ max(0, 1 - (x[y] - x[i])) / C`` over target classes ``y`` and other classes ``i``.
 
-    `input` holds scores ``N×C``; `target` of the same shape begins with the right classes, and the first -1 ends them.
+    Input: scores ``(N, C)``. Target: ``(N, C)``, target classes in each row, terminated by -1.
 
     Args:
-        reduction: mean or sum over the samples, or none
+        reduction: reduction over the samples: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -136,15 +137,15 @@ class MultiLabelMarginLoss(Loss):
 
 
 class CTCLoss(Module):
-    """How surprising a sequence of labels is, whatever its alignment with the frames of the input.
+    """Connectionist temporal classification: negative log likelihood of a label sequence over all alignments.
 
-    `log_probs` is ``T×N×C`` or ``T×C``, log-probabilities of the labels and the blank in each frame; `targets` is
-    ``N×S``, or all labels in a row; the lengths are ``N`` each. Source: Graves et al., ICML 2006.
+    `log_probs`: log probabilities of labels and blank per frame, ``(T, N, C)`` or ``(T, C)``. `targets`: ``(N, S)``, or
+    all label sequences concatenated. Lengths: ``N`` each. Source: Graves et al., ICML 2006.
 
     Args:
-        blank: the label that stands for no label
-        reduction: the mean divides each loss by its target's length first
-        zero_infinity: targets that are too long for their input count as 0 instead of ∞
+        blank: index of the blank label
+        reduction: reduction over the samples; the mean first divides each loss by its target length
+        zero_infinity: replace infinite losses of targets that are too long for their input by 0
     """
 
     def __init__(self, blank: int = 0, reduction: Reduction = "mean", zero_infinity: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Cross entropy with the linear layer before it."""
+"""Linear layer and cross entropy in one module."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from engine.tensors import Tensor
 
 
 class LinearCrossEntropyLoss(WeightedLoss):
-    """Cross entropy of the scores of a linear layer that it contains; see `CrossEntropyLoss`.
+    """Linear layer followed by cross entropy; see `CrossEntropyLoss`.
 
     Args:
-        in_features: size of the input's last dimension
-        num_classes: how many classes there are
-        out_features: further dimensions of the scores, each of whose places has a target
-        bias: the layer adds a learned offset
-        reduction: mean or sum over the samples, or none
-        weight: a factor for each class
-        ignore_index: targets of this class do not count; -100 unless given
-        label_smoothing: how much of each target is spread over all classes
-        options: taken for PyTorch's sake; all scores are computed at once
+        in_features: size of the last dimension of the input
+        num_classes: number of classes
+        out_features: further dimensions of the scores, with one target per position
+        bias: learn a bias in the linear layer
+        reduction: reduction over the samples: mean, sum, or none for the unreduced losses
+        weight: weight of each class
+        ignore_index: target class that does not contribute to the loss (default: -100)
+        label_smoothing: probability mass of each target that is spread over all classes
+        options: accepted for compatibility; all scores are computed at once
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class LinearCrossEntropyLoss(WeightedLoss):
     ) -> None:
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise ShapeError(
-                f"LinearCrossEntropyLoss: weight must be {num_classes}, one for each class, "
-                f"not {format_shape(weight.shape)}"
+                f"LinearCrossEntropyLoss: weight must have {num_classes} elements, one per class, "
+                f"not shape {format_shape(weight.shape)}"
             )
         if not 0 <= label_smoothing <= 1:
-            raise RangeError(f"LinearCrossEntropyLoss: label_smoothing must be from 0 to 1, not {label_smoothing}")
+            raise RangeError(f"LinearCrossEntropyLoss: label_smoothing must be between 0 and 1, not {label_smoothing}")
         super().__init__(weight, reduction=reduction)
         self.num_classes = num_classes
         self.out_features = out_features

@@ -1,4 +1,4 @@
-"""What losses share."""
+"""Base classes of losses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.tensors import Tensor
 
 
 class Loss(Module):
-    """A loss whose elements are reduced to one number."""
+    """Base of losses with a `reduction`."""
 
     def __init__(
         self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
@@ -18,7 +18,7 @@ class Loss(Module):
 
 
 class WeightedLoss(Loss):
-    """A loss with weights, which are a buffer."""
+    """Base of losses with a `weight` buffer."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Losses that bring like things together and keep others apart."""
+"""Metric-learning and ranking losses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from engine.tensors import Tensor
 GROUP = "Embeddings"
 
 
-@LOSSES.register(category=GROUP, title="Hinge of distances", tags=("metric learning",))
+@LOSSES.register(category=GROUP, title="Hinge embedding", tags=("metric learning",))
 class HingeEmbeddingLoss(Loss):
-    """Distances where the target is 1, and what they lack to a margin where it is -1.
+    """Hinge loss of distances: ``x`` for targets 1, ``max(0, margin - x)`` for targets -1.
 
     Args:
-        margin: how far apart is enough
-        reduction: mean or sum over the elements, or none
+        margin: distance from which pairs with target -1 have no loss
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -36,13 +36,13 @@ class HingeEmbeddingLoss(Loss):
         return F.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
 
 
-@LOSSES.register(category=GROUP, title="Cosine of pairs", tags=("metric learning", "similarity"))
+@LOSSES.register(category=GROUP, title="Cosine embedding", tags=("metric learning", "similarity"))
 class CosineEmbeddingLoss(Loss):
-    """Turns pairs of vectors to the same direction where the target is 1, and away from it where it is -1.
+    """Cosine loss of vector pairs: ``1 - cos`` for targets 1, ``max(0, cos - margin)`` for targets -1.
 
     Args:
-        margin: a cosine that is small enough for different ones
-        reduction: mean or sum over the pairs, or none
+        margin: cosine similarity below which pairs with target -1 have no loss
+        reduction: reduction over the pairs: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class CosineEmbeddingLoss(Loss):
         return F.cosine_embedding_loss(input1, input2, target, self.margin, reduction=self.reduction)
 
 
-@LOSSES.register(category=GROUP, title="Margin between ranks", tags=("ranking",))
+@LOSSES.register(category=GROUP, title="Margin ranking", tags=("ranking",))
 class MarginRankingLoss(Loss):
-    """The first input shall be larger where the target is 1, and smaller where it is -1.
+    """Ranking loss: ``max(0, -y (x₁ - x₂) + margin)``, with target 1 if ``x₁`` should rank higher and -1 if lower.
 
     Args:
-        margin: how much larger is enough
-        reduction: mean or sum over the elements, or none
+        margin: required difference between the inputs
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class MarginRankingLoss(Loss):
 
 @LOSSES.register(category=GROUP, title="Triplet margin", tags=("metric learning", "siamese"))
 class TripletMarginLoss(Loss):
-    """The anchor shall be nearer to the positive than to the negative, by a margin.
+    """Triplet loss: ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
 
     Source: Balntas et al., BMVC 2016.
 
     Args:
-        margin: how much nearer is enough
-        p: the norm that measures distances
-        eps: added to the differences
-        swap: the negative may also be compared with the positive
-        reduction: mean or sum over the triplets, or none
+        margin: required difference between the two distances
+        p: exponent of the norm of the distance
+        eps: term added to the difference for numerical stability
+        swap: use the distance from positive to negative if it is smaller than from anchor to negative
+        reduction: reduction over the triplets: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -121,13 +121,13 @@ class TripletMarginLoss(Loss):
 
 
 class TripletMarginWithDistanceLoss(Loss):
-    """`TripletMarginLoss` with a distance of one's own.
+    """`TripletMarginLoss` with a custom distance function.
 
     Args:
-        distance_function: takes two tensors, gives their distances; by default the Euclidean one
-        margin: how much nearer is enough
-        swap: the negative may also be compared with the positive
-        reduction: mean or sum over the triplets, or none
+        distance_function: function from two tensors to their distances (default: Euclidean distance)
+        margin: required difference between the two distances
+        swap: use the distance from positive to negative if it is smaller than from anchor to negative
+        reduction: reduction over the triplets: mean, sum, or none for the unreduced losses
     """
 
     def __init__(

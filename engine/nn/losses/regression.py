@@ -1,4 +1,4 @@
-"""Losses for predicting numbers, and distributions of numbers."""
+"""Regression losses and losses of distributions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ GROUP = "Regression"
 
 @LOSSES.register(category=GROUP, title="Mean squared error", learns="numbers", tags=("mse", "l2", "least squares"))
 class MSELoss(Loss):
-    """The squared distance from the target, ``(x - y)²``.
+    """Mean squared error: ``(x - y)²``.
 
-    Input and target have one shape.
+    Input and target have the same shape.
 
     Args:
-        reduction: mean or sum over the elements, or none
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -34,12 +34,12 @@ class MSELoss(Loss):
 
 @LOSSES.register(category=GROUP, title="Mean absolute error", learns="numbers", tags=("mae", "l1"))
 class L1Loss(Loss):
-    """The distance from the target, ``|x - y|``; outliers weigh less than with squares.
+    """Mean absolute error, less sensitive to outliers than squares: ``|x - y|``.
 
-    Input and target have one shape.
+    Input and target have the same shape.
 
     Args:
-        reduction: mean or sum over the elements, or none
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class L1Loss(Loss):
 
 @LOSSES.register(category=GROUP, title="Smooth L1", learns="numbers", tags=("robust",))
 class SmoothL1Loss(Loss):
-    """Squared near the target, straight far from it: ``(x - y)² / (2 beta)`` or ``|x - y| - beta / 2``.
+    """Smooth L1 loss: ``(x - y)² / (2 beta)`` where ``|x - y| < beta``, else ``|x - y| - beta / 2``.
 
-    Source: Girshick, arXiv 1504.08083. Input and target have one shape.
+    Source: Girshick, arXiv 1504.08083. Input and target have the same shape.
 
     Args:
-        reduction: mean or sum over the elements, or none
-        beta: the distance up to which it is quadratic
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
+        beta: distance at which the loss changes from quadratic to linear
     """
 
     def __init__(
@@ -78,13 +78,13 @@ class SmoothL1Loss(Loss):
 
 @LOSSES.register(category=GROUP, title="Huber", learns="numbers", tags=("robust",))
 class HuberLoss(Loss):
-    """Squared near the target, straight far from it: ``(x - y)² / 2`` or ``delta (|x - y| - delta / 2)``.
+    """Huber loss: ``(x - y)² / 2`` where ``|x - y| < delta``, else ``delta (|x - y| - delta / 2)``.
 
-    Source: Huber, 1964. Input and target have one shape.
+    Source: Huber, 1964. Input and target have the same shape.
 
     Args:
-        reduction: mean or sum over the elements, or none
-        delta: the distance up to which it is quadratic
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
+        delta: distance at which the loss changes from quadratic to linear
     """
 
     def __init__(self, reduction: Reduction = "mean", delta: Positive = 1.0) -> None:
@@ -95,15 +95,20 @@ class HuberLoss(Loss):
         return F.huber_loss(input, target, self.reduction, self.delta)
 
 
-@LOSSES.register(category=GROUP, title="Poisson", learns="numbers", tags=("counts", "negative log likelihood"))
+@LOSSES.register(
+    category=GROUP,
+    title="Poisson NLL",
+    learns="numbers",
+    tags=("counts", "negative log likelihood"),
+)
 class PoissonNLLLoss(Loss):
-    """How surprising a count is if the input is the expected count, or its logarithm: ``exp(x) - y x``.
+    """Negative log likelihood of counts under a Poisson distribution: ``exp(x) - y x``.
 
     Args:
         log_input: the input is the logarithm of the expected count
         full: add Stirling's approximation of ``log y!``
-        eps: added to the input under the logarithm, without `log_input`
-        reduction: mean or sum over the elements, or none
+        eps: term added to the input before the logarithm, if `log_input` is off
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
     def __init__(
@@ -124,16 +129,21 @@ class PoissonNLLLoss(Loss):
         return F.poisson_nll_loss(input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
 
 
-@LOSSES.register(category=GROUP, title="Gaussian", learns="numbers", tags=("uncertainty", "negative log likelihood"))
+@LOSSES.register(
+    category=GROUP,
+    title="Gaussian NLL",
+    learns="numbers",
+    tags=("uncertainty", "negative log likelihood"),
+)
 class GaussianNLLLoss(Loss):
-    """How surprising the target is under a normal distribution whose mean and variance the network gives.
+    """Negative log likelihood under a normal distribution with predicted mean and variance.
 
-    Source: Nix and Weigend, ICNN 1994. The variance has the input's shape, or one element for each row.
+    Source: Nix and Weigend, ICNN 1994. The variance has the shape of the input, or one element per row.
 
     Args:
         full: add the constant ``log(2π) / 2``
-        eps: the least variance
-        reduction: mean or sum over the elements, or none
+        eps: lower bound of the variance
+        reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
     def __init__(self, *, full: bool = False, eps: Positive = 1e-6, reduction: Reduction = "mean") -> None:
@@ -147,11 +157,11 @@ class GaussianNLLLoss(Loss):
 
 @LOSSES.register(category="Distributions", title="Kullback-Leibler divergence", tags=("kl", "relative entropy"))
 class KLDivLoss(Loss):
-    """How far the target distribution is from the input's, ``Σ y (log y - x)``, for log-probabilities ``x``.
+    """Kullback-Leibler divergence of the input, log probabilities ``x``, from the target: ``Σ y (log y - x)``.
 
     Args:
-        reduction: batchmean is the divergence, averaged over the samples; mean divides by the number of elements
-        log_target: the target holds logarithms too
+        reduction: batchmean divides the sum by the batch size, mean by the number of elements
+        log_target: the target contains log probabilities
     """
 
     def __init__(

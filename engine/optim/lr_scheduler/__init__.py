@@ -1,4 +1,4 @@
-"""Learning rates that change while training goes on."""
+"""Learning-rate schedulers."""
 
 from engine.optim.lr_scheduler.composed import ChainedScheduler as ChainedScheduler
 from engine.optim.lr_scheduler.composed import SequentialLR as SequentialLR

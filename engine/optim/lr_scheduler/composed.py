@@ -1,4 +1,4 @@
-"""Schedules made of schedules."""
+"""Schedulers that combine other schedulers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from engine.optim.optimizer import Optimizer
 
 
 class CompositeScheduler(LRScheduler):
-    """Holds schedules of one optimizer; their states are in its own."""
+    """Base of schedulers that contain others; its state dict contains theirs."""
 
     _schedulers: list[LRScheduler]
 
     def _set_schedulers(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
         if not schedulers:
-            raise ValueError(f"{type(self).__name__} needs at least one schedule")
+            raise ValueError(f"{type(self).__name__} requires at least one scheduler")
         for number, schedule in enumerate(schedulers):
             if not isinstance(schedule, LRScheduler):
-                raise TypeError(f"{type(self).__name__}: number {number} is no schedule but {type(schedule).__name__}")
+                raise TypeError(
+                    f"{type(self).__name__}: scheduler {number} is not an LRScheduler but {type(schedule).__name__}"
+                )
             if isinstance(schedule, ReduceLROnPlateau):
                 raise ValueError(
-                    f"{type(self).__name__}: number {number} is ReduceLROnPlateau, whose step takes a figure. "
-                    "Call its step() yourself."
+                    f"{type(self).__name__}: scheduler {number} is ReduceLROnPlateau, whose step() requires a metric. "
+                    "Call it separately."
                 )
             if schedule.optimizer is not optimizer:
                 raise ValueError(
-                    f"{type(self).__name__}: number {number} drives another optimizer. All must share one."
+                    f"{type(self).__name__}: scheduler {number} has a different optimizer. All must share one."
                 )
         self._schedulers = list(schedulers)
         self.optimizer = optimizer
@@ -45,12 +47,12 @@ class CompositeScheduler(LRScheduler):
 
 
 class SequentialLR(CompositeScheduler):
-    """One schedule after the other.
+    """Runs schedulers one after another.
 
     Args:
-        schedulers: the schedules
-        milestones: the epochs at which the second and the further ones begin
-        last_epoch: the epoch to go on from; -1 to start
+        schedulers: schedulers in order
+        milestones: epochs at which the second and later schedulers start
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(
@@ -63,23 +65,23 @@ class SequentialLR(CompositeScheduler):
         self._set_schedulers(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                f"SequentialLR: {len(schedulers)} schedules have {len(schedulers) - 1} milestones between them, "
-                f"but there are {len(milestones)}"
+                f"SequentialLR: {len(schedulers)} schedulers require {len(schedulers) - 1} milestones, "
+                f"not {len(milestones)}"
             )
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:
             set_learning_rate(group, group["initial_lr"])
-        _undo(self)  # all took their first step when they were made
+        _undo_initial_step(self)  # each scheduler took a step in its constructor
         first = self._schedulers[bisect_right(milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
         self.last_epoch += 1
-        place = bisect_right(self._milestones, self.last_epoch)
-        schedule = self._schedulers[place]
-        if place > 0 and self._milestones[place - 1] == self.last_epoch:
+        index = bisect_right(self._milestones, self.last_epoch)
+        schedule = self._schedulers[index]
+        if index > 0 and self._milestones[index - 1] == self.last_epoch:
             schedule._go_to(0)
         else:
             schedule.step()
@@ -87,16 +89,16 @@ class SequentialLR(CompositeScheduler):
 
 
 class ChainedScheduler(CompositeScheduler):
-    """All schedules at once, each changing what the one before left.
+    """Applies several schedulers in every step, each to the result of the previous one.
 
     Args:
-        schedulers: the schedules
-        optimizer: the optimizer that all drive; that of the first if left out
+        schedulers: schedulers
+        optimizer: optimizer of all schedulers (default: that of the first)
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if not schedulers:
-            raise ValueError("ChainedScheduler needs at least one schedule")
+            raise ValueError("ChainedScheduler requires at least one scheduler")
         self._set_schedulers(schedulers, optimizer or schedulers[0].optimizer)
         self._last_lr = self._lrs()
 
@@ -106,9 +108,9 @@ class ChainedScheduler(CompositeScheduler):
         self._last_lr = self._lrs()
 
 
-def _undo(schedule: LRScheduler) -> None:
+def _undo_initial_step(schedule: LRScheduler) -> None:
     if isinstance(schedule, CompositeScheduler):
         for inner in schedule._schedulers:
-            _undo(inner)
+            _undo_initial_step(inner)
     else:
         schedule.last_epoch -= 1

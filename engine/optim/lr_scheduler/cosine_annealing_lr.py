@@ -1,4 +1,4 @@
-"""Learning rates that follow cosines."""
+"""Cosine annealing schedulers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from engine.optim.optimizer import Optimizer
 from engine.registry import SCHEDULERS, FromTraining, NonNegative, Size
 
 
-@SCHEDULERS.register(category="Decay", title="Cosine", tags=("annealing", "sgdr"))
+@SCHEDULERS.register(category="Decay", title="Cosine annealing", tags=("annealing", "sgdr"))
 class CosineAnnealingLR(LRScheduler):
-    """Falls to `eta_min` along half a cosine (Loshchilov and Hutter, arXiv 1608.03983).
+    """Cosine decay to `eta_min`: ``eta_min + (lr₀ - eta_min) (1 + cos(π epoch / T_max)) / 2``.
 
-    The learning rate is ``eta_min + (lr₀ - eta_min) (1 + cos(π epoch / T_max)) / 2``, computed from one epoch to the
-    next, so that changes made to it from elsewhere stay.
+    Computed recursively from the current learning rate, so other changes of the learning rate are kept. Source:
+    Loshchilov and Hutter, arXiv 1608.03983.
 
     Args:
-        T_max: epochs until the learning rate is lowest
-        eta_min: the lowest learning rate
-        last_epoch: the epoch to go on from; -1 to start
+        T_max: epochs until the learning rate reaches its minimum
+        eta_min: minimum learning rate
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
         rates = self._lrs()
-        if (epoch - 1 - half) % (2 * half) == 0:  # on the way up again the quotient below would be 0 / 0
+        if (epoch - 1 - half) % (2 * half) == 0:  # after the minimum, the ratio below would be 0 / 0
             rise = (1 - math.cos(math.pi / half)) / 2
             return [rate + (base - self.eta_min) * rise for rate, base in zip(rates, self.base_lrs, strict=True)]
         ratio = (1 + math.cos(math.pi * epoch / half)) / (1 + math.cos(math.pi * (epoch - 1) / half))
@@ -52,17 +52,19 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
 
 
-@SCHEDULERS.register(category="Cycles", title="Cosine with restarts", tags=("annealing", "sgdr", "warm restarts"))
+@SCHEDULERS.register(
+    category="Cycles", title="Cosine annealing with warm restarts", tags=("annealing", "sgdr", "warm restarts")
+)
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine again and again, each `T_mult` times as long as the last (Loshchilov and Hutter, arXiv 1608.03983).
+    """Cosine decay that restarts periodically, with periods that grow by the factor `T_mult`.
 
-    `step` may be called with fractions of epochs.
+    `step` accepts fractional epochs. Source: Loshchilov and Hutter, arXiv 1608.03983.
 
     Args:
-        T_0: epochs of the first half cosine
-        T_mult: how many times longer each is than the one before
-        eta_min: the lowest learning rate
-        last_epoch: the epoch to go on from; -1 to start
+        T_0: length of the first period in epochs
+        T_mult: growth factor of the period after each restart
+        eta_min: minimum learning rate
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(
@@ -93,12 +95,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             epoch = epoch or 0
             if epoch < 0:
                 raise ValueError(f"CosineAnnealingWarmRestarts: the epoch must be ≥ 0, not {epoch}")
-            self.T_cur, self.T_i = self._place(epoch)
+            self.T_cur, self.T_i = self._period_position(epoch)
         self.last_epoch = math.floor(epoch) - 1
         self._go_to()
 
-    def _place(self, epoch: float) -> tuple[float, int]:
-        """How far into which half cosine `epoch` is, and how long that is."""
+    def _period_position(self, epoch: float) -> tuple[float, int]:
+        """Epochs since the last restart, and the length of the current period."""
         if epoch < self.T_0:
             return epoch, self.T_0
         if self.T_mult == 1:

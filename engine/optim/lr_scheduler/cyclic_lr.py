@@ -1,4 +1,4 @@
-"""A learning rate that goes up and down."""
+"""Cyclic learning-rate scheduler."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from engine.registry import SCHEDULERS, NonNegative, Size
 
 @SCHEDULERS.register(category="Cycles", title="Cyclic", tags=("triangular",))
 class CyclicLR(LRScheduler):
-    """Up in a straight line and down again, over and over; call `step` after every batch.
+    """Cycles the learning rate linearly between `base_lr` and `max_lr`; call `step` after every batch.
 
     Source: Smith, Cyclical learning rates for training neural networks, arXiv 1506.01186.
 
     Args:
-        base_lr: the lowest learning rate
-        max_lr: the highest learning rate
-        step_size_up: batches on the way up
-        step_size_down: batches on the way down; as many as up if left out
-        mode: all cycles alike, each half as high as the last, or higher ones by powers of gamma
-        gamma: base of "exp_range"
-        scale_fn: a function of the cycle, or of the batch, instead of `mode`
-        scale_mode: what `scale_fn` is a function of
-        cycle_momentum: move the momentum against the learning rate
-        base_momentum: the lowest momentum
-        max_momentum: the highest momentum
-        last_epoch: the batch to go on from; -1 to start
+        base_lr: lower bound of the learning rate
+        max_lr: upper bound of the learning rate
+        step_size_up: batches of the increasing half of a cycle
+        step_size_down: batches of the decreasing half of a cycle (default: `step_size_up`)
+        mode: scaling of the amplitude: constant (triangular), halved every cycle (triangular2), or ``gamma ** batch``
+            (exp_range)
+        gamma: base of the mode "exp_range"
+        scale_fn: scaling function, instead of `mode`
+        scale_mode: argument of `scale_fn`: the cycle or the batch
+        cycle_momentum: cycle the momentum inversely to the learning rate
+        base_momentum: lower bound of the momentum
+        max_momentum: upper bound of the momentum
+        last_epoch: index of the last batch, to resume; -1 to start
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """How high the cycle is, as a share of the way from the lowest to the highest learning rate."""
+        """Amplitude of the cycle, as a fraction of ``max_lr - base_lr``."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         return (
@@ -87,8 +88,8 @@ class CyclicLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         cycle = math.floor(1 + self.last_epoch / self.total_size)
-        place = 1.0 + self.last_epoch / self.total_size - cycle
-        height = place / self.step_ratio if place <= self.step_ratio else (place - 1) / (self.step_ratio - 1)
+        position = 1.0 + self.last_epoch / self.total_size - cycle
+        height = position / self.step_ratio if position <= self.step_ratio else (position - 1) / (self.step_ratio - 1)
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             groups = self.optimizer.param_groups

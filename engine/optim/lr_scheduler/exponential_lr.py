@@ -1,4 +1,4 @@
-"""A learning rate that falls by the same factor every epoch."""
+"""Exponential decay scheduler."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class ExponentialLR(LRScheduler):
     """Multiplies the learning rate by `gamma` every epoch.
 
     Args:
-        gamma: what the learning rate is multiplied by
-        last_epoch: the epoch to go on from; -1 to start
+        gamma: factor of the learning rate
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(self, optimizer: Optimizer, gamma: NonNegative, last_epoch: int = -1) -> None:

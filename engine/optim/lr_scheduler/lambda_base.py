@@ -1,4 +1,4 @@
-"""Functions of the epoch that users give to schedules, and their place in state dicts."""
+"""Base of schedulers with user-defined functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ Factor: TypeAlias = Callable[[int], float]
 
 
 class LambdaSchedulerBase(LRScheduler):
-    """A schedule by functions. State dicts hold the attributes of callable objects; of functions they hold None."""
+    """Base of schedulers with functions of the epoch.
+
+    State dicts contain the attributes of callable objects, and None for plain functions.
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1) -> None:
         require_optimizer(optimizer)
@@ -22,11 +25,11 @@ class LambdaSchedulerBase(LRScheduler):
         self.lr_lambdas: list[Factor] = list(functions)
         if len(self.lr_lambdas) != count:
             raise ValueError(
-                f"the optimizer has {count} parameter groups, but there are {len(self.lr_lambdas)} functions"
+                f"lr_lambda must contain {count} functions, one per parameter group, not {len(self.lr_lambdas)}"
             )
         for function in self.lr_lambdas:
             if not callable(function):
-                raise TypeError(f"lr_lambda is a function of the epoch, not {type(function).__name__}")
+                raise TypeError(f"lr_lambda must be a function of the epoch, not {type(function).__name__}")
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
@@ -40,5 +43,5 @@ class LambdaSchedulerBase(LRScheduler):
 
 
 def saved_attributes(function: Any) -> dict[str, Any] | None:
-    """What a callable object remembers; None of a function."""
+    """Attributes of a callable object; None for a plain function."""
     return None if function is None or isinstance(function, types.FunctionType) else dict(vars(function))

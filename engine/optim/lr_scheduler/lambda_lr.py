@@ -1,4 +1,4 @@
-"""Learning rates that functions give."""
+"""Schedulers with user-defined functions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from engine.optim.lr_scheduler.lambda_base import LambdaSchedulerBase
 
 
 class LambdaLR(LambdaSchedulerBase):
-    """The first learning rate times a function of the epoch.
+    """Sets the learning rate to the initial one times a function of the epoch.
 
     Args:
-        lr_lambda: the function, or one for each parameter group
-        last_epoch: the epoch to go on from; -1 to start
+        lr_lambda: function of the epoch, or one function per parameter group
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def get_lr(self) -> list[float]:
@@ -18,11 +18,11 @@ class LambdaLR(LambdaSchedulerBase):
 
 
 class MultiplicativeLR(LambdaSchedulerBase):
-    """The last learning rate times a function of the epoch.
+    """Multiplies the learning rate by a function of the epoch.
 
     Args:
-        lr_lambda: the function, or one for each parameter group
-        last_epoch: the epoch to go on from; -1 to start
+        lr_lambda: function of the epoch, or one function per parameter group
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def get_lr(self) -> list[float]:

@@ -1,4 +1,4 @@
-"""Learning rates that begin as a part of what they will be: warm-up."""
+"""Warm-up schedulers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class ConstantLR(LRScheduler):
     """Multiplies the learning rate by `factor` for the first `total_iters` epochs.
 
     Args:
-        factor: what the learning rate is multiplied by at first
-        total_iters: how many epochs that lasts
-        last_epoch: the epoch to go on from; -1 to start
+        factor: factor of the learning rate during warm-up
+        total_iters: number of warm-up epochs
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class ConstantLR(LRScheduler):
 
 @SCHEDULERS.register(category="Warm-up", title="Linear warm-up", tags=("warm up", "ramp"))
 class LinearLR(LRScheduler):
-    """Multiplies the learning rate by a factor that goes from one value to another in equal steps.
+    """Multiplies the learning rate by a factor that changes linearly from `start_factor` to `end_factor`.
 
     Args:
-        start_factor: the factor in the first epoch
-        end_factor: the factor in the end
-        total_iters: epochs from one to the other
-        last_epoch: the epoch to go on from; -1 to start
+        start_factor: factor of the learning rate in the first epoch
+        end_factor: factor of the learning rate after warm-up
+        total_iters: epochs until the factor reaches `end_factor`
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(

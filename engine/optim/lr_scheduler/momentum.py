@@ -1,4 +1,4 @@
-"""The momentum of an optimizer, whatever it calls it: schedules may let it cycle against the learning rate."""
+"""Access to an optimizer's momentum: "momentum" or the first of "betas"."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 from engine.optim.optimizer import Optimizer
 
 
-def uses_beta1(schedule: str, optimizer: Optimizer) -> bool:
-    """Whether the momentum is the first of "betas". Raises ValueError if the optimizer has none at all."""
+def uses_beta1(scheduler: str, optimizer: Optimizer) -> bool:
+    """Whether the momentum is the first of "betas". Raises ValueError for optimizers without momentum."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError(
-            f"{schedule}: {type(optimizer).__name__} has neither momentum nor betas that could cycle. "
-            "Turn cycle_momentum off."
+            f"{scheduler}: {type(optimizer).__name__} has no momentum to cycle. Set cycle_momentum to False."
         )
     return "betas" in optimizer.defaults
 

@@ -1,4 +1,4 @@
-"""One rise and one long fall of the learning rate."""
+"""1cycle scheduler."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from engine.registry import SCHEDULERS, FromTraining, NonNegative, Positive, Pro
 
 @SCHEDULERS.register(category="Cycles", title="One cycle", tags=("super-convergence", "warm up"))
 class OneCycleLR(LRScheduler):
-    """Up to the highest learning rate and down to far below the first; call `step` after every batch.
+    """1cycle policy: warm-up to `max_lr`, then annealing far below the initial rate; call `step` after every batch.
 
-    Source: Smith and Topin, Super-convergence, arXiv 1708.07120; two phases as in fastai, three as in the paper.
+    Two phases as in fastai, or three as in the paper. Source: Smith and Topin, Super-convergence, arXiv 1708.07120.
 
     Args:
-        max_lr: the highest learning rate
-        total_steps: batches in the whole training; or give epochs and steps_per_epoch
-        epochs: how often all data are seen
-        steps_per_epoch: batches in an epoch
-        pct_start: share of the batches on the way up
-        anneal_strategy: along cosines, or along straight lines
-        cycle_momentum: move the momentum against the learning rate
-        base_momentum: the lowest momentum
-        max_momentum: the highest momentum
-        div_factor: the highest learning rate divided by the first
-        final_div_factor: the first learning rate divided by the last
-        three_phase: down as fast as up, and then to the last learning rate
-        last_epoch: the batch to go on from; -1 to start
+        max_lr: maximum learning rate
+        total_steps: total number of batches (default: `epochs` × `steps_per_epoch`)
+        epochs: number of epochs
+        steps_per_epoch: number of batches per epoch
+        pct_start: fraction of the steps with increasing learning rate
+        anneal_strategy: annealing along a cosine or linearly
+        cycle_momentum: cycle the momentum inversely to the learning rate
+        base_momentum: lower bound of the momentum
+        max_momentum: upper bound of the momentum
+        div_factor: ratio of maximum to initial learning rate
+        final_div_factor: ratio of initial to final learning rate
+        three_phase: anneal symmetrically to the initial rate, then to the final rate
+        last_epoch: index of the last batch, to resume; -1 to start
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         if self.last_epoch > self.total_steps:
             raise ValueError(
-                f"OneCycleLR was made for {self.total_steps} steps, and this is step {self.last_epoch}. "
-                "Set total_steps to the number of batches in the whole training."
+                f"OneCycleLR has total_steps={self.total_steps}, but this is step {self.last_epoch}. "
+                "Set total_steps to the total number of batches."
             )
         start, phase = self._phase()
         share = (self.last_epoch - start) / (phase["end_step"] - start)
@@ -92,7 +92,7 @@ class OneCycleLR(LRScheduler):
         return rates
 
     def _phase(self) -> tuple[float, dict[str, Any]]:
-        """Where the present phase starts, and the phase."""
+        """Start step of the current phase, and the phase."""
         start = 0.0
         for phase in self._schedule_phases[:-1]:
             if self.last_epoch <= phase["end_step"]:
@@ -109,7 +109,7 @@ class OneCycleLR(LRScheduler):
 def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
     if total_steps is None:
         if epochs is None or steps_per_epoch is None:
-            raise ValueError("OneCycleLR needs total_steps, or epochs and steps_per_epoch")
+            raise ValueError("OneCycleLR requires total_steps, or epochs and steps_per_epoch")
         total_steps = epochs * steps_per_epoch
     if not isinstance(total_steps, int) or total_steps <= 0:
         raise ValueError(f"OneCycleLR: the number of steps must be a whole number ≥ 1, not {total_steps!r}")

@@ -1,4 +1,4 @@
-"""A learning rate that falls to 0 along a power of what is left."""
+"""Polynomial decay scheduler."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from engine.registry import SCHEDULERS, FromTraining, NonNegative, Size
 
 @SCHEDULERS.register(category="Decay", title="Polynomial decay", tags=("power", "linear decay"))
 class PolynomialLR(LRScheduler):
-    """Falls to 0 along a power of what is left: ``lr₀ (1 - epoch / total_iters) ** power``.
+    """Polynomial decay to 0: ``lr₀ (1 - epoch / total_iters) ** power``.
 
     Args:
         total_iters: epochs until the learning rate is 0
-        power: 1 for a straight line; the larger, the faster at first
-        last_epoch: the epoch to go on from; -1 to start
+        power: exponent; 1 for linear decay
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A learning rate that falls when a figure no longer improves."""
+"""Scheduler that reduces the learning rate on a plateau."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from engine.registry import SCHEDULERS, Count, NonNegative, Range
 
 @SCHEDULERS.register(category="Decay", title="Reduce on plateau", tags=("adaptive", "patience", "validation"))
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the learning rate by `factor` when a figure has not improved for more than `patience` epochs.
+    """Multiplies the learning rate by `factor` when a metric has not improved for more than `patience` epochs.
 
-    `step` takes the figure, for instance the validation loss.
+    `step` takes the metric, for example the validation loss.
 
     Args:
-        mode: whether a smaller or a larger figure is better
-        factor: what the learning rate is multiplied by
-        patience: epochs without improvement that are let pass
-        threshold: how much better counts as better
-        threshold_mode: the threshold is a share of the best figure, or a difference
-        cooldown: epochs after a fall in which nothing is counted
-        min_lr: the lowest learning rate, or one for each parameter group
-        eps: smaller falls are left out
+        mode: "min" if smaller values of the metric are better, "max" if larger
+        factor: factor of the learning rate
+        patience: epochs without improvement before the learning rate is reduced
+        threshold: minimum change that counts as an improvement
+        threshold_mode: relative or absolute threshold
+        cooldown: epochs after a reduction during which patience does not count
+        min_lr: lower bound of the learning rate, or one per parameter group
+        eps: minimum change of the learning rate; smaller reductions are skipped
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.default_min_lr = None if isinstance(min_lr, Sequence) else min_lr
         self.min_lrs = list(min_lr) if isinstance(min_lr, Sequence) else [min_lr] * count
         if len(self.min_lrs) != count:
-            raise ValueError(f"the optimizer has {count} parameter groups, but there are {len(self.min_lrs)} min_lr")
+            raise ValueError(f"min_lr must contain {count} values, one per parameter group, not {len(self.min_lrs)}")
         self.patience = patience
         self.cooldown = cooldown
         self.eps = eps
@@ -72,11 +72,11 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Take note of this epoch's figure, a number or a tensor of one element."""
-        figure = float(metrics)
+        """Update with the metric of this epoch, a number or a tensor of one element."""
+        value = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self.is_better(figure, self.best):
-            self.best = figure
+        if self.is_better(value, self.best):
+            self.best = value
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
@@ -99,8 +99,8 @@ class ReduceLROnPlateau(LRScheduler):
         if len(self.min_lrs) != len(groups):
             if self.default_min_lr is None:
                 raise RuntimeError(
-                    f"the optimizer has {len(groups)} parameter groups now, but min_lr was given for "
-                    f"{len(self.min_lrs)}. Change the schedule's min_lrs too when you add a group."
+                    f"the optimizer has {len(groups)} parameter groups, but min_lrs has {len(self.min_lrs)} values. "
+                    "Append a value to min_lrs for each added group."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs, strict=True):

@@ -1,4 +1,4 @@
-"""The base of all learning-rate schedules."""
+"""Base class of learning-rate schedulers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from engine.tensors import Tensor
 
 
 class LRScheduler:
-    """Sets the learning rate of each of an optimizer's groups; call `step` once an epoch, after the optimizer's.
+    """Base class of schedulers, which set the learning rates of an optimizer's parameter groups.
 
-    A subclass gives `get_lr`. It must set its own attributes before it calls this constructor, which takes the first
-    step. The group's "initial_lr" keeps the learning rate that the schedule starts from.
+    Call `step` once per epoch, after `optimizer.step`. A subclass defines `get_lr` and sets its attributes before it
+    calls this constructor, which takes the initial step. Each group stores its initial learning rate as "initial_lr".
+
+    Args:
+        optimizer: optimizer whose learning rates are set
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     _get_lr_called_within_step = True
-    """For programs that ask whether they may call `get_lr`: always."""
+    """Always true here; PyTorch code checks it before calling `get_lr`."""
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         require_optimizer(optimizer)
@@ -29,7 +33,7 @@ class LRScheduler:
                 group.setdefault("initial_lr", _clone_rate(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"parameter group {number} has no 'initial_lr', so the schedule cannot go on "
+                    f"parameter group {number} has no 'initial_lr', so the scheduler cannot resume "
                     f"from epoch {last_epoch}. Load the optimizer's state first, or start with last_epoch=-1."
                 )
         self.base_lrs = [_clone_rate(group["initial_lr"]) for group in optimizer.param_groups]
@@ -37,25 +41,25 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        """The first step, which a schedule takes when it is made."""
+        """Take the initial step, in the constructor."""
         self._step_count = 0
         self._is_initial = True
         self.step()
         self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The learning rate of each group in epoch `last_epoch`."""
+        """Compute the learning rate of each group in epoch `last_epoch`."""
         raise NotImplementedError(f"{type(self).__name__} has no get_lr(). Define it in the class.")
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch; to `epoch` if it is given, by the schedule's closed form where it has one."""
+        """Advance to the next epoch, or to `epoch`, using the closed form if there is one."""
         if self._step_count == 1 and not self.optimizer.steps:
-            text = "the schedule's step was taken before the optimizer's, so the first learning rate is skipped."
+            text = "scheduler.step() was called before optimizer.step(), so the first learning rate is skipped."
             warnings.warn(EngineWarning(text, in_code="Call optimizer.step() first."), stacklevel=2)
         self._step_count += 1
         if epoch is not None:
-            text = "a schedule's step with an epoch is deprecated in PyTorch."
-            warnings.warn(EngineWarning(text, in_code="Call step() once an epoch."), stacklevel=2)
+            text = "the epoch argument of scheduler.step() is deprecated in PyTorch."
+            warnings.warn(EngineWarning(text, in_code="Call step() once per epoch, without arguments."), stacklevel=2)
         self._go_to(epoch)
 
     def _go_to(self, epoch: int | None = None) -> None:
@@ -66,11 +70,11 @@ class LRScheduler:
         self._last_lr = self._lrs()
 
     def _get_closed_form_lr(self) -> list[Any] | None:
-        """The learning rates computed from the epoch alone; None if there is no such formula."""
+        """Learning rates as a function of the epoch only; None without such a formula."""
         return None
 
     def get_last_lr(self) -> list[Any]:
-        """The learning rates that are in use."""
+        """Current learning rate of each group."""
         return self._last_lr
 
     def _lrs(self) -> list[Any]:
@@ -80,16 +84,16 @@ class LRScheduler:
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and functions, by attribute name, as in PyTorch."""
+        """All attributes except the optimizer and functions, as in PyTorch."""
         return {name: value for name, value in vars(self).items() if name != "optimizer" and not callable(value)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken. Load the optimizer's state too: the learning rates are there."""
+        """Restore the state. Also load the optimizer's state dict, which contains the learning rates."""
         vars(self).update(state_dict)
 
 
 def set_learning_rate(group: dict[str, Any], rate: Any) -> None:
-    """A learning rate that is a tensor is written into, so that who holds it sees it."""
+    """Set the learning rate of a group; a tensor is updated in place, so that references stay valid."""
     if isinstance(group["lr"], Tensor):
         group["lr"].fill_(float(rate))
     else:
@@ -98,16 +102,16 @@ def set_learning_rate(group: dict[str, Any], rate: Any) -> None:
 
 def require_optimizer(optimizer: Any) -> None:
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"a schedule drives an Optimizer, not {type(optimizer).__name__}")
+        raise TypeError(f"optimizer must be an Optimizer, not {type(optimizer).__name__}")
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """`value` for every parameter group, or the list of values that it already is."""
+    """List with one value per parameter group, from one value or such a list."""
     count = len(optimizer.param_groups)
     if not isinstance(value, Sequence):
         return [value] * count
     if len(value) != count:
-        raise ValueError(f"{name}: the optimizer has {count} parameter groups, but there are {len(value)} values")
+        raise ValueError(f"{name} must contain {count} values, one per parameter group, not {len(value)}")
     return list(value)
 
 

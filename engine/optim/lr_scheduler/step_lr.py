@@ -1,4 +1,4 @@
-"""Learning rates that fall in steps."""
+"""Step decay schedulers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class StepLR(LRScheduler):
     """Multiplies the learning rate by `gamma` every `step_size` epochs.
 
     Args:
-        step_size: epochs from one fall to the next
-        gamma: what the learning rate is multiplied by
-        last_epoch: the epoch to go on from; -1 to start
+        step_size: epochs between decays
+        gamma: factor of the learning rate
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(self, optimizer: Optimizer, step_size: Size, gamma: NonNegative = 0.1, last_epoch: int = -1) -> None:
@@ -36,14 +36,14 @@ class StepLR(LRScheduler):
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
-@SCHEDULERS.register(category="Decay", title="Steps at milestones", tags=("steps", "milestones"))
+@SCHEDULERS.register(category="Decay", title="Multi-step decay", tags=("steps", "milestones"))
 class MultiStepLR(LRScheduler):
-    """Multiplies the learning rate by `gamma` at certain epochs.
+    """Multiplies the learning rate by `gamma` at each milestone.
 
     Args:
-        milestones: the epochs; one that is named twice counts twice
-        gamma: what the learning rate is multiplied by
-        last_epoch: the epoch to go on from; -1 to start
+        milestones: epochs of the decays; a repeated epoch counts repeatedly
+        gamma: factor of the learning rate
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(

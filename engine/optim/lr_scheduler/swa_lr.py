@@ -1,4 +1,4 @@
-"""The learning rate while parameters are averaged."""
+"""Scheduler for stochastic weight averaging."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.optim.optimizer import Optimizer
 
 
 class SWALR(LRScheduler):
-    """Goes from the present learning rate to a constant one (Izmailov et al., arXiv 1803.05407).
+    """Anneals the learning rate to a constant value for weight averaging (Izmailov et al., arXiv 1803.05407).
 
     Args:
-        swa_lr: the learning rate in the end, or one for each parameter group
-        anneal_epochs: epochs on the way
-        anneal_strategy: along a cosine, or along a straight line
-        last_epoch: the epoch to go on from; -1 to start
+        swa_lr: final learning rate, or one per parameter group
+        anneal_epochs: number of annealing epochs
+        anneal_strategy: annealing along a cosine or linearly
+        last_epoch: index of the last epoch, to resume; -1 to start
     """
 
     def __init__(
@@ -52,6 +52,6 @@ class SWALR(LRScheduler):
         return rates
 
     def _share(self, step: int) -> float:
-        """How much of the way lies behind."""
+        """Annealed fraction after a number of steps."""
         part = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return part if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * part)) / 2

@@ -136,7 +136,7 @@ def _length(flow: Dataflow, name: str) -> Iterator[Problem]:
     ):
         message = (
             f"{name} is lowest at {unit} {context.begins + half}, and rises again until {unit} {total}, the last one. "
-            "Clear T_max, or take Cosine with restarts."
+            "Clear T_max, or take Cosine annealing with warm restarts."
         )
         yield Problem(
             "warning", "schedule-rises", message, node=name, fix=quick_fixes.clear(name, "T_max", "Clear T_max")

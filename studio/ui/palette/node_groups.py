@@ -11,7 +11,7 @@ _GROUPS = (
     "Linear",
     "Convolution",
     "Pooling",
-    "Normalisation",
+    "Normalization",
     "Dropout",
     "Embedding",
     "Recurrent",

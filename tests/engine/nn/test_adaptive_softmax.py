@@ -52,10 +52,10 @@ def test_all_classes() -> None:
 
 def test_what_is_refused() -> None:
     for cutoffs in ([], [5, 5], [0, 3], [7, 3], [30]):
-        with pytest.raises(ValueError, match="growing whole numbers"):
+        with pytest.raises(ValueError, match="increasing whole numbers"):
             nn.AdaptiveLogSoftmaxWithLoss(4, 20, cutoffs)
     layer = nn.AdaptiveLogSoftmaxWithLoss(4, 20, [5])
-    with pytest.raises(RangeError, match="0 to 19"):
+    with pytest.raises(RangeError, match="between 0 and 19"):
         layer(engine.ones(1, 4), engine.tensor([20]))
     with pytest.raises(ShapeError, match="N×in_features"):
         layer(engine.ones(2, 4), engine.tensor([1]))
