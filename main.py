@@ -45,7 +45,7 @@ try:
 
     import engine  # noqa: F401 - first: sets environment variables that NumPy reads when it loads
     from studio import cli
-    from studio.document.project_format import SUFFIX
+    from studio.document import SUFFIX
 finally:
     _set_interrupt(_leave, signal.default_int_handler)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, Final
@@ -78,7 +77,7 @@ for _path in sorted(PATHS):
     _CHILDREN.setdefault(_parent, []).append(_name)
 
 
-class TorchPathFinder(MetaPathFinder):
+class TorchPathFinder:
     """Finds the modules of `PATHS`, and gives the packages that contain such paths a `__getattr__` for them."""
 
     def find_spec(
@@ -86,16 +85,18 @@ class TorchPathFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         source = PATHS.get(fullname.removeprefix("engine.")) if fullname.startswith("engine.") else None
         if source is not None:
-            return ModuleSpec(fullname, _AliasLoader(source), is_package=fullname in _CHILDREN)
+            alias: Any = _AliasLoader(source)  # importlib.abc.Loader by its methods: that module is slow to import
+            return ModuleSpec(fullname, alias, is_package=fullname in _CHILDREN)
         if fullname not in _CHILDREN and fullname not in SPACES:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _ParentLoader(spec.loader)
+            loader: Any = _ParentLoader(spec.loader)
+            spec.loader = loader
         return spec
 
 
-class _AliasLoader(Loader):
+class _AliasLoader:
     """Returns an existing module for another path."""
 
     def __init__(self, source: str) -> None:
@@ -116,7 +117,7 @@ class _AliasLoader(Loader):
         _complete(path, module)
 
 
-class _ParentLoader(Loader):
+class _ParentLoader:
     """Loads a module with its ordinary loader, then adds PyTorch's paths below it."""
 
     def __init__(self, loader: Any) -> None:

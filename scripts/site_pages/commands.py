@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
-from studio.cli.command_line import app
+from studio.cli.command_line import COMMANDS
+from studio.cli.lazy_commands import functions
 from studio.reference.markdown import code, escaped, fence, joined, table
 
 PATH = "reference/cli.md"
@@ -57,8 +57,8 @@ class Argument:
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    found = dict(commands())
-    rows = [(f"[`gradwire {name}`](#{_anchor(name)})", escaped(_help(function))) for name, function in found.items()]
+    found = list(functions(COMMANDS))
+    rows = [(f"[`gradwire {name}`](#{_anchor(name)})", escaped(help_text)) for name, _, help_text in found]
     yield (
         PATH,
         joined(
@@ -70,22 +70,12 @@ def pages() -> Iterator[tuple[str, str]]:
                 ),
                 fence("sh", EXAMPLES["new"] + "\n" + EXAMPLES["run"]),
                 table(("Command", "Description"), rows),
-                *(_section(name, function) for name, function in found.items()),
+                *(_section(*command) for command in found),
                 "## Exit codes",
                 table(("Code", "Meaning"), EXIT_CODES),
             ]
         ),
     )
-
-
-def commands(group: typer.Typer = app, prefix: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield each command, such as "runs list", with its function."""
-    for one in group.registered_commands:
-        assert one.callback is not None
-        yield prefix + (one.name or one.callback.__name__.replace("_", "-")), one.callback
-    for part in group.registered_groups:
-        assert part.typer_instance is not None
-        yield from commands(part.typer_instance, f"{prefix}{part.name} ")
 
 
 def arguments(function: Callable[..., Any]) -> Iterator[Argument]:
@@ -106,7 +96,7 @@ def arguments(function: Callable[..., Any]) -> Iterator[Argument]:
         )
 
 
-def _section(name: str, function: Callable[..., Any]) -> str:
+def _section(name: str, function: Callable[..., Any], help_text: str) -> str:
     found = list(arguments(function))
     positional = [one for one in found if not one.is_option]
     options = [one for one in found if one.is_option]
@@ -114,7 +104,7 @@ def _section(name: str, function: Callable[..., Any]) -> str:
     return joined(
         [
             f"## gradwire {name} {{ #{_anchor(name)} }}",
-            escaped(_help(function)),
+            escaped(help_text),
             fence("text", usage),
             table(("Argument", "Meaning"), [(one.names, escaped(one.help)) for one in positional]),
             table(
@@ -125,10 +115,6 @@ def _section(name: str, function: Callable[..., Any]) -> str:
             fence("sh", EXAMPLES[name]),
         ]
     ).rstrip()
-
-
-def _help(function: Callable[..., Any]) -> str:
-    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
 
 
 def _anchor(name: str) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from studio.cli.error_output import InputError, escape_control, exit_with_error, print_json, print_text, report_errors
+from studio.cli.error_output import InputError, escape_control, print_json, print_text
+from studio.cli.error_reporting import exit_with_error, report_errors
 from studio.cli.shared_options import Assignments, File, Json, project_folder, read_project
 from studio.document.model import Document
 from studio.lowering.analysis.node_graph import NodeGraph
@@ -33,7 +34,6 @@ def data(
     assignments: Assignments = None,
     as_json: Json = False,
 ) -> None:
-    """Describe the samples behind a node: counts, classes, ranges, and what looks wrong. Trains nothing."""
     with report_errors(as_json=as_json):
         document = read_project(file, assignments)
         graph = NodeGraph(document, catalogue())

@@ -18,27 +18,11 @@ from engine.data.samples import Samples
 from engine.data.splits import Splits
 from engine.errors import EngineError
 from engine.fit.batch_iteration import batch_count
-from studio.cli.error_output import (
-    FAILED,
-    InputError,
-    exit_with_error,
-    print_error,
-    print_json,
-    print_text,
-    report_errors,
-)
+from studio.cli.error_output import FAILED, InputError, print_error, print_json, print_text
+from studio.cli.error_reporting import exit_with_error, report_errors
 from studio.cli.progress_display import track_progress
-from studio.cli.shared_options import (
-    Assignments,
-    DeviceName,
-    File,
-    Json,
-    check_or_exit,
-    find_weights,
-    parse_device,
-    project_folder,
-    read_project,
-)
+from studio.cli.shared_options import Assignments, DeviceName, File, Json, check_or_exit, project_folder, read_project
+from studio.cli.training_options import find_weights, parse_device
 from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.lowering.check import check
@@ -73,7 +57,6 @@ Steps = Annotated[int, typer.Option(min=2, help="batches to train, at most")]
 def evaluate(
     file: File, weights: Weights, device: DeviceName = None, assignments: Assignments = None, as_json: Json = False
 ) -> None:
-    """Judge weights by the validation samples of a project: loss and metrics."""
     with report_errors(as_json=as_json):
         task = _build_task(file, read_project(file, assignments), weights, device, as_json=as_json)
         held = task.setup().validation
@@ -103,7 +86,6 @@ def predict(
     assignments: Assignments = None,
     as_json: Json = False,
 ) -> None:
-    """Answers of a trained network for new samples, prepared as in validation."""
     with report_errors(as_json=as_json):
         if out is not None and out.suffix not in (".csv", ".npy"):
             raise InputError(f"--out {out}: choose a name that ends in .csv or .npy.")
@@ -158,7 +140,6 @@ def find_rate(
     assignments: Assignments = None,
     as_json: Json = False,
 ) -> None:
-    """Look for a good learning rate: train some batches with rising ones, and see how the loss falls."""
     with report_errors(as_json=as_json):
         task = _build_task(file, read_project(file, assignments), None, device, as_json=as_json)
         if not 0 < low < high:
@@ -183,7 +164,6 @@ def overfit(
     assignments: Assignments = None,
     as_json: Json = False,
 ) -> None:
-    """Train with one batch alone: a network that is wired up as it is meant drives its loss close to nothing."""
     with report_errors(as_json=as_json):
         task = _build_task(file, read_project(file, assignments), None, device, as_json=as_json)
     [*_, last] = track_progress(fit.overfit_one_batch(task, steps=steps), steps, "training", hidden=as_json)

@@ -1,4 +1,4 @@
-"""The catalogue of node types for programs and for people."""
+"""The command `nodes`: the catalogue of node types, as JSON or as text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from engine.registry import Parameter
+from studio.cli.error_output import print_json, print_text
+from studio.cli.shared_options import Json
+from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Port
+
+
+def nodes(as_json: Json = False) -> None:
+    if as_json:
+        for node_type in catalogue():
+            print_json(node_record(node_type))
+    else:
+        for text in node_lines(catalogue()):
+            print_text(text)
 
 
 def node_record(node_type: NodeType) -> dict[str, Any]:

@@ -10,22 +10,29 @@ from typing import Annotated, Any
 
 import typer
 
-from studio.cli.error_output import InputError, print_error, print_json, print_text, report_errors
+from studio.cli.error_output import InputError, print_error, print_json, print_text
+from studio.cli.error_reporting import report_errors
 from studio.cli.shared_options import File, Json, runs_folder
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.run_comparison import MISSING, ComparisonRow, compare_runs
 from studio.training.runs.run_export import export_snapshot, write_csv, write_csv_text, write_tensorboard
 from studio.training.runs.run_history import MetricsFollower, Run, RunFolder, run_from_stored
 
-app = typer.Typer(help="List, compare and export the runs of a project.", no_args_is_help=True)
+COMMANDS = {
+    "list": ("studio.cli.runs_commands:list_runs", "List the runs of a project, oldest first."),
+    "show": (
+        "studio.cli.runs_commands:show",
+        "Show a run's settings and results. With two runs, show how they differ.",
+    ),
+    "export": ("studio.cli.runs_commands:export", "Export all metrics of runs as CSV or as TensorBoard event files."),
+}
+"""The subcommands of `runs`."""
 
 Name = Annotated[str, typer.Argument(metavar="RUN", help="a run's number, name or folder")]
 Names = Annotated[list[str] | None, typer.Argument(metavar="[RUN...]", help="numbers, names or folders; else all")]
 
 
-@app.command("list")
 def list_runs(file: File, as_json: Json = False) -> None:
-    """List the runs of a project, the oldest first."""
     with report_errors(as_json=as_json):
         runs = _load_runs(file)
     for run in runs:
@@ -44,14 +51,12 @@ def list_runs(file: File, as_json: Json = False) -> None:
         print_text("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
 
 
-@app.command()
 def show(
     file: File,
     name: Name,
     other: Annotated[str | None, typer.Argument(metavar="[RUN]", help="another run, to be compared with it")] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell what a run was made of and what came of it; of two, in what they differ."""
     with report_errors(as_json=as_json):
         runs = _load_runs(file)
         chosen = [_find_run(runs, each) for each in (name, other) if each is not None]
@@ -67,7 +72,6 @@ def show(
             _print_rows(group.rows, 1, only_differences=other is not None)
 
 
-@app.command()
 def export(
     file: File,
     names: Names = None,
@@ -77,7 +81,6 @@ def export(
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="write event files for TensorBoard")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write all points of runs as CSV, or as event files for TensorBoard."""
     with report_errors(as_json=as_json):
         runs = _load_runs(file)
         chosen = [_find_run(runs, each) for each in names] if names else runs
@@ -161,4 +164,4 @@ def _format_value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
 
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "export", "list_runs", "show"]

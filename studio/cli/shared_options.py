@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +18,6 @@ from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
-from studio.training.run_settings import Device
-from studio.training.runs.run_resuming import find_run_folder
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help=f"a project, *{SUFFIX}")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
@@ -62,19 +59,6 @@ def runs_folder(file: Path) -> Path:
     return file.with_suffix(".runs")
 
 
-def find_weights(file: Path, given: Path) -> Path:
-    """What is meant by a path to weights, or by the number or name of a run of the project."""
-    return given if os.path.exists(given) else find_run_folder(runs_folder(file), str(given)) or given
-
-
-def parse_device(name: str | None) -> Device | None:
-    match name:
-        case None | "auto" | "cpu" | "cuda":
-            return name
-        case _:
-            raise InputError(f"--device {name!r}: choose auto, cpu or cuda.")
-
-
 def exit_on_errors(file: Path, document: Document, errors: Sequence[Problem], *, as_json: bool) -> None:
     for problem in errors if as_json else grouped(errors, document.nodes):
         print_error(problem_text(file, problem))
@@ -108,8 +92,6 @@ __all__ = [
     "Json",
     "check_or_exit",
     "exit_on_errors",
-    "find_weights",
-    "parse_device",
     "print_problems",
     "problem_text",
     "project_folder",

@@ -1,0 +1,4 @@
+"""Projects as frozen data: the graph, edits of it, history, and the file format."""
+
+SUFFIX = ".gradwire"
+"""The extension of project files."""

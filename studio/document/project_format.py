@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from studio.document import SUFFIX
 from studio.document.document_errors import FileError
 from studio.document.document_reader import read_document
 from studio.document.json_values import JsonError, shown
@@ -20,8 +21,6 @@ from studio.document.project_schema import schema
 from studio.document.strict_json import decode, parse
 
 __all__ = ["SUFFIX", "dumps", "layout", "loads", "parse_object", "schema"]
-
-SUFFIX = ".gradwire"
 
 
 def dumps(document: Document) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 from types import ModuleType
+from typing import Any
 
 import pytest
 import typer
 
 from site_pages import api, commands, pages, problems
 from studio.cli import command_line
+from studio.cli.lazy_commands import functions
 from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
@@ -54,18 +56,18 @@ def test_the_program_of_a_module_runs(module: str) -> None:
 
 
 def test_every_command_has_an_example_that_its_parser_takes() -> None:
-    group = typer.main.get_command(command_line.app)
-    assert {name for name, _ in commands.commands()} == set(commands.EXAMPLES)
+    group: Any = typer.main.get_command(command_line.app)
+    assert {name for name, *_ in functions(command_line.COMMANDS)} == set(commands.EXAMPLES)
     for name, example in commands.EXAMPLES.items():
         words = shlex.split(example)[1:]
         command = group
         for part in name.split():
-            command = command.commands[part]  # pyright: ignore[reportAttributeAccessIssue]
+            command = command.commands[part].load()
         command.make_context(name, words[len(name.split()) :])
 
 
 def test_options_are_those_of_the_parser() -> None:
-    run = next(function for name, function in commands.commands() if name == "run")
+    run = next(function for name, function, _ in functions(command_line.COMMANDS) if name == "run")
     options = {one.names: one for one in commands.arguments(run) if one.is_option}
     assert options["`--quiet`, `-q`"].value == ""
     assert options["`--compile`, `--no-compile`"].value == ""

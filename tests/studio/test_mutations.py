@@ -27,7 +27,8 @@ import engine
 from engine import data, fit
 from studio import cli
 from studio.cli import command_line as app_module
-from studio.cli.error_output import report_errors
+from studio.cli import run_command
+from studio.cli.error_reporting import report_errors
 from studio.cli.runs_commands import _find_run, _load_runs, _run_record, _run_row
 from studio.document import project_files
 from studio.document.document_errors import FileError
@@ -343,7 +344,7 @@ def test_command_lines(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(app_module, "RunWatcher", _Untrained)
+    monkeypatch.setattr(run_command, "RunWatcher", _Untrained)
     monkeypatch.setattr(app_module, "app", typer.main.get_command(app_module.app))  # making it takes 30 ms each time
     project, weights = str(place.project), str(place.run / "weights.safetensors")
     lines = [

@@ -9,24 +9,17 @@ from typing import Annotated, Any
 import typer
 
 from studio.cli import interrupts, output_streams
-from studio.cli.error_output import FAILED, InputError, print_json, report_errors
+from studio.cli.error_output import FAILED, InputError, print_json
+from studio.cli.error_reporting import report_errors
 from studio.cli.interrupts import Interrupts
 from studio.cli.output_streams import OutputError
-from studio.cli.shared_options import (
-    Assignments,
-    DeviceName,
-    File,
-    Json,
-    parse_device,
-    project_folder,
-    read_project,
-    runs_folder,
-)
+from studio.cli.shared_options import Assignments, DeviceName, File, Json, project_folder, read_project, runs_folder
 from studio.cli.sweep import sweep_file as plans
 from studio.cli.sweep.search_space import all_combinations, parse_search_space, random_combinations
 from studio.cli.sweep.sweep_file import SweepPlan, read_result, trial_folder
 from studio.cli.sweep.trial_table import TrialRow, TrialTable
 from studio.cli.sweep.worker_pool import WorkerPool
+from studio.cli.training_options import parse_device
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
 from studio.training.run_settings import resolve_device
@@ -74,7 +67,6 @@ def sweep(
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show errors and the table at the end alone")] = False,
 ) -> None:
-    """Train a project with many values at once: a grid of them, or some drawn at random. Each trial is a run."""
     with report_errors(as_json=as_json):
         runs = out or runs_folder(file)
         document = read_project(file, assignments)

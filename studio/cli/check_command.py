@@ -1,0 +1,37 @@
+"""The command `check`."""
+
+from __future__ import annotations
+
+import typer
+
+from studio.cli.error_output import BAD_INPUT, print_json, print_text
+from studio.cli.error_reporting import report_errors
+from studio.cli.shared_options import Assignments, File, Json, print_problems, project_folder, read_project
+from studio.lowering.check import check as check_document
+from studio.lowering.problems.problem_groups import grouped
+from studio.nodes.catalogue import catalogue
+
+
+def check(file: File, assignments: Assignments = None, as_json: Json = False) -> None:
+    with report_errors(as_json=as_json):
+        document = read_project(file, assignments)
+        report = check_document(document, catalogue(), base=project_folder(file))
+    print_problems(file, document, report.problems, as_json=as_json)
+    errors = len(report.errors)
+    warnings = len(report.problems) - errors
+    if as_json:
+        wires = {str(wire): carried for wire, carried in sorted(report.wires.items())}
+        figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
+        print_json({"event": "checked", "errors": errors, "warnings": warnings, **figures})
+    elif not errors:
+        told = _count(len(grouped(report.warnings, document.nodes)), "warning")
+        print_text(f"{file}: ready to run, {report.parameters:,} parameters, {told}")
+    if errors:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+__all__ = ["check"]

@@ -1,0 +1,51 @@
+"""The commands `templates`, `new` and `schema`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from studio.cli.error_output import InputError, print_json, print_text
+from studio.cli.error_reporting import report_errors
+from studio.cli.shared_options import Json
+from studio.document import SUFFIX, project_files
+from studio.document.model import Document
+from studio.document.project_schema import schema
+from studio.document.project_templates import template, templates
+
+
+def list_templates(as_json: Json = False) -> None:
+    with report_errors(as_json=as_json):
+        found = templates()
+    width = max((len(each.key) for each in found), default=0)
+    for each in found:
+        if as_json:
+            print_json({"key": each.key, "title": each.title, "summary": each.summary})
+        else:
+            print_text(f"{each.key:{width}}  {each.title}")
+
+
+def new(
+    key: Annotated[str, typer.Argument(metavar="TEMPLATE", help="one of those that `templates` lists")],
+    out: Annotated[Path, typer.Option("--out", "-o", help=f"the file to write, *{SUFFIX}")],
+    force: Annotated[bool, typer.Option("--force", help="replace the file if it is there")] = False,
+) -> None:
+    with report_errors():
+        document: Document = template(key).document
+        if out.suffix != SUFFIX:
+            raise InputError(f"--out {out}: the name of a project ends in {SUFFIX}.")
+        if os.path.exists(out) and not force:
+            raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
+        project_files.save(document, out)
+    print_text(f"{out}: made from {key}")
+
+
+def print_schema() -> None:
+    print_text(json.dumps(schema(), indent=2))
+
+
+__all__ = ["list_templates", "new", "print_schema"]

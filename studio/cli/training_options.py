@@ -1,0 +1,27 @@
+"""Options of the commands that train or use weights."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from studio.cli.error_output import InputError
+from studio.cli.shared_options import runs_folder
+from studio.training.run_settings import Device
+from studio.training.runs.run_resuming import find_run_folder
+
+
+def find_weights(file: Path, given: Path) -> Path:
+    """What is meant by a path to weights, or by the number or name of a run of the project."""
+    return given if os.path.exists(given) else find_run_folder(runs_folder(file), str(given)) or given
+
+
+def parse_device(name: str | None) -> Device | None:
+    match name:
+        case None | "auto" | "cpu" | "cuda":
+            return name
+        case _:
+            raise InputError(f"--device {name!r}: choose auto, cpu or cuda.")
+
+
+__all__ = ["find_weights", "parse_device"]
