@@ -1,4 +1,4 @@
-"""The open projects of a window. Decides nothing that a person should be asked; see `dialogs`."""
+"""The open projects of a window. Dialogs that ask the user are in `file_actions` and `dialogs`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from studio.ui.project.project import Project
 
 class OpenProjects(QObject):
     opened = Signal(object)
-    """A Project; it becomes the current one."""
+    """A Project, which becomes the current one."""
     closed = Signal(object)
     current_changed = Signal(object)
     """The current Project, or None."""
     recent_changed = Signal()
 
     def __init__(self, catalogue: Catalogue, *, state: Path | None = None, parent: QObject | None = None) -> None:
-        """`state` is the folder for journals and recent files; None means the person's own."""
+        """`state` is the folder for journals and recent files; None uses the default."""
         super().__init__(parent)
         self.catalogue = catalogue
         self.projects: list[Project] = []
@@ -50,7 +50,7 @@ class OpenProjects(QObject):
             self.current_changed.emit(project)
 
     def new(self, document: Document | None = None, title: str = "Untitled") -> Project:
-        """A project without a file; several with one title are numbered."""
+        """Open a new project without a file. Equal titles are numbered."""
         taken = {project.store.name for project in self.projects}
         name, number = title, 2
         while name in taken:
@@ -61,7 +61,7 @@ class OpenProjects(QObject):
         return self.new(template.document, template.title)
 
     def open(self, path: Path) -> Project:
-        """The project in a file; if it is open already it becomes the current one. Raises FileError."""
+        """Open a project file, or make it current if it is already open. Raises FileError."""
         path = path.absolute()
         for project in self.projects:
             if project.store.path == path:
@@ -72,7 +72,7 @@ class OpenProjects(QObject):
         return self._add(self._project(document, path=path, stamp=stamp))
 
     def save(self, project: Project, path: Path) -> None:
-        """Raises FileError."""
+        """Save a project to `path`. Raises FileError."""
         path = path.absolute()
         project.save(path)
         self._remember(path)
@@ -87,14 +87,14 @@ class OpenProjects(QObject):
         self.closed.emit(project)
         project.deleteLater()
 
-    # -- work that a killed app left
+    # -- crash recovery
 
     def recoverable(self) -> list[Recovery]:
         sweep(self._journals)
         return recoverable(self._journals)
 
     def recover(self, recovery: Recovery) -> Project | None:
-        """The unsaved work as an open project; None if another instance took it."""
+        """Open the recovered work as a project. Returns None if another process has taken it."""
         project = self._project(recovery.document, path=recovery.path, title="Recovered")
         if not project.recover(recovery):
             project.close()
@@ -104,7 +104,7 @@ class OpenProjects(QObject):
     def discard(self, recovery: Recovery) -> None:
         discard(recovery)
 
-    # -- parts
+    # -- helpers
 
     def _project(
         self,

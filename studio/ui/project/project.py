@@ -1,4 +1,4 @@
-"""One open project: its store, its training, its file, and the journal that a crash leaves behind."""
+"""An open project: document store, runs, training, project file, and a journal for crash recovery."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from studio.ui.project.training_runner import TrainingRunner
 
 AUTOSAVE_MS = 1000
 _SETTLE_MS = 300
-"""Editors write a file in several steps; look once it is quiet."""
+"""Editors write a file in several steps, so changes are reported after a pause."""
 
 
 class Project(QObject):
     disk_changed = Signal()
-    """Somebody else wrote or removed the file."""
+    """Another program changed or removed the file."""
     noted = Signal(str, str)
-    """Something for the log: the text, and "info", "warning" or "error"."""
+    """A log message: text, and "info", "warning" or "error"."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Project(QObject):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the file holds what somebody else wrote since it was read."""
+        """Whether another program has changed the file since it was read or saved."""
         path = self.store.path
         return path is not None and path.exists() and (self._stamp is None or not self._stamp.still_holds(path))
 
@@ -85,11 +85,11 @@ class Project(QObject):
 
     @property
     def unsaved_runs(self) -> int:
-        """How many runs would be lost with a project that was never saved."""
+        """Number of runs that would be lost with a project that was never saved."""
         return 0 if self.store.path is not None else len(self.library.runs)
 
     def save(self, path: Path) -> None:
-        """Write the project to `path`, which becomes its file. Raises FileError; then nothing changed."""
+        """Save the project to `path`, which becomes its file. Raises FileError, and then changes nothing."""
         document, before = self.store.document, self.store.path
         self._stamp = project_files.save(document, path)
         self.store.mark_saved(document, path)
@@ -103,7 +103,7 @@ class Project(QObject):
         self.noted.emit(f"Saved {path}", "info")
 
     def reload(self) -> None:
-        """Take what the file holds now, as an edit that undo takes back. Raises FileError."""
+        """Load the file again, as an undoable edit. Raises FileError."""
         path = self.store.path
         assert path is not None
         document, self._stamp = project_files.load_stamped(path)
@@ -112,11 +112,11 @@ class Project(QObject):
         self._watch()
 
     def keep_mine(self) -> None:
-        """Go on with what is open; it counts as unsaved, and saving asks before it replaces the file."""
+        """Keep the open version. It counts as unsaved, and saving asks before overwriting the file."""
         self.store.mark_unsaved()
 
     def recover(self, recovery: Recovery) -> bool:
-        """Take over the journal of an app that is gone. False if another instance was quicker."""
+        """Adopt the journal of a crashed process. Returns False if another process was faster."""
         if not self._journal.adopt(recovery):
             return False
         self.store.mark_unsaved()
@@ -124,7 +124,8 @@ class Project(QObject):
         return True
 
     def keep(self) -> None:
-        """Write the journal, or drop it if closing would lose nothing. Runs without a project are found by it, too."""
+        """Write the journal, or delete it if closing would lose nothing. It also locates the runs of unsaved
+        projects."""
         self._autosave.stop()
         if not self.needs_saving:
             self._journal.clear()
@@ -132,10 +133,10 @@ class Project(QObject):
         try:
             self._journal.write(self.store.document, self.store.path)
         except FileError as error:
-            self.noted.emit(f"Unsaved work could not be kept: {error}", "warning")
+            self.noted.emit(f"Could not back up unsaved work: {error}", "warning")
 
     def look_at_disk(self) -> None:
-        """Tell if the file is no longer what was read or written last."""
+        """Report if the file is no longer the version that was last read or written."""
         path = self.store.path
         if path is not None and self._stamp is not None and not self._stamp.still_holds(path):
             self._stamp = None
@@ -143,7 +144,7 @@ class Project(QObject):
         self._watch()
 
     def close(self) -> None:
-        """End the training and forget the journal: the work is saved or given up."""
+        """Stop training and delete the journal; the work has been saved or discarded."""
         self._autosave.stop()
         self.runner.close()
         self.library.close()
@@ -156,7 +157,7 @@ class Project(QObject):
             self._journal.deliver_runs()
 
     def _assign_runs(self, path: Path) -> None:
-        """Note where the runs go, so that neither closing nor a crash during the run loses them."""
+        """Record the target folder of the runs in the journal, so that closing or a crash does not lose them."""
         if not self.library.runs:
             return
         try:
@@ -165,13 +166,13 @@ class Project(QObject):
             self.noted.emit(str(error), "warning")
 
     def _bring_runs(self, *_: object) -> None:
-        """The runs of a project that had no file, to where they belong; one that is under way is waited for."""
+        """Move the runs of a previously unsaved project to its run folder, after an active run has ended."""
         path = self.store.path
         if path is not None and not self.runner.is_active and self.library.folder == self._journal.runs:
             self.library.move(_runs_of(path, self._journal))
 
     def _watch(self) -> None:
-        """Again after each save: replacing a file ends the watch on the old one."""
+        """Watch the file again after each save, because replacing a file ends the watch."""
         path = self.store.path
         if path is not None and str(path) not in self._watcher.files():
             if self._watcher.files():
@@ -181,7 +182,7 @@ class Project(QObject):
 
 
 def _runs_of(path: Path | None, journal: Autosave) -> Path:
-    """Where the runs of a project are written; those of one without a file until it has one."""
+    """Run folder of a project; a temporary one for projects without a file."""
     return journal.runs if path is None else path.with_suffix(".runs")
 
 

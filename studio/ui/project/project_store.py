@@ -1,4 +1,4 @@
-"""The state of one open project. Views observe it and change it through `edit`; none keeps a copy."""
+"""The state of an open project. Views observe it and change it through `edit`; none keeps a copy."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 _OF_NEW_NODES = ("missing-parameter", "not-wired")
-"""What the check finds in any new node: no problem before the node has a wire, or a run was asked for with it."""
+"""Problems of any new node. They are hidden until the node has a wire or the user tried to run it."""
 
 
 class ProjectStore(QObject):
-    """One project: its history, its file, what is selected and what the check found."""
+    """The state of a project: edit history, file, selection and check report."""
 
     document_changed = Signal(object, object)
     """The old and the new Document."""
     report_changed = Signal(object)
-    """The Report, problems of the last run included, without what a new node still lacks."""
+    """The Report with the problems of the last run, without hidden problems of new nodes."""
     selection_changed = Signal(object)
-    """The names of the selected nodes, a frozenset."""
+    """Frozenset of the selected nodes' names."""
     saved_changed = Signal(bool)
     path_changed = Signal(object)
-    """The Path, or None for a project that has no file."""
+    """The Path, or None for a project without a file."""
     refused = Signal(str)
-    """Why an edit could not be made."""
+    """Why an edit was refused."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ProjectStore(QObject):
         self._check_report = Report()
         self._run_problems: tuple[Problem, ...] = ()
         self._asked: frozenset[str] = frozenset()
-        """The nodes that a run was asked for with."""
+        """Nodes that were in the graph when the user last tried to run it."""
         self._report = Report()
         self._checked: Document | None = None
         self._was_saved = self.history.is_saved
@@ -75,17 +75,17 @@ class ProjectStore(QObject):
 
     @property
     def report(self) -> Report:
-        """What is known of the graph. It may be a few milliseconds behind the document; see `is_checked`."""
+        """Report of the graph. It may lag the document by milliseconds; see `is_checked`."""
         return self._report
 
     @property
     def check_report(self) -> Report:
-        """What the check found, without the problems of the last run."""
+        """Report of the check, without problems of the last run."""
         return self._check_report
 
     @property
     def is_checked(self) -> bool:
-        """Whether `report` is about the present document."""
+        """Whether `report` describes the current document."""
         return self._checked is self.document
 
     @property
@@ -98,12 +98,12 @@ class ProjectStore(QObject):
 
     @property
     def base(self) -> Path | None:
-        """The folder where relative paths of the project begin."""
+        """Folder against which relative paths of the project are resolved."""
         return self._path.parent if self._path else None
 
     @property
     def name(self) -> str:
-        """What the project is called in tabs and titles."""
+        """Project name for tabs and titles."""
         return self._path.stem if self._path else self._title
 
     @property
@@ -113,9 +113,9 @@ class ProjectStore(QObject):
     # -- changing
 
     def edit(self, title: str, function: Callable[[Document], Document], *, merge: str | None = None) -> bool:
-        """Make an edit that undo takes back under `title`. Edits with the same `merge` key become one.
+        """Apply an undoable edit named `title`. Consecutive edits with the same `merge` key become one undo step.
 
-        An edit that raises EditError changes nothing: `refused` tells why, and the answer is False.
+        If `function` raises EditError, nothing changes, `refused` is emitted and the result is False.
         """
         old = self.document
         try:
@@ -128,9 +128,9 @@ class ProjectStore(QObject):
         return True
 
     def amend(self, function: Callable[[Document], Document]) -> bool:
-        """Change the document as part of the last edit, so that one undo takes back both.
+        """Extend the last edit, so that one undo reverts both.
 
-        False, and nothing changes, where the present state is not an unsaved edit or could be redone from.
+        Returns False without a change if there is no unsaved last edit, or if there are states to redo.
         """
         old = self.document
         if not self.history.can_undo or self.history.can_redo or self.history.is_saved:
@@ -140,11 +140,11 @@ class ProjectStore(QObject):
         return True
 
     def seal(self) -> None:
-        """End a gesture: the next edit is one of its own even with the same merge key."""
+        """End a gesture: the next edit is a separate undo step even with the same merge key."""
         self.history.seal()
 
     def take_back(self, merge: str) -> None:
-        """Drop what the edits of the gesture under way, those with this merge key, have changed."""
+        """Revert the edits of the current gesture, those with this merge key."""
         old = self.document
         if self.history.take_back(merge):
             self._apply(old)
@@ -156,7 +156,7 @@ class ProjectStore(QObject):
         self.go(min(self.history.position + 1, len(self.history.entries) - 1))
 
     def go(self, position: int) -> None:
-        """To a state of the history, by its index."""
+        """Go to a state of the history by index."""
         old = self.document
         self.history.go(position)
         self._apply(old, self.history.selection)
@@ -169,7 +169,7 @@ class ProjectStore(QObject):
             self.selection_changed.emit(selection)
 
     def mark_saved(self, document: Document, path: Path) -> None:
-        """`document` is what the file at `path` now holds."""
+        """Record that the file at `path` contains `document`."""
         self.history.mark_saved(document)
         if path != self._path:
             self._path = path
@@ -178,27 +178,28 @@ class ProjectStore(QObject):
         self._tell_saved()
 
     def mark_unsaved(self) -> None:
-        """No file holds this document, for instance because it was recovered."""
+        """Record that no file contains the current document, for example after a recovery."""
         self.history.mark_unsaved()
         self._tell_saved()
 
     def set_run_problems(self, problems: Iterable[Problem]) -> None:
-        """What went wrong in the last run; shown beside what the check finds until the next edit or run."""
+        """Set the problems of the last run, which are shown until the next edit or run."""
         self._run_problems = tuple(problems)
         self._publish()
 
     def add_run_problem(self, problem: Problem) -> None:
-        """The same for one more."""
+        """Add a problem of the current run."""
         self.set_run_problems((*self._run_problems, problem))
 
     def heed_drafts(self, problem: Callable[[], str]) -> None:
-        """Before a run, ask `problem` whether text is being typed that is no value: a sentence about it, or empty."""
+        """Register a callback that returns a message if a field contains invalid text, else "". Runs are refused
+        then."""
         self._drafts.append(problem)
 
     def ask(self) -> str:
-        """A run is asked for: nodes that are still to be set up are problems now.
+        """Check whether a run can start, and report incomplete nodes as problems from now on.
 
-        Returns why it cannot begin: text in a field that is no value, or else the errors. Empty if it can.
+        Returns why it cannot start: a message about an invalid field, or about the errors. Empty if it can.
         """
         asked = frozenset(self.document.nodes)
         if asked != self._asked:
@@ -208,11 +209,11 @@ class ProjectStore(QObject):
             return draft
         errors = self._check_report.errors if self.is_checked else ()  # else the run itself waits for the check
         if len(errors) > 1:
-            return f"Fix the {len(errors)} errors, then run."
+            return f"Fix the {len(errors)} errors before running."
         return errors[0].message if errors else ""
 
     def recheck(self) -> None:
-        """Check again although nothing was edited, for instance because a data file changed."""
+        """Check again without an edit, for example because a data file changed."""
         self._checker.request(self.document, self.base)
 
     def request_report(self) -> Callable[[], Report]:
@@ -223,11 +224,11 @@ class ProjectStore(QObject):
         return self._checker.request_report(self.document, self.base).result
 
     def close(self) -> None:
-        """Stop the check. The store must not be used afterwards."""
+        """Stop the checker. The store must not be used afterwards."""
         self._checker.close()
 
     def _apply(self, old: Document, seen: frozenset[str] = frozenset()) -> None:
-        """Tell of the present document; `seen` is what was selected when it was last the present one."""
+        """Emit the changes after the current document was replaced. `seen`: the selection when it was last current."""
         new = self.document
         if new is old:
             return
@@ -260,9 +261,9 @@ class ProjectStore(QObject):
 
 
 def _surviving(selection: frozenset[str], old: Document, new: Document, seen: frozenset[str]) -> frozenset[str]:
-    """The selected nodes that are still there, renamed ones under their new names.
+    """The selected nodes that still exist, renamed ones under their new names.
 
-    Where the change brings selected nodes back, or takes all of them away: what was selected in that state before.
+    If the change restores selected nodes or removes all of them: the previous selection in that state.
     """
     came = seen - old.nodes.keys()
     renamed = {id(node): name for name, node in new.nodes.items() if name not in old.nodes}

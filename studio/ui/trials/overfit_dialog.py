@@ -55,8 +55,8 @@ class OverfitDialog(TrialDialog):
             yield f"Frozen layers are not trained: {', '.join(frozen[:5])}."
         rates = {name: info.arguments["lr"] for name, info in report.nodes.items() if "lr" in info.arguments}
         if rates:
-            told = ", ".join(f"{rate:g} ({name})" for name, rate in rates.items() if isinstance(rate, float))
-            yield f"The learning rate may be too low or too high: {told}."
+            rates_text = ", ".join(f"{rate:g} ({name})" for name, rate in rates.items() if isinstance(rate, float))
+            yield f"The learning rate may be too low or too high: {rates_text}."
         dropping = [name for name, node in document.nodes.items() if "Dropout" in node.type and not node.muted]
         if dropping:
             yield f"Dropout prevents memorizing. Mute {', '.join(dropping[:5])} and try again."

@@ -140,9 +140,9 @@ class StatisticsPage(QWidget):
         _clear(self.findings)
         for part in found.parts:
             seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them analysed"
-            told = number_format.count(part.samples, "samples")
-            told = f"the first {told} of a stream" if part.is_stream else told
-            self.counts.addWidget(_Count(part.part, f"{told}{seen}"))
+            size = number_format.count(part.samples, "samples")
+            size = f"the first {size} of a stream" if part.is_stream else size
+            self.counts.addWidget(_Count(part.part, f"{size}{seen}"))
             if part.repeated:
                 verb = "equals" if part.repeated == 1 else "equal"
                 self.counts.addWidget(label(f"{part.repeated:,} of them {verb} another one", "small", wrap=True))
