@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.tensors.tensor import Tensor
+from engine.tensors.tensor import Tensor as Tensor
 
 def abs(x: Any, *, out: Any = ...) -> Tensor: ...
 def absolute(x: Any, *, out: Any = ...) -> Tensor: ...

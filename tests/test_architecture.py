@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -163,3 +165,10 @@ def test_importing_is_light(module: str) -> None:
     code = f"import sys, {module}; print(*(set(sys.modules) & set({heavy!r})))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """Type-only imports count, so that reading a module never requires reading the modules above it."""
+    graph = grimp.build_graph("engine", "studio", cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imports).prepare()  # raises CycleError with the modules of a cycle

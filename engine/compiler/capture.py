@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from weakref import ref
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from engine.backend import META, Device
 from engine.compiler.atomic_changes import Change, apply_changes
 from engine.compiler.break_reasons import DATA_DEPENDENT, DEVICE, EXPOSED, LIMIT, MEMORY, OBSERVED, OPAQUE, BreakReason
-from engine.compiler.compile_report import SegmentRun
+from engine.compiler.compile_report import CompileReport, SegmentRun
 from engine.compiler.fill_op import FILL
 from engine.compiler.instruction import FLOAT, TraceNode, UnhashableArgument, freeze, make_template
 from engine.compiler.instruction_builder import (
@@ -30,6 +30,7 @@ from engine.compiler.sequential_executor import SequentialExecutor, compute_call
 from engine.compiler.suggest_rewrite import fullgraph_error
 from engine.compiler.undo_log import UndoLog
 from engine.errors import CompileError, EngineError
+from engine.graph import Place
 from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
@@ -42,19 +43,33 @@ from engine.tensors.dispatch.in_place_call import write
 from engine.tensors.dispatch.node_recording import record
 from engine.tensors.dispatch.op_call import number, run, view_of
 
-if TYPE_CHECKING:
-    from engine.compiler.compiled_function import CompiledFunction
-
 MAX_BRANCHES = 64
 """Continuations of one place in the known recordings; what comes after them runs eagerly."""
 MAX_RECORDED_OPS = 50_000
 """Calls in all recordings of a function together."""
 
 
+class CaptureOwner(Protocol):
+    """The compiled function whose call a capture records: its known recordings, plans and settings."""
+
+    report: CompileReport
+    recorded: int
+    may_replay: bool
+    exact: bool
+    fullgraph: bool
+
+    @property
+    def replays(self) -> Any: ...
+
+    def root_at(self, where: Place) -> TraceNode: ...
+
+    def plan(self, node: TraceNode, wanted: tuple[int, ...]) -> Any: ...
+
+
 class Capture:
     """One call of a compiled function, in its thread. `engine.tensors.dispatch` hands it every op."""
 
-    def __init__(self, owner: CompiledFunction, *, traced: bool = False) -> None:
+    def __init__(self, owner: CaptureOwner, *, traced: bool = False) -> None:
         self.owner = owner
         self.traced = traced
         """Somebody wants to know of each op where this call, not the one that was recorded, calls it."""

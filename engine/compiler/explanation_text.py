@@ -7,19 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from engine.compiler.explanation import (
-        Explanation,
-        GraphBreak,
-        KernelInfo,
-        OperationInfo,
-        RecompileInfo,
-        ReplayInfo,
-        SegmentInfo,
-        SourceLine,
-    )
+from engine.compiler.explanation_data import (
+    ExplanationData,
+    GraphBreak,
+    KernelInfo,
+    OperationInfo,
+    RecompileInfo,
+    ReplayInfo,
+    SegmentInfo,
+    SourceLine,
+)
 
 WIDTH = 110
 MAX_ROWS = 40
@@ -30,7 +29,7 @@ MIN_REPORTED_BYTES = 1024
 MAX_RECOMPILES = 8
 
 
-def explanation_text(found: Explanation, *, source: bool = False) -> str:
+def explanation_text(found: ExplanationData, *, source: bool = False) -> str:
     """The whole text. With `source`, the code of generated kernels too."""
     parts = [_head(found)]
     kinds = _kinds(found.segments)
@@ -45,7 +44,7 @@ def explanation_text(found: Explanation, *, source: bool = False) -> str:
     return "\n\n".join(parts)
 
 
-def _head(found: Explanation) -> str:
+def _head(found: ExplanationData) -> str:
     breaks = sum(one.count for one in found.breaks)
     causes = f" ({_counted(len(found.breaks), 'cause')})" if breaks > len(found.breaks) else ""
     ratio = found.eager_seconds / max(found.compiled_seconds, 1e-12)

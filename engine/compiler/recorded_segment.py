@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
 from engine.compiler.array_memory import memory_owner
@@ -19,8 +19,15 @@ from engine.tensors.deferred import Deferred, Form, adopt
 from engine.tensors.dispatch.op_call import number
 
 if TYPE_CHECKING:
-    from engine.compiler.capture import Capture
     from engine.compiler.compile_report import SegmentStart
+
+
+class SegmentRunner(Protocol):
+    """The capture that records a segment and runs it when a value is needed."""
+
+    def demand(self, segment: RecordedSegment, *, asked: int) -> None:
+        """Runs what is recorded so far, for the array in slot `asked`."""
+        ...
 
 
 class RecordedSegment:
@@ -54,8 +61,8 @@ class RecordedSegment:
         "versions",
     )  # fmt: skip
 
-    def __init__(self, capture: Capture, root: TraceNode, start: SegmentStart) -> None:
-        self._capture: Capture | None = capture
+    def __init__(self, capture: SegmentRunner, root: TraceNode, start: SegmentStart) -> None:
+        self._capture: SegmentRunner | None = capture
         """None once it is over."""
         self.start = start
         """Where it begins: after which recording, and at which line."""

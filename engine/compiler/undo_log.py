@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from engine.compiler.atomic_changes import Change, apply_changes, write_change
 from engine.compiler.sequential_executor import written_slots
 from engine.modes import MODES
 
-if TYPE_CHECKING:
-    from engine.compiler.recorded_segment import RecordedSegment
+
+class WrittenSegment(Protocol):
+    """The part of a recorded segment whose writes are undone."""
+
+    node: Any
+    externals: Any
 
 
 class UndoLog:
@@ -35,7 +39,7 @@ class UndoLog:
         if id(array) not in self._memory:
             self._memory[id(array)] = array, array.copy()
 
-    def save_written(self, segment: RecordedSegment) -> None:
+    def save_written(self, segment: WrittenSegment) -> None:
         """Before what is recorded so far is run."""
         for slot in written_slots([entry.call for entry in segment.node.path()]):
             array = segment.externals.get(slot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from engine import dtypes
 from engine.errors import AutogradError
@@ -12,16 +12,26 @@ from engine.graph.node_hooks import Hook, Hooks
 from engine.graph.removable_handle import RemovableHandle
 from engine.shape import Spec
 
-if TYPE_CHECKING:
-    from engine.tensors import Tensor
-
 sequence = itertools.count()
 
 Place: TypeAlias = tuple[str, int] | None
 """File name and line of the code that called an op; known while somebody looks."""
 
-Edge: TypeAlias = "tuple[Node | Tensor, int] | None"
-"""Where a gradient goes: an output of a node, or a leaf tensor."""
+
+class Leaf(Protocol):
+    """What the backward pass needs of a leaf tensor."""
+
+    _array: Any
+    _hooks: Hooks | None
+    _grad: Any
+
+    def _accumulate(self, gradient: Any, *, copy: bool) -> None:
+        """Adds a gradient to `.grad`."""
+        ...
+
+
+Edge: TypeAlias = "tuple[Node | Leaf, int] | None"
+"""Destination of a gradient: a node and the number of its output, or a leaf tensor and 0. None: no gradient needed."""
 
 
 class Node:

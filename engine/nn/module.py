@@ -18,7 +18,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import empty_like
 
 
-class Module(HasHooks, ModuleMembers):
+class Module(HasHooks, ModuleMembers["Module"]):
     """A part of a model: holds parameters, buffers and further modules, and computes with them in `forward`.
 
     Assigning a `Parameter` or a `Module` to an attribute registers it under that name; `register_buffer` does it for

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from engine.nn.module_hooks import registered
 from engine.nn.parameter import Buffer, Parameter
 from engine.tensors import Tensor
 
-if TYPE_CHECKING:
-    from engine.nn.module import Module
+M = TypeVar("M", bound="ModuleMembers[Any]")
+"""The type of the modules in a module: `Module`, which is defined above this class."""
 
 
-class ModuleMembers:
+class ModuleMembers(Generic[M]):
     """Registers what is assigned to attributes, and walks through it. The base of `Module`, and of nothing else."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class ModuleMembers:
         else:
             self._unsaved.add(name)
 
-    def register_module(self, name: str, module: Module | None) -> None:
+    def register_module(self, name: str, module: M | None) -> None:
         """Make `module` a child under `name`."""
         self._check_name(name, self._modules, "module")
         if module is not None and not isinstance(module, ModuleMembers):
@@ -135,13 +135,13 @@ class ModuleMembers:
     # -- walks
 
     def named_modules(
-        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
+        self, memo: set[M] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, M]]:
         """This module and all below it, parents first, each with its dotted name; the module itself is ""."""
         memo = set() if memo is None else memo
         if self in memo:
             return
-        me = cast("Module", self)
+        me = cast(M, self)
         if remove_duplicate:
             memo.add(me)
         yield prefix, me
@@ -149,18 +149,18 @@ class ModuleMembers:
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
+    def modules(self) -> Iterator[M]:
         for _, module in self.named_modules():
             yield module
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        seen: set[Module] = set()
+    def named_children(self) -> Iterator[tuple[str, M]]:
+        seen: set[M] = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
                 seen.add(module)
                 yield name, module
 
-    def children(self) -> Iterator[Module]:
+    def children(self) -> Iterator[M]:
         for _, module in self.named_children():
             yield module
 
@@ -197,9 +197,9 @@ class ModuleMembers:
                     seen.add(id(tensor))
                 yield f"{path}.{name}" if path else name, tensor
 
-    def get_submodule(self, target: str) -> Module:
+    def get_submodule(self, target: str) -> M:
         """The module with the dotted name `target`; "" is this one. Raises AttributeError if there is none."""
-        module = cast("Module", self)
+        module = cast(M, self)
         for name in target.split(".") if target else ():
             if name not in module._modules or module._modules[name] is None:
                 known = ", ".join(module._modules) or "none"
@@ -209,7 +209,7 @@ class ModuleMembers:
             module = module._modules[name]
         return module
 
-    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+    def set_submodule(self, target: str, module: M, strict: bool = False) -> None:
         """Put `module` in the place of the one with the dotted name `target`; `strict` asks that there is one."""
         path, _, name = target.rpartition(".")
         if not name:

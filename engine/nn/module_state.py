@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,12 +14,22 @@ from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import as_tensor
 
-if TYPE_CHECKING:
-    from engine.nn.module import Module
-
-
 EXTRA = "_extra_state"
 """Behind a module's prefix: what is no tensor of its state."""
+
+
+class StatefulModule(Protocol):
+    """What saving and loading needs of a module."""
+
+    def modules(self) -> Iterator[Any]: ...
+
+    def named_modules(
+        self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]: ...
+
+    def __getattr__(self, name: str) -> Any: ...
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None: ...
 
 
 class IncompatibleKeys(NamedTuple):
@@ -34,7 +44,7 @@ class IncompatibleKeys(NamedTuple):
         return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-def collect(module: Module, destination: dict[str, Any], prefix: str, *, keep_vars: bool) -> dict[str, Any]:
+def collect(module: StatefulModule, destination: dict[str, Any], prefix: str, *, keep_vars: bool) -> dict[str, Any]:
     hooks = module._hooks
     for hook in () if hooks is None else tuple(hooks.state_dict_pre.values()):
         hook(module, prefix, keep_vars)
@@ -48,7 +58,7 @@ def collect(module: Module, destination: dict[str, Any], prefix: str, *, keep_va
     return destination
 
 
-def load(module: Module, given: Mapping[str, Any], *, strict: bool, assign: bool) -> IncompatibleKeys:
+def load(module: StatefulModule, given: Mapping[str, Any], *, strict: bool, assign: bool) -> IncompatibleKeys:
     if not isinstance(given, Mapping):
         raise TypeError(f"a state dict is a mapping from names to tensors, not {type(given).__name__}")
     keys = IncompatibleKeys([], [])
@@ -82,7 +92,9 @@ def load(module: Module, given: Mapping[str, Any], *, strict: bool, assign: bool
     return keys
 
 
-def _prepared(module: Module, given: Mapping[str, Any], keys: IncompatibleKeys, *, strict: bool) -> Mapping[str, Any]:
+def _prepared(
+    module: StatefulModule, given: Mapping[str, Any], keys: IncompatibleKeys, *, strict: bool
+) -> Mapping[str, Any]:
     """What was given, as the modules' hooks and `_load_from_state_dict` leave it; they may add to `keys`."""
     given = dict(given)
     errors: list[str] = []
@@ -97,13 +109,13 @@ def _prepared(module: Module, given: Mapping[str, Any], keys: IncompatibleKeys, 
     return given
 
 
-def _extra(module: Module) -> dict[str, Module]:
+def _extra(module: StatefulModule) -> dict[str, Any]:
     """Key → module, of those with a state that is no tensor."""
     named = module.named_modules(remove_duplicate=False)
     return {f"{path}.{EXTRA}" if path else EXTRA: child for path, child in named if child._has_extra_state}
 
 
-def own(module: Module) -> Iterator[tuple[str, Tensor]]:
+def own(module: StatefulModule) -> Iterator[tuple[str, Tensor]]:
     """(attribute, tensor) of what a module itself saves."""
     saved = {name: buffer for name, buffer in module._buffers.items() if name not in module._unsaved}
     for name, tensor in (*module._parameters.items(), *saved.items()):
@@ -111,7 +123,7 @@ def own(module: Module) -> Iterator[tuple[str, Tensor]]:
             yield name, tensor
 
 
-def _places(module: Module, prefix: str) -> Iterator[tuple[str, Module, str, Tensor]]:
+def _places(module: StatefulModule, prefix: str) -> Iterator[tuple[str, Any, str, Tensor]]:
     """(key, owner, attribute, tensor) of everything that is saved; shared tensors under each of their names."""
     for path, owner in module.named_modules(remove_duplicate=False):
         start = f"{prefix}{path}." if path else prefix
@@ -119,7 +131,7 @@ def _places(module: Module, prefix: str) -> Iterator[tuple[str, Module, str, Ten
             yield start + name, owner, name, tensor
 
 
-def _set(owner: Module, name: str, tensor: Tensor, value: Tensor, *, assign: bool) -> None:
+def _set(owner: StatefulModule, name: str, tensor: Tensor, value: Tensor, *, assign: bool) -> None:
     if is_lazy(value):
         return
     if is_lazy(tensor):
@@ -136,7 +148,7 @@ def _set(owner: Module, name: str, tensor: Tensor, value: Tensor, *, assign: boo
 
 
 def _message(
-    module: Module,
+    module: StatefulModule,
     own: Mapping[str, Tensor],
     given: Mapping[str, Any],
     found: Mapping[str, Tensor],

@@ -16,10 +16,10 @@ from engine.shape import format_shape
 from engine.tensors.methods import TensorMethods
 
 if TYPE_CHECKING:
-    from engine.tensors.tensor import Tensor
+    from engine.tensors.methods import Tensor
 
 
-class HasHistory(TensorMethods):
+class AutogradMixin(TensorMethods):
     """Base of Tensor: everything that autograd adds to an array."""
 
     __slots__ = ()
@@ -108,7 +108,7 @@ class HasHistory(TensorMethods):
     def grad(self, value: Tensor | None) -> None:
         me = cast("Tensor", self)
         if value is not None:
-            if not isinstance(value, HasHistory):
+            if not isinstance(value, AutogradMixin):
                 raise TypeError(f"grad must be a tensor or None, not {type(value).__name__}")
             if (value.spec, value.device) != (me.spec, me.device):
                 raise ShapeError(

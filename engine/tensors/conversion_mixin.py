@@ -12,10 +12,10 @@ from engine.ops.movement import primitives
 from engine.tensors.memory_format import memory_format
 
 if TYPE_CHECKING:
-    from engine.tensors.tensor import Tensor
+    from engine.tensors.methods import Tensor
 
 
-class Converts:
+class ConversionMixin:
     """Base of Tensor: `to` in all of PyTorch's call forms, and its shorthands."""
 
     __slots__ = ()

@@ -15,10 +15,10 @@ from engine.shape import format_shape
 from engine.tensors.storage import Storage
 
 if TYPE_CHECKING:
-    from engine.tensors.tensor import Tensor
+    from engine.tensors.methods import Tensor
 
 
-class Interoperates:
+class InteropMixin:
     """Base of Tensor: numbers, arrays, protocols."""
 
     __slots__ = ()

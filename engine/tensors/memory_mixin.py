@@ -15,10 +15,10 @@ from engine.tensors.memory_format import layout, memory_format, strided
 from engine.tensors.storage import Storage, UntypedStorage, is_shared, shared_copy, whole
 
 if TYPE_CHECKING:
-    from engine.tensors.tensor import Tensor
+    from engine.tensors.methods import Tensor
 
 
-class HasMemory:
+class MemoryMixin:
     """Base of Tensor: sizes, steps, addresses."""
 
     __slots__ = ()

@@ -16,16 +16,16 @@ from engine.graph.node_hooks import Hooks
 from engine.modes import MODES
 from engine.ops.movement import primitives
 from engine.shape import Size, Spec, format_shape
-from engine.tensors.autograd_mixin import HasHistory
-from engine.tensors.conversion_mixin import Converts
+from engine.tensors.autograd_mixin import AutogradMixin
+from engine.tensors.conversion_mixin import ConversionMixin
 from engine.tensors.deferred import Deferred, adopt, settled
-from engine.tensors.interop_mixin import Interoperates
-from engine.tensors.memory_mixin import HasMemory
+from engine.tensors.interop_mixin import InteropMixin
+from engine.tensors.memory_mixin import MemoryMixin
 from engine.tensors.printing import tensor_text
 from engine.tensors.storage import Storage
 
 
-class Tensor(HasHistory, HasMemory, Converts, Interoperates):
+class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
     """An n-dimensional array that autograd can follow. Create one with `engine.tensor`."""
 
     __module__ = "engine"  # the public path, for messages and pickles

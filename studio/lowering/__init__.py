@@ -1,6 +1,6 @@
 """From a document to what it means: checks, shapes, figures, and the Python program that trains."""
 
-from studio.lowering.analysis.dataflow import NodeInfo as NodeInfo
+from studio.lowering.analysis.node_facts import NodeInfo as NodeInfo
 from studio.lowering.analysis.node_graph import node_type as node_type
 from studio.lowering.check import check as check
 from studio.lowering.connection_rules import refusal as refusal

@@ -3,60 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
 
-from engine.compiler.kernels.cpu_expressions import ImportedNames
-from engine.compiler.kernels.kernel_program import KernelProgram
-from engine.compiler.kernels.kernel_schedule import KernelSchedule, Store
-from engine.compiler.kernels.loop_layout import LoopLayout
+from engine.compiler.kernels.cpu_source_state import MAX_ARRAYS, CpuSourceState, SourceScope
+from engine.compiler.kernels.kernel_schedule import Store
 from engine.compiler.kernels.partitioned_pass import Partition, PartitionedPass
 from engine.compiler.kernels.reduction_source import identity_text
-from engine.compiler.kernels.row_writer import RowWriter, SourceScope
+from engine.compiler.kernels.row_writer import RowWriter
 from engine.compiler.kernels.scalar_expression import FLOAT, Expression, LoweringUnsupported
 from engine.compiler.kernels.thread_pool import CallWords
 
-MAX_ARRAYS = 48
-"""Arrays of one kernel; `memory.py` can tell as many apart."""
 ALWAYS = ("array_elements", "memory_at", "wide_vectors")
 """What each kernel imports from there."""
 
 
-class CpuSourceWriter:
+class CpuSourceWriter(CpuSourceState):
     """Writes the source of one kernel."""
 
-    def __init__(
-        self,
-        program: KernelProgram,
-        schedule: KernelSchedule,
-        layout: LoopLayout,
-        accesses: dict[Any, int],
-        in_place: dict[int, int],
-    ) -> None:
-        self.program, self.schedule, self.layout = program, schedule, layout
-        self.accesses = accesses
-        """Input expression by id, or −1 − place of an output → access in the layout."""
-        self.in_place = in_place
-        self.names = ImportedNames()
-        self.body: list[str] = []
-        self.count = 0
-        self.reaches: dict[int, frozenset[int]] = {}
-        self.stages: dict[int, int] = {}
-        self.phases: dict[int, int] = {}
-        self.memory: list[str] = []
-        """Lines that make memory for columns and stashes."""
-        self.freeing: list[str] = []
-        self.parts: dict[int, str] = {}
-        """Sums over rows by id → what rows are added to: a number, or memory with one for each element of a row."""
-        self.finals: dict[int, str] = {}
-        """Sums over rows by id → an element of them when they are complete, with a place for its index."""
-        self.inner = frozenset(schedule.inner)
-        self.outer = frozenset(schedule.outer)
-        self.loops = list(enumerate(layout.loops))
-        self.array_count = 1
-        self.spans: dict[int, str] = {}
-        """Of loops that parts share."""
-        self.shares = Partition()
+    shares = Partition()
+    """How `source` divides the kernel between threads."""
 
     # -- the whole
 
@@ -118,30 +82,7 @@ class CpuSourceWriter:
             header.append(f"out{index} = array_elements(result{index}, {self.names.type(value.dtype)}, {position})")
         return arguments, header
 
-    def size(self, index: int) -> str:
-        return f"n{index}"
-
-    def span(self, index: int) -> str:
-        """From where to where a loop goes."""
-        return self.spans.get(index, self.size(index))
-
-    def step(self, access: int, index: int) -> str:
-        return f"step{access}_{index}"
-
-    def new(self) -> str:
-        self.count += 1
-        return f"v{self.count}"
-
     # -- one pass
-
-    def reach(self, one: Expression) -> frozenset[int]:
-        return self.schedule.reach(one, self.reaches)
-
-    def stage(self, one: Expression) -> int:
-        return self.schedule.stage(one, self.stages)
-
-    def phase(self, one: Expression) -> int:
-        return self.schedule.phase(one, self.phases)
 
     def _pass(self, stage: int, parts: PartitionedPass) -> None:
         stores = [one for one in self.schedule.stores if self.stage(one.expression) == stage]
@@ -198,24 +139,6 @@ class CpuSourceWriter:
         indent = "    " * len(loops)
         top.lines += [*opening, *(indent + line for line in row.lines), *chunk, *after]
 
-    def bases(self, needed: Iterable[Expression], stores: list[Store], loops: list[int]) -> dict[int, list[str]]:
-        """Pointers to where a row begins, by the loop that moves them."""
-        self.pointers: dict[int, str] = {}
-        found: dict[int, list[str]] = {}
-        arrays = [(self.accesses[id(one)], f"x{one.value[0]}") for one in needed if one.name == "input"]
-        arrays += [(self.accesses[-1 - store.index], self.target(store.index)) for store in stores]
-        for access, base in dict(arrays).items():
-            for index in loops:
-                if self.layout.steps[access][index] != 0:
-                    name = f"{base}_{access}_{index}"
-                    found.setdefault(index, []).append(f"{name} = {base} + i{index} * {self.step(access, index)}")
-                    base = name
-            self.pointers[access] = base
-        return found
-
-    def target(self, index: int) -> str:
-        return f"x{self.in_place[index]}" if index in self.in_place else f"out{index}"
-
     # -- sums over rows
 
     def _begin_sums(self, sums: list[Expression], top: SourceScope) -> tuple[list[str], list[str]]:
@@ -255,30 +178,6 @@ class CpuSourceWriter:
             )
             top.lines.append(f"    {total}[k] = 0.0")
             chunk += [f"for k in range({self.row_size()}):", f"    {total}[k] += {part}[k]", f"    {part}[k] = {start}"]
-
-    def row_size(self) -> str:
-        return " * ".join(self.size(index) for index, loop in self.loops if loop.inner)
-
-    def memory_of_row(self, dtype: Any) -> str:
-        """New memory for a number for each element of a row."""
-        name = f"row{self.array_count}"
-        self.memory.append(f"{name} = allocate({self.row_size()}, {self.names.type(dtype)}, {self.next_array()})")
-        self.freeing.append(f"free({name})")
-        return name
-
-    def scratch(self, dtype: Any) -> str:
-        """Memory for a block."""
-        name = f"part{self.array_count}"
-        block = self.schedule.order.block
-        self.memory.append(f"{name} = stack_array({block}, {self.names.type(dtype)}, {self.next_array()})")
-        return name
-
-    def next_array(self) -> int:
-        index = len(self.program.inputs) + len(self.program.outputs) + self.array_count
-        self.array_count += 1
-        if index >= MAX_ARRAYS:
-            raise LoweringUnsupported(f"it uses more than {MAX_ARRAYS} arrays")
-        return index
 
 
 __all__ = ["MAX_ARRAYS", "CpuSourceWriter"]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from engine.compiler.kernels.cpu_expressions import cost
+from engine.compiler.kernels.cpu_source_state import CpuSourceState, SourceScope
 from engine.compiler.kernels.kernel_schedule import Store
 from engine.compiler.kernels.reduction_source import identity_text
-from engine.compiler.kernels.row_writer import RowWriter, SourceScope
+from engine.compiler.kernels.row_writer import RowWriter
 from engine.compiler.kernels.scalar_expression import FLOAT, Expression
 from engine.compiler.kernels.thread_pool import CallWords
-
-if TYPE_CHECKING:
-    from engine.compiler.kernels.cpu_source import CpuSourceWriter
 
 FIRST, LAST = f"call[{CallWords.FIRST}]", f"call[{CallWords.LAST}]"
 _ADDITION, _BYTE = 0.07, 0.07
@@ -38,7 +36,7 @@ class PartitionedPass:
     Where there are no rows, a part is some elements.
     """
 
-    def __init__(self, writer: CpuSourceWriter) -> None:
+    def __init__(self, writer: CpuSourceState) -> None:
         self.writer = writer
         self.before = SourceScope(1)
         """Numbers that parts need, too."""
@@ -213,7 +211,7 @@ def _is_added(one: Expression) -> bool:
     return one.value[0] == "add" and one.dtype.kind == "f"
 
 
-def _work(writer: CpuSourceWriter, needed: list[Expression], stores: list[Store]) -> float:
+def _work(writer: CpuSourceState, needed: list[Expression], stores: list[Store]) -> float:
     inner = [one for one in needed if writer.reach(one) & writer.inner]
     additions = sum(cost(one) + (one.name == "reduce") for one in inner)
     size = sum(one.dtype.itemsize for one in inner if one.name == "input")

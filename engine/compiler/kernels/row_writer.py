@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.compiler.kernels.cpu_expressions import cost, expression_text, literal, repeats_argument
+from engine.compiler.kernels.cpu_source_state import CpuSourceState, SourceScope
 from engine.compiler.kernels.kernel_schedule import Store
 from engine.compiler.kernels.reduction_source import LANE_FUNCTIONS, combine_text, identity_text, is_order_dependent
 from engine.compiler.kernels.scalar_expression import FLOAT, Expression, LoweringUnsupported
-
-if TYPE_CHECKING:
-    from engine.compiler.kernels.cpu_source import CpuSourceWriter
 
 STASHED = 6
 """What is needed in a later loop and costs as much as so many additions is kept; the rest is computed again."""
@@ -19,30 +16,12 @@ LONG = 60
 """Characters of an expression from which on its parts get names."""
 
 
-@dataclass(eq=False, slots=True)
-class SourceScope:
-    """Lines that run together, and the names of what they compute."""
-
-    depth: int
-    parent: SourceScope | None = None
-    lines: list[str] = field(default_factory=list)
-    names: dict[int, str] = field(default_factory=dict)
-
-    def find(self, one: Expression) -> str | None:
-        scope: SourceScope | None = self
-        while scope is not None:
-            if id(one) in scope.names:
-                return scope.names[id(one)]
-            scope = scope.parent
-        return None
-
-
 class RowWriter:
     """Writes what happens in one row: loops over it, and numbers between them."""
 
     def __init__(
         self,
-        writer: CpuSourceWriter,
+        writer: CpuSourceState,
         scope: SourceScope,
         stores: list[Store],
         sums: list[Expression],

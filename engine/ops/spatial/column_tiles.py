@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from engine.ops.spatial.convolution_grid import Grid
+from engine.ops.spatial import convolution_grid
+from engine.ops.spatial.convolution_grid import Grid
+from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]
 Slices: TypeAlias = tuple[slice, ...]
@@ -120,6 +122,35 @@ class Part:
             skipped = rows.start - self._positions(axis).start
             pairs.append((slice(here.start + skipped, here.stop + skipped), there))
         return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+
+
+def blocks(grid: Grid, batch: int, itemsize: int) -> Iterator[tuple[slice, slice, Part]]:
+    """Samples, groups and rows that take about the cache, or twice what the weight does, which each block reads."""
+    parts = _parts(grid, itemsize)
+    samples = 1
+    if len(parts) == 1:
+        weight_bytes = grid.inner * grid.outer * grid.groups_at_once(itemsize) * count(grid.windows.kernel) * itemsize
+        room = max(convolution_grid.CACHE_BYTES, min(convolution_grid.MOST_BYTES, 2 * weight_bytes))
+        samples = max(1, room // (grid.row_bytes(itemsize) * max(1, grid.shape[0])))
+    groups = list(_even(grid.groups, grid.groups_at_once(itemsize)))
+    return ((some, these, part) for some in _even(batch, samples) for these in groups for part in parts)
+
+
+@functools.lru_cache(maxsize=256)
+def _parts(grid: Grid, itemsize: int) -> list[Part]:
+    """A whole sample, or its rows if that is too large."""
+    number = grid.shape[0]
+    before, after = grid.reach()
+    return [
+        Part(grid, rows, slice(max(0, rows.start - before), min(number, rows.stop + after)))
+        for rows in _even(number, grid.most_rows(itemsize))
+    ]
+
+
+def _even(total: int, most: int) -> Iterator[slice]:
+    """`total` in as few parts of at most `most` as there can be, about equal."""
+    parts = -(-total // most)
+    return (slice(total * i // parts, total * (i + 1) // parts) for i in range(parts))
 
 
 def _overlap(positions: slice, stride: int, shift: int, wanted: slice) -> Pair:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from engine.errors import ShapeError
 from engine.ops.record import op
 from engine.ops.shape_rules import same_dtype
+from engine.ops.spatial.column_tiles import blocks
 from engine.ops.spatial.convolution_grid import Grid, cheapest
 from engine.ops.spatial.correlation import channels, correlate, every, pointwise, wide
 from engine.ops.spatial.im2col_blocks import Scratch, columns, rows
@@ -93,7 +94,7 @@ def convolution_backward_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding:
     grid, scratch = cheapest(Grid(windows, x.shape[2:], places, inner, outer, groups)), Scratch(xp, g.dtype)
     trailing, leading = len(grid.in_columns), len(grid.in_product)
     out = xp.zeros((groups, trailing * inner, leading * outer), g.dtype)
-    for some, these, part in grid.blocks(x.shape[0], x.dtype.itemsize):
+    for some, these, part in blocks(grid, x.shape[0], x.dtype.itemsize):
         seen = columns(part, x[some, channels(these, inner)], scratch)
         upper = rows(part, g[some, channels(these, outer)], scratch)
         out[these] += xp.matmul(seen, upper.swapaxes(1, 2))

@@ -9,19 +9,18 @@ of nine copies, in long runs, and the product is square, which it is fastest for
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from engine.ops.spatial.column_tiles import Part
 from engine.ops.spatial.sliding_windows import Windows
 from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]
 
-_CACHE_BYTES = 3 << 19
+CACHE_BYTES = 3 << 19
 """Of columns and product together, measured by benchmarks/convolution.py: what is around is in the third level."""
-_MOST_BYTES = 8 << 20
+MOST_BYTES = 8 << 20
 """For a large weight, or a sample that is better not divided."""
 _ROWS_OVER_REACH = 32
 """As many times what two neighbouring blocks both compute should be in each, if there is room for it."""
@@ -60,18 +59,18 @@ class Grid:
         """Of columns and of the product, for one group."""
         return self.inner * len(self.in_columns) + self.outer * len(self.in_product)
 
-    def _together(self, itemsize: int) -> int:
+    def groups_at_once(self, itemsize: int) -> int:
         """As many groups as have room with a whole sample."""
         one = max(1, count(self.shape) * self._rows * itemsize)
-        return max(1, min(self.groups, _CACHE_BYTES // one))
+        return max(1, min(self.groups, CACHE_BYTES // one))
 
-    def _row_bytes(self, itemsize: int) -> int:
-        return max(1, count(self.shape[1:]) * self._rows * self._together(itemsize) * itemsize)
+    def row_bytes(self, itemsize: int) -> int:
+        return max(1, count(self.shape[1:]) * self._rows * self.groups_at_once(itemsize) * itemsize)
 
     def most_rows(self, itemsize: int) -> int:
         """How many rows of one sample are computed at a time."""
-        row = self._row_bytes(itemsize)
-        return max(1, _CACHE_BYTES // row, min(_MOST_BYTES // row, _ROWS_OVER_REACH * sum(self.reach())))
+        row = self.row_bytes(itemsize)
+        return max(1, CACHE_BYTES // row, min(MOST_BYTES // row, _ROWS_OVER_REACH * sum(self.reach())))
 
     @property
     def shape(self) -> Sizes:
@@ -92,17 +91,6 @@ class Grid:
     def fills_output(self) -> bool:
         """Whether each phase of the output is that of a place of the kernel."""
         return len({self.shift(at)[0] for at in self.in_product}) == count(self.windows.stride[: self.lead])
-
-    def blocks(self, batch: int, itemsize: int) -> Iterator[tuple[slice, slice, Part]]:
-        """Samples, groups and rows that take about the cache, or twice what the weight does, which each block reads."""
-        parts = _parts(self, itemsize)
-        samples = 1
-        if len(parts) == 1:
-            weight_bytes = self.inner * self.outer * self._together(itemsize) * count(self.windows.kernel) * itemsize
-            room = max(_CACHE_BYTES, min(_MOST_BYTES, 2 * weight_bytes))
-            samples = max(1, room // (self._row_bytes(itemsize) * max(1, self.shape[0])))
-        groups = list(_even(self.groups, self._together(itemsize)))
-        return ((some, these, part) for some in _even(batch, samples) for these in groups for part in parts)
 
     def reach(self) -> tuple[int, int]:
         """How many rows before its own, and after, a row of the output takes something from."""
@@ -126,20 +114,3 @@ def cheapest(grid: Grid, turned: bool = False) -> Grid:
     first = strided[-1] + 1 if strided and turned else 0
     last = strided[0] if strided and not turned else len(grid.sizes)
     return min((replace(grid, lead=lead) for lead in range(first, last + 1)), key=Grid.cost)
-
-
-@functools.lru_cache(maxsize=256)
-def _parts(grid: Grid, itemsize: int) -> list[Part]:
-    """A whole sample, or its rows if that is too large."""
-    number = grid.shape[0]
-    before, after = grid.reach()
-    return [
-        Part(grid, rows, slice(max(0, rows.start - before), min(number, rows.stop + after)))
-        for rows in _even(number, grid.most_rows(itemsize))
-    ]
-
-
-def _even(total: int, most: int) -> Iterator[slice]:
-    """`total` in as few parts of at most `most` as there can be, about equal."""
-    parts = -(-total // most)
-    return (slice(total * i // parts, total * (i + 1) // parts) for i in range(parts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from engine.ops.spatial.column_tiles import blocks
 from engine.ops.spatial.convolution_grid import Grid
 from engine.ops.spatial.im2col_blocks import Scratch, columns, write_product
 from engine.ops.spatial.sliding_windows import Windows
@@ -25,7 +26,7 @@ def correlate(xp: Any, x: Any, weight: Any, bias: Any, grid: Grid) -> Any:
     scratch = Scratch(xp, x.dtype)
     make = xp.empty if grid.fills_output else xp.zeros
     out = make((x.shape[0], weight.shape[0], *grid.places), x.dtype)
-    for some, these, part in grid.blocks(x.shape[0], x.dtype.itemsize):
+    for some, these, part in blocks(grid, x.shape[0], x.dtype.itemsize):
         seen = columns(part, x[some, channels(these, grid.inner)], scratch)
         factors, upper = tall[:, these], channels(these, grid.outer)
         product = scratch("product", *factors.shape[:-1], seen.shape[-1])

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Training
 from studio.lowering.analysis.node_arguments import located
 from studio.lowering.analysis.node_evaluation import Evaluator, Part
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.schedules.schedule_context import TrainingLength
 from studio.nodes.types import Role
-
-if TYPE_CHECKING:
-    from studio.lowering.analysis.dataflow import NodeFacts
 
 
 def length_of(

@@ -9,8 +9,9 @@ from typing import Any
 from engine.shape import Dim, Spec
 from studio.document.graph_walk import walk
 from studio.document.model import End, Node
-from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.checks.size_origins import origin_of_size
 from studio.lowering.checks.upstream_causes import ENCODER, few_classes, is_uneven, joined_batches, joins_batches

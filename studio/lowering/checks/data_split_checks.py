@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import Division, SampleSpec
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role

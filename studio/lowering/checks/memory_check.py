@@ -9,8 +9,9 @@ import psutil
 
 from engine.data.reading import in_bytes
 from engine.shape import Dim, Spec, count
-from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from engine.shape import Dim, format_shape
 from studio.document.graph_walk import walk
 from studio.document.model import End, Node
-from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
 from studio.lowering.checks.upstream_causes import ENCODER, JUDGES, main_source
 from studio.lowering.problems import quick_fixes

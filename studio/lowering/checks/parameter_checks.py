@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import Complaint
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role

@@ -7,8 +7,9 @@ from functools import partial
 from engine.shape import Spec
 from studio.document.graph_walk import walk
 from studio.document.model import End
-from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.nodes.types import Role
 
 

@@ -9,9 +9,10 @@ from engine.dtypes import float32
 from engine.shape import Spec, format_shape
 from studio.document.graph_walk import walk
 from studio.document.model import End, Node
-from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve
 from studio.lowering.analysis.node_evaluation import Evaluator, SampleSpec
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role

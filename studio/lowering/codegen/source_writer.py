@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from studio.document.model import End
-from studio.lowering.analysis.dataflow import Dataflow, NodeFacts
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import located
 from studio.lowering.analysis.node_evaluation import SampleSpec, divided, own_arguments
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, path_of
 from studio.nodes.types import Role

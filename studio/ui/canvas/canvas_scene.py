@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGraphicsScene
 
 from studio.document.document_difference import difference
 from studio.document.model import Document, End, Node, Wire
-from studio.lowering.analysis.dataflow import NodeInfo
+from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.analysis.node_graph import node_type
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.reference.node_pages import section
 from studio.ui.panels.problems_panel import ProblemRow
+from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock import Dock
 from studio.ui.window.help_page import HelpPage
 from studio.ui.window.help_page import section as page_section
-
-if TYPE_CHECKING:
-    from studio.ui.window.main_window import MainWindow
 
 W = TypeVar("W", bound=QWidget)
 
@@ -30,14 +28,14 @@ class Topic(NamedTuple):
     """Markdown."""
 
 
-def show_context_help(window: MainWindow) -> None:
+def show_context_help(window: CommandWindow) -> None:
     topic = topic_of(window, QApplication.focusWidget())
     page = HelpPage(topic.title, topic.text, window)
     page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     page.show()
 
 
-def topic_of(window: MainWindow, focused: QWidget | None) -> Topic:
+def topic_of(window: CommandWindow, focused: QWidget | None) -> Topic:
     """Help for the focused problem, else for the selected node, else for the current panel."""
     row = _ancestor(focused, ProblemRow)
     if row is not None:
@@ -52,7 +50,7 @@ def topic_of(window: MainWindow, focused: QWidget | None) -> Topic:
     return Topic(title, page_section(PAGE, title))
 
 
-def _selected(window: MainWindow) -> Topic | None:
+def _selected(window: CommandWindow) -> Topic | None:
     """The first selected node whose type is in the catalogue."""
     if window.project is None:
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QMainWindow, QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
 
 from studio.document.project_format import SUFFIX
 from studio.document.project_templates import Template, templates
@@ -26,6 +26,7 @@ from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.overfit_dialog import OverfitDialog
 from studio.ui.window import menu_bar
 from studio.ui.window.command_palette import CommandPalette
+from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
 from studio.ui.window.notification_bar import NotificationBar
@@ -41,7 +42,7 @@ _WATCHING = ("autograd", "compile", "data")
 """Docks whose panels compute only while visible."""
 
 
-class MainWindow(QMainWindow):
+class MainWindow(CommandWindow):
     def __init__(self, open_projects: OpenProjects, settings: Settings, themes: ThemeManager) -> None:
         super().__init__()
         self.open_projects, self.settings, self.themes = open_projects, settings, themes

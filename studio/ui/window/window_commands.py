@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import metadata
-from typing import TYPE_CHECKING
 
 from studio.document import edits
 from studio.ui import dialogs
@@ -14,19 +13,17 @@ from studio.ui.project.project import Project
 from studio.ui.theme.theme import MODES, Mode
 from studio.ui.window import keyboard_focus
 from studio.ui.window.command_palette import PaletteEntry
+from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_context_help
-
-if TYPE_CHECKING:
-    from studio.ui.window.main_window import MainWindow
 
 _MODE_WORDS = {"light": "Light theme", "dark": "Dark theme", "system": "System theme"}
 
 
-def window_commands(window: MainWindow) -> tuple[Command, ...]:
+def window_commands(window: CommandWindow) -> tuple[Command, ...]:
     return (*_file(window), *_edit(window), *_view(window), *_run(window), *_help(window))
 
 
-def palette_choices(window: MainWindow) -> Iterator[PaletteEntry]:
+def palette_choices(window: CommandWindow) -> Iterator[PaletteEntry]:
     """Entries of the command palette: enabled commands, then the nodes of the project."""
     for command in window.commands:
         if command.id != "help.commands" and window.commands.action(command.id).isEnabled():
@@ -42,7 +39,7 @@ def palette_choices(window: MainWindow) -> Iterator[PaletteEntry]:
             yield PaletteEntry(name, partial(window.canvas.reveal, name), kind.title if kind else node.type, "", icon)
 
 
-def _on(window: MainWindow, act: Callable[[Project], object]) -> Callable[[], None]:
+def _on(window: CommandWindow, act: Callable[[Project], object]) -> Callable[[], None]:
     """Wrap an action on the current project; do nothing if no project is open."""
 
     def run() -> None:
@@ -52,11 +49,11 @@ def _on(window: MainWindow, act: Callable[[Project], object]) -> Callable[[], No
     return run
 
 
-def _if(window: MainWindow, holds: Callable[[Project], bool]) -> Callable[[], bool]:
+def _if(window: CommandWindow, holds: Callable[[Project], bool]) -> Callable[[], bool]:
     return lambda: window.project is not None and holds(window.project)
 
 
-def _file(window: MainWindow) -> Iterator[Command]:
+def _file(window: CommandWindow) -> Iterator[Command]:
     files = window.files
     is_open = _if(window, lambda _: True)
     yield Command("file.new", "New", window.new_project, ("Ctrl+N",), "File", "new")
@@ -73,7 +70,7 @@ def _file(window: MainWindow) -> Iterator[Command]:
     yield Command("file.quit", "Quit", window.close, ("Ctrl+Q",), "File")
 
 
-def _edit(window: MainWindow) -> Iterator[Command]:
+def _edit(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "edit.undo",
         "Undo",
@@ -94,7 +91,7 @@ def _edit(window: MainWindow) -> Iterator[Command]:
     )
 
 
-def _view(window: MainWindow) -> Iterator[Command]:
+def _view(window: CommandWindow) -> Iterator[Command]:
     is_open = _if(window, lambda _: True)
     for number, dock in enumerate(window.docks, start=1):
         yield Command(
@@ -154,7 +151,7 @@ def _view(window: MainWindow) -> Iterator[Command]:
         )
 
 
-def _run(window: MainWindow) -> Iterator[Command]:
+def _run(window: CommandWindow) -> Iterator[Command]:
     def is_in(*states: str) -> Callable[[], bool]:
         return _if(window, lambda project: project.runner.state in states)
 
@@ -256,7 +253,7 @@ def _run(window: MainWindow) -> Iterator[Command]:
     )
 
 
-def _help(window: MainWindow) -> Iterator[Command]:
+def _help(window: CommandWindow) -> Iterator[Command]:
     yield Command("help.commands", "Command palette", window.open_palette, ("Ctrl+Shift+P", "Ctrl+F"), "Help", "search")
     yield Command(
         "help.context",
@@ -277,13 +274,13 @@ def _switch_compiling(project: Project) -> None:
     project.store.edit(title, lambda document: edits.set_training(document, compile=on))
 
 
-def _go_to_panel(window: MainWindow, step: int) -> None:
+def _go_to_panel(window: CommandWindow, step: int) -> None:
     """The canvas, then the docks."""
     shown = [dock.panel for dock in window.docks if dock.isVisible() and not dock.visibleRegion().isEmpty()]
     keyboard_focus.go([panel for panel in (window.canvas, *shown) if panel is not None], step)
 
 
-def _toggle_dock(window: MainWindow, name: str) -> None:
+def _toggle_dock(window: CommandWindow, name: str) -> None:
     """Close a visible panel; otherwise bring it to the front."""
     dock = window.docks[name]
     if dock.isVisible() and not dock.visibleRegion().isEmpty():
@@ -292,16 +289,16 @@ def _toggle_dock(window: MainWindow, name: str) -> None:
         dock.reveal()
 
 
-def _set_theme(window: MainWindow, mode: Mode) -> None:
+def _set_theme(window: CommandWindow, mode: Mode) -> None:
     window.settings.theme = mode
     window.themes.set_mode(mode)
 
 
-def _has_theme(window: MainWindow, mode: Mode) -> bool:
+def _has_theme(window: CommandWindow, mode: Mode) -> bool:
     return window.themes.mode == mode
 
 
-def _about(window: MainWindow) -> None:
+def _about(window: CommandWindow) -> None:
     dialogs.about(window, _version())
 
 

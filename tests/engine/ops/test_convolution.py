@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.ops.spatial import conv, convolution_grid
+from engine.ops.spatial import column_tiles, conv, convolution_grid
 from engine.ops.spatial.conv import convolution, convolution_backward_weight, convolution_transpose
 
 torch = pytest.importorskip("torch")
@@ -31,10 +31,10 @@ def _geometry(seed: int) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, An
 @pytest.mark.parametrize("cache_bytes", [64, 1000, 4000])
 @pytest.mark.parametrize("seed", range(40))
 def test_blocks(seed: int, cache_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convolution_grid, "_CACHE_BYTES", cache_bytes)
-    monkeypatch.setattr(convolution_grid, "_MOST_BYTES", 2 * cache_bytes)
-    for name in ("cheapest", "_parts"):
-        monkeypatch.setattr(convolution_grid, name, getattr(convolution_grid, name).__wrapped__)
+    monkeypatch.setattr(convolution_grid, "CACHE_BYTES", cache_bytes)
+    monkeypatch.setattr(convolution_grid, "MOST_BYTES", 2 * cache_bytes)
+    monkeypatch.setattr(convolution_grid, "cheapest", convolution_grid.cheapest.__wrapped__)
+    monkeypatch.setattr(column_tiles, "_parts", column_tiles._parts.__wrapped__)  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(conv, "cheapest", convolution_grid.cheapest)
     shape, kernel, options = _geometry(seed)
     x, weight = (torch.randn(size, dtype=torch.float64, requires_grad=True) for size in (shape, kernel))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGraphicsItem
 
 from studio.document import edits
 from studio.document.model import Document, Node
-from studio.lowering.analysis.dataflow import NodeInfo
+from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, Node
-from studio.lowering.analysis.dataflow import NodeInfo
+from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.ui.canvas.canvas_commands import canvas_commands

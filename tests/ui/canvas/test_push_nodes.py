@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, Node
-from studio.lowering.analysis.dataflow import NodeInfo
+from studio.lowering.analysis.node_facts import NodeInfo
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box

@@ -1,0 +1,139 @@
+"""What the writers of one CPU kernel's source share: names, memory, loops and intermediate results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.compiler.kernels.cpu_expressions import ImportedNames
+from engine.compiler.kernels.kernel_program import KernelProgram
+from engine.compiler.kernels.kernel_schedule import KernelSchedule, Store
+from engine.compiler.kernels.loop_layout import LoopLayout
+from engine.compiler.kernels.scalar_expression import Expression, LoweringUnsupported
+
+MAX_ARRAYS = 48
+"""Largest number of arrays in one kernel; `raw_memory.py` keeps this many alias scopes apart."""
+
+
+@dataclass(eq=False, slots=True)
+class SourceScope:
+    """Lines that run together, and the names of what they compute."""
+
+    depth: int
+    parent: SourceScope | None = None
+    lines: list[str] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+
+    def find(self, one: Expression) -> str | None:
+        scope: SourceScope | None = self
+        while scope is not None:
+            if id(one) in scope.names:
+                return scope.names[id(one)]
+            scope = scope.parent
+        return None
+
+
+class CpuSourceState:
+    """The kernel that is being written, and helpers to name and place its values."""
+
+    def __init__(
+        self,
+        program: KernelProgram,
+        schedule: KernelSchedule,
+        layout: LoopLayout,
+        accesses: dict[Any, int],
+        in_place: dict[int, int],
+    ) -> None:
+        self.program, self.schedule, self.layout = program, schedule, layout
+        self.accesses = accesses
+        """Input expression by id, or −1 − place of an output → access in the layout."""
+        self.in_place = in_place
+        self.names = ImportedNames()
+        self.body: list[str] = []
+        self.count = 0
+        self.reaches: dict[int, frozenset[int]] = {}
+        self.stages: dict[int, int] = {}
+        self.phases: dict[int, int] = {}
+        self.memory: list[str] = []
+        """Lines that make memory for columns and stashes."""
+        self.freeing: list[str] = []
+        self.parts: dict[int, str] = {}
+        """Sums over rows by id → what rows are added to: a number, or memory with one for each element of a row."""
+        self.finals: dict[int, str] = {}
+        """Sums over rows by id → an element of them when they are complete, with a place for its index."""
+        self.inner = frozenset(schedule.inner)
+        self.outer = frozenset(schedule.outer)
+        self.loops = list(enumerate(layout.loops))
+        self.array_count = 1
+        self.spans: dict[int, str] = {}
+        """Of loops that parts share."""
+        self.top = SourceScope(1)
+        """Lines outside all loops over rows."""
+        self.pointers: dict[int, str] = {}
+        """Access → pointer to the start of the current row."""
+
+    def size(self, index: int) -> str:
+        return f"n{index}"
+
+    def span(self, index: int) -> str:
+        """From where to where a loop goes."""
+        return self.spans.get(index, self.size(index))
+
+    def step(self, access: int, index: int) -> str:
+        return f"step{access}_{index}"
+
+    def new(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def reach(self, one: Expression) -> frozenset[int]:
+        return self.schedule.reach(one, self.reaches)
+
+    def stage(self, one: Expression) -> int:
+        return self.schedule.stage(one, self.stages)
+
+    def phase(self, one: Expression) -> int:
+        return self.schedule.phase(one, self.phases)
+
+    def bases(self, needed: Iterable[Expression], stores: list[Store], loops: list[int]) -> dict[int, list[str]]:
+        """Pointers to where a row begins, by the loop that moves them."""
+        self.pointers = {}
+        found: dict[int, list[str]] = {}
+        arrays = [(self.accesses[id(one)], f"x{one.value[0]}") for one in needed if one.name == "input"]
+        arrays += [(self.accesses[-1 - store.index], self.target(store.index)) for store in stores]
+        for access, base in dict(arrays).items():
+            for index in loops:
+                if self.layout.steps[access][index] != 0:
+                    name = f"{base}_{access}_{index}"
+                    found.setdefault(index, []).append(f"{name} = {base} + i{index} * {self.step(access, index)}")
+                    base = name
+            self.pointers[access] = base
+        return found
+
+    def target(self, index: int) -> str:
+        return f"x{self.in_place[index]}" if index in self.in_place else f"out{index}"
+
+    def row_size(self) -> str:
+        return " * ".join(self.size(index) for index, loop in self.loops if loop.inner)
+
+    def memory_of_row(self, dtype: Any) -> str:
+        """New memory for a number for each element of a row."""
+        name = f"row{self.array_count}"
+        self.memory.append(f"{name} = allocate({self.row_size()}, {self.names.type(dtype)}, {self.next_array()})")
+        self.freeing.append(f"free({name})")
+        return name
+
+    def scratch(self, dtype: Any) -> str:
+        """Memory for a block."""
+        name = f"part{self.array_count}"
+        block = self.schedule.order.block
+        self.memory.append(f"{name} = stack_array({block}, {self.names.type(dtype)}, {self.next_array()})")
+        return name
+
+    def next_array(self) -> int:
+        index = len(self.program.inputs) + len(self.program.outputs) + self.array_count
+        self.array_count += 1
+        if index >= MAX_ARRAYS:
+            raise LoweringUnsupported(f"it uses more than {MAX_ARRAYS} arrays")
+        return index

@@ -1,0 +1,73 @@
+"""The main window as its commands see it, so that commands and window do not import each other."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QMainWindow
+
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.command_registry import CommandRegistry
+from studio.ui.project.project import Project
+from studio.ui.settings import Settings
+from studio.ui.theme.theme import ThemeManager
+from studio.ui.window.dock_area import DockArea
+from studio.ui.window.file_actions import FileActions
+from studio.ui.window.project_view import ProjectView
+
+
+class CommandWindow(QMainWindow):
+    """State and handlers that commands use. `MainWindow` provides them."""
+
+    commands: CommandRegistry
+    docks: DockArea
+    files: FileActions
+    project_views: dict[Project, ProjectView]
+    settings: Settings
+    themes: ThemeManager
+
+    @property
+    def project(self) -> Project | None:
+        raise NotImplementedError
+
+    @property
+    def canvas(self) -> CanvasView | None:
+        raise NotImplementedError
+
+    @property
+    def is_focused(self) -> bool:
+        raise NotImplementedError
+
+    def new_project(self) -> None:
+        raise NotImplementedError
+
+    def show_welcome(self) -> None:
+        raise NotImplementedError
+
+    def open_settings(self) -> None:
+        raise NotImplementedError
+
+    def open_palette(self) -> None:
+        raise NotImplementedError
+
+    def toggle_focus(self) -> None:
+        raise NotImplementedError
+
+    def toggle_regions(self) -> None:
+        raise NotImplementedError
+
+    def restore_layout(self) -> None:
+        raise NotImplementedError
+
+    def start_run(self) -> None:
+        raise NotImplementedError
+
+    def look_at_gradients(self) -> None:
+        raise NotImplementedError
+
+    def explain_step(self) -> None:
+        raise NotImplementedError
+
+    def find_rate(self) -> None:
+        raise NotImplementedError
+
+    def overfit(self) -> None:
+        raise NotImplementedError
