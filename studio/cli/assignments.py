@@ -10,10 +10,11 @@ import msgspec
 import msgspec.inspect
 from msgspec.structs import replace
 
-from engine.registry import LONGEST_VALUE, Parameter, Range
+from engine.registry import LONGEST_VALUE, Parameter
 from studio.cli.error_output import InputError
 from studio.document import edits
 from studio.document.model import Document, Json, Training
+from studio.document.training_settings import TRAINING_SETTINGS
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
 
@@ -88,32 +89,8 @@ def _set_training(training: Training, setting: str, value: str, label: str) -> T
         return msgspec.convert({**settings, setting: given}, Training, strict=False)
     except msgspec.ValidationError:
         raise InputError(
-            f"{label}: training.{setting} must be {_allowed_values(setting)}, not {_quote(value)}."
+            f"{label}: training.{setting} must be {TRAINING_SETTINGS[setting].allowed}, not {_quote(value)}."
         ) from None
-
-
-def _allowed_values(setting: str) -> str:
-    """What a setting of the training may be, as its type says."""
-    declared = msgspec.inspect.type_info(Training)
-    assert isinstance(declared, msgspec.inspect.StructType)
-    kind = next(field.type for field in declared.fields if field.name == setting)
-    return " or ".join(map(_describe_type, kind.types if isinstance(kind, msgspec.inspect.UnionType) else [kind]))
-
-
-def _describe_type(kind: msgspec.inspect.Type) -> str:
-    match kind:
-        case msgspec.inspect.IntType():
-            return f"a whole number {Range(ge=kind.ge, le=kind.le)}"
-        case msgspec.inspect.FloatType():
-            return f"a number {Range(ge=kind.ge, gt=kind.gt, le=kind.le)}"
-        case msgspec.inspect.LiteralType():
-            return f"one of {', '.join(map(repr, kind.values))}"
-        case msgspec.inspect.BoolType():
-            return "true or false"
-        case msgspec.inspect.NoneType():
-            return "none"
-        case _:
-            return "a text"
 
 
 def _change_type(document: Document, catalogue: Catalogue, name: str, key: str, label: str) -> Document:

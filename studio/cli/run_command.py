@@ -23,7 +23,7 @@ from studio.cli.shared_options import (
     runs_folder,
 )
 from studio.cli.training_options import find_weights, parse_device
-from studio.document.model import LARGEST
+from studio.document.model import LARGEST, MAX_SEED
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.runs.run_resuming import find_resumable, load_run, with_difference_warning
@@ -38,9 +38,7 @@ def run(
         int | None, typer.Option(min=0, max=LARGEST, help="batches to train; alone, without end of epochs")
     ] = None,
     device: DeviceName = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**63 - 1, help="random seed, 0 to 9223372036854775807")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=MAX_SEED, help="random seed, 0 to 9223372036854775807")] = None,
     out: Annotated[
         Path | None, typer.Option(help="folder for weights and figures; else a new one in NAME.runs beside FILE")
     ] = None,

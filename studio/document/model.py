@@ -60,7 +60,8 @@ class Wire(msgspec.Struct, frozen=True, order=True):
 
 LARGEST = 2**31 - 1
 GREATEST = 1e30
-"""Bounds of settings: whole numbers and others."""
+MAX_SEED = 2**63 - 1
+"""Upper bounds of settings: whole numbers, other numbers, the random seed."""
 
 Number: TypeAlias = Annotated[float, Meta(ge=0, le=GREATEST)]
 Positive: TypeAlias = Annotated[float, Meta(gt=0, le=GREATEST)]
@@ -69,42 +70,78 @@ Count: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST)]
 
 
 class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a run of this project goes when nothing else is asked for."""
+    """How a project is trained. Titles and descriptions appear in forms, the JSON Schema, the CLI and the reference."""
 
-    epochs: Size = 10
-    """Passes over the training samples."""
-    steps: Size | None = None
-    """Batches after which training ends, in place of `epochs`: what can be said where data are a stream."""
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
-    """Random seed."""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where the model is trained; "auto" is CUDA where it is available, else the CPU."""
-    compile: bool = True
-    """Run training steps as compiled plans. The numbers are the same."""
-    accumulate: Size = 1
-    """Batches whose gradients are averaged for one step of the optimizers."""
-    clip_norm: Positive | None = None
-    """The largest norm that all gradients of an optimizer together may have."""
-    clip_value: Positive | None = None
-    """The largest size that an element of a gradient may have."""
-    mixed_precision: Literal["off", "bfloat16", "float16"] = "off"
-    """What products are computed in, where that is safe."""
-    validate_epochs: Count = 1
-    """Validate at the end of each so many epochs; 0 for never."""
-    validate_steps: Size | None = None
-    """Validate after each so many batches of an epoch as well."""
-    follow: Annotated[str, Meta(min_length=1)] = "val_loss"
-    """The figure that says which weights are the best: "val_loss", "val_accuracy" for a metric named accuracy, …"""
-    patience: Count | None = None
-    """Validations without improvement after which training ends; None to train all epochs."""
-    min_change: Number = 0.0
-    """By how much a figure must be better than the best to count as improved."""
-    checkpoint_seconds: Annotated[float, Meta(ge=1, le=GREATEST)] = 30.0
-    """From one checkpoint to the next, at least."""
-    checkpoint_steps: Size | None = None
-    """A checkpoint after each so many batches as well."""
-    checkpoints: Size = 2
-    """How many are kept."""
+    epochs: Annotated[Size, Meta(title="Epochs", description="Number of passes over the training samples.")] = 10
+    steps: Annotated[
+        Size | None,
+        Meta(title="Steps", description="Number of batches to train, instead of epochs. Use it for streams."),
+    ] = None
+    seed: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_SEED)], Meta(title="Random seed", description="Seed of all random numbers.")
+    ] = 0
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        Meta(title="Device", description="Device to train on. auto uses CUDA if it is available, otherwise the CPU."),
+    ] = "auto"
+    compile: Annotated[
+        bool,
+        Meta(
+            title="Compile training steps",
+            description="Compile training steps into fused kernels. Results are identical.",
+        ),
+    ] = True
+    accumulate: Annotated[
+        Size,
+        Meta(
+            title="Gradient accumulation",
+            description="Number of batches whose gradients are averaged for one optimizer step.",
+        ),
+    ] = 1
+    clip_norm: Annotated[
+        Positive | None, Meta(title="Clip gradient norm", description="Maximum norm of an optimizer's gradients.")
+    ] = None
+    clip_value: Annotated[
+        Positive | None, Meta(title="Clip gradient value", description="Maximum absolute value of a gradient element.")
+    ] = None
+    mixed_precision: Annotated[
+        Literal["off", "bfloat16", "float16"],
+        Meta(
+            title="Mixed precision",
+            description="Data type of matrix products where it is numerically safe. Faster on a GPU, less precise.",
+        ),
+    ] = "off"
+    validate_epochs: Annotated[
+        Count, Meta(title="Every N epochs", description="Validate every N epochs (0: never).")
+    ] = 1
+    validate_steps: Annotated[
+        Size | None, Meta(title="Every N batches", description="Also validate every N batches within an epoch.")
+    ] = None
+    follow: Annotated[
+        Annotated[str, Meta(min_length=1)],
+        Meta(
+            title="Metric", description="Metric that selects the best weights: val_loss, or val_NAME for a metric node."
+        ),
+    ] = "val_loss"
+    patience: Annotated[
+        Count | None,
+        Meta(
+            title="Patience",
+            description="Number of validations without improvement before training stops (empty: never).",
+        ),
+    ] = None
+    min_change: Annotated[
+        Number,
+        Meta(title="Minimum improvement", description="Minimum change of the metric that counts as an improvement."),
+    ] = 0.0
+    checkpoint_seconds: Annotated[
+        Annotated[float, Meta(ge=1, le=GREATEST)],
+        Meta(title="Every N seconds", description="Minimum seconds between checkpoints."),
+    ] = 30.0
+    checkpoint_steps: Annotated[
+        Size | None, Meta(title="Every N batches", description="Also save a checkpoint every N batches.")
+    ] = None
+    checkpoints: Annotated[Size, Meta(title="Number to keep", description="Number of checkpoints to keep.")] = 2
 
 
 class Document(msgspec.Struct, frozen=True):

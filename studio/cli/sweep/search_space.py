@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,8 @@ from engine.dtypes import float64
 from engine.random import Generator
 from studio.cli.assignments import apply_assignments, parameter_at
 from studio.cli.error_output import InputError
-from studio.document.model import Document, Training
+from studio.document.model import Document
+from studio.document.training_settings import TRAINING_SETTINGS
 from studio.nodes.catalogue import Catalogue
 
 TrialValues: TypeAlias = dict[str, str]
@@ -150,10 +150,10 @@ def _number_kind(document: Document, catalogue: Catalogue, place: str) -> type |
     """Whether a place takes whole numbers or any; None for what takes no numbers."""
     name, _, setting = place.partition(".")
     if name == "training" and name not in document.nodes:
-        hint = typing.get_type_hints(Training).get(setting)
-        kinds = {hint, *typing.get_args(hint)}
-        return float if float in kinds else int if int in kinds else None
-    declared = parameter_at(document, catalogue, place)
+        found = TRAINING_SETTINGS.get(setting)
+        declared = None if found is None else found.parameter
+    else:
+        declared = parameter_at(document, catalogue, place)
     kinds = {"int": int, "ints": int, "float": float, "floats": float}
     return None if declared is None else kinds.get(declared.kind)
 

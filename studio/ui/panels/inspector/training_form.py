@@ -2,96 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from msgspec.inspect import FloatType, IntType, StructType, UnionType, type_info
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from engine.registry import Parameter, Range
 from studio.document import edits
-from studio.document.model import Document, Training
+from studio.document.model import Document
+from studio.document.training_settings import TRAINING_SETTINGS, TrainingSetting
 from studio.ui.panels.inspector.parameter_row import ParameterRow, Setting, Value
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.labels import label
 
-_USUAL = Training()
-
-
-def _setting(name: str, kind: Any, help: str, **more: Any) -> Parameter:
-    default = getattr(_USUAL, name)
-    return Parameter(name, kind, default, optional=default is None, range=_bounds(name), help=help, **more)
-
-
-def _bounds(name: str) -> Range | None:
-    """Bounds that the file format declares."""
-    info = type_info(Training)
-    assert isinstance(info, StructType)
-    kind = next(field.type for field in info.fields if field.name == name)
-    for each in kind.types if isinstance(kind, UnionType) else (kind,):
-        if isinstance(each, (IntType, FloatType)):
-            return Range(ge=each.ge, gt=each.gt, le=each.le, lt=each.lt)
-    return None
-
-
-GROUPS: dict[str, tuple[Parameter, ...]] = {
-    "Training": (
-        _setting("epochs", "int", "Number of passes over the training samples."),
-        _setting("steps", "int", "Number of batches to train, instead of epochs. Use it for streams."),
-        _setting("seed", "int", "Seed of all random numbers."),
-        _setting("device", "choice", "Device to train on.", choices=("auto", "cpu", "cuda")),
-        _setting("compile", "bool", "Compile training steps into fused kernels. Results are identical."),
-    ),
-    "Optimizer step": (
-        _setting("accumulate", "int", "Number of batches whose gradients are averaged for one optimizer step."),
-        _setting("clip_norm", "float", "Maximum norm of an optimizer's gradients."),
-        _setting("clip_value", "float", "Maximum absolute value of a gradient element."),
-        _setting(
-            "mixed_precision",
-            "choice",
-            "Data type of matrix products where it is numerically safe. Faster on a GPU, less precise.",
-            choices=("off", "bfloat16", "float16"),
-        ),
-    ),
-    "Validation": (
-        _setting("validate_epochs", "int", "Validate every N epochs (0: never)."),
-        _setting("validate_steps", "int", "Also validate every N batches within an epoch."),
-    ),
-    "Best weights and early stopping": (
-        _setting("follow", "choice", "Metric that selects the best weights.", choices=("val_loss",)),
-        _setting(
-            "patience",
-            "int",
-            "Number of validations without improvement before training stops (empty: never).",
-        ),
-        _setting("min_change", "float", "Minimum change of the metric that counts as an improvement."),
-    ),
-    "Checkpoints": (
-        _setting("checkpoint_seconds", "float", "Minimum seconds between checkpoints."),
-        _setting("checkpoint_steps", "int", "Also save a checkpoint every N batches."),
-        _setting("checkpoints", "int", "Number of checkpoints to keep."),
-    ),
+_GROUPS: dict[str, tuple[str, ...]] = {
+    "Training": ("epochs", "steps", "seed", "device", "compile"),
+    "Optimizer step": ("accumulate", "clip_norm", "clip_value", "mixed_precision"),
+    "Validation": ("validate_epochs", "validate_steps"),
+    "Best weights and early stopping": ("follow", "patience", "min_change"),
+    "Checkpoints": ("checkpoint_seconds", "checkpoint_steps", "checkpoints"),
 }
-
-_TITLES = {
-    "epochs": "Epochs",
-    "steps": "Steps",
-    "seed": "Random seed",
-    "device": "Device",
-    "compile": "Compile training steps",
-    "accumulate": "Gradient accumulation",
-    "clip_norm": "Clip gradient norm",
-    "clip_value": "Clip gradient value",
-    "mixed_precision": "Mixed precision",
-    "validate_epochs": "Every N epochs",
-    "validate_steps": "Every N batches",
-    "follow": "Metric",
-    "patience": "Patience",
-    "min_change": "Minimum improvement",
-    "checkpoint_seconds": "Every N seconds",
-    "checkpoint_steps": "Every N batches",
-    "checkpoints": "Number to keep",
-}
-"""Labels of the settings. The tooltip starts with the setting's name in the project file."""
+"""Headings of the form, with their settings. The tooltip of a setting starts with its name in the project file."""
 
 _NOTES = {
     "Training": (
@@ -110,12 +40,12 @@ class TrainingForm(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
-        for title, settings in GROUPS.items():
+        for title, names in _GROUPS.items():
             group = QVBoxLayout()
             group.setSpacing(6)
             group.addWidget(label(title, "section"))
-            for setting in settings:
-                group.addWidget(self._row(setting))
+            for name in names:
+                group.addWidget(self._row(TRAINING_SETTINGS[name]))
             if title in _NOTES:
                 group.addWidget(label(_NOTES[title], "dim", wrap=True))
             column.addLayout(group)
@@ -129,14 +59,17 @@ class TrainingForm(QWidget):
             value = getattr(document.training, name)
             row.show_value(Value(value, is_set=value != row.parameter.default))
 
-    def _row(self, parameter: Parameter) -> ParameterRow:
+    def _row(self, declared: TrainingSetting) -> ParameterRow:
+        parameter = declared.parameter
         name = parameter.name
+        if name == "follow":
+            parameter = replace(parameter, kind="choice", choices=("val_loss",))
 
         def change(document: Document, value: Any) -> Document:
             return edits.set_training(document, **{name: value})
 
         setting = Setting(name, change, lambda document: change(document, parameter.default))
-        row = self.rows[name] = ParameterRow(self._store, parameter, setting, _TITLES[name])
+        row = self.rows[name] = ParameterRow(self._store, parameter, setting, declared.title)
         return row
 
     def _offer_figures(self, document: Document) -> None:
