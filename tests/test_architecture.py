@@ -51,7 +51,7 @@ EXECUTES = {
     "engine/compiler/kernels/numpy_functions.py": {"exec", "compile"},  # functions of our own files, without branches
     "engine/compiler/kernels/compile_process.py": {"exec", "compile"},  # kernels that `cpu.py` or we have written
     "engine/data/workers/packing.py": {"pickle"},  # batches of this program's own processes, never files
-    "engine/data/workers/segments.py": {"pickle"},  # a type of pickle's, no reading
+    "engine/data/workers/shared_memory.py": {"pickle"},  # a type of pickle's, no reading
 }
 MACHINE_PATHS = re.compile(r"(?<![\w.:/])/(?:(?:work|root)/|(?:home|Users)/\w)|[A-Z]:\\\\?Users\\")
 

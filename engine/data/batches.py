@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from engine.data.loader import THREADS, DataLoader
+from engine.data.sample_stream import SampleStream, StreamBatchSampler
 from engine.data.samples import Samples
 from engine.data.splits import Splits
-from engine.data.stream import Stream, StreamBatches
 from engine.registry import DATASETS, Range, Size
 
 
@@ -62,8 +62,8 @@ class Batches(Loaders):
 def _loader(samples: Samples, batch_size: int, shuffle: bool, drop_last: bool, workers: int) -> DataLoader:
     # Reading, decoding and NumPy give the interpreter free, and threads neither start slowly nor copy the samples.
     context = THREADS if workers else None
-    if isinstance(samples.stream, Stream):
-        order = StreamBatches(samples.stream, batch_size, shuffle=shuffle, drop_last=drop_last)
+    if isinstance(samples.stream, SampleStream):
+        order = StreamBatchSampler(samples.stream, batch_size, shuffle=shuffle, drop_last=drop_last)
         return DataLoader(samples, batch_sampler=order, num_workers=workers, multiprocessing_context=context)
     return DataLoader(
         samples, batch_size, shuffle, drop_last=drop_last, num_workers=workers, multiprocessing_context=context

@@ -23,19 +23,19 @@ class Diagnostic:
     """The name that the only change adds to a list of names; empty if changes replace values."""
 
 
-def shown(counts: Mapping[str, int], most: int = 4) -> str:
+def format_counts(counts: Mapping[str, int], most: int = 4) -> str:
     """Values with their counts, the most frequent first: ``None: 7,200, NA: 1,739``."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rest = len(ordered) - most
-    told = ", ".join(f"{short(value) or 'empty'}: {count:,}" for value, count in ordered[:most])
+    told = ", ".join(f"{shorten(value) or 'empty'}: {count:,}" for value, count in ordered[:most])
     return told + (f" and {rest:,} more values" if rest > 0 else "")
 
 
-def short(value: str) -> str:
+def shorten(value: str) -> str:
     """On one line."""
     value = " ".join(value.split())
     return value if len(value) <= 30 else f"{value[:29]}…"
 
 
-def rows(count: int) -> str:
+def count_rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"

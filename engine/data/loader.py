@@ -8,14 +8,20 @@ from itertools import islice, repeat
 from typing import Any
 
 from engine.backend import cuda_available
+from engine.data.batch_fetching import (
+    IterableDatasetFetcher,
+    MapDatasetFetcher,
+    batch_random_state,
+    set_augmentation_seed,
+    set_epoch,
+)
 from engine.data.dataset import IterableDataset
-from engine.data.fetching import Rows, Stream, chance_of, set_chance, set_epoch
-from engine.data.pinning import pinned
+from engine.data.pin_memory import pin_batch
 from engine.data.sampler import BatchSampler, RandomSampler, SequentialSampler, check_batch_size
-from engine.data.workers.crew import Crew, Processes, context_of
-from engine.data.workers.delivery import Delivery
-from engine.data.workers.messages import Pass, Work
-from engine.data.workers.threads import Threads
+from engine.data.workers.prefetch_iterator import PrefetchIterator
+from engine.data.workers.worker_messages import PassStart, WorkerSetup
+from engine.data.workers.worker_pool import ProcessWorkers, WorkerPool, start_method
+from engine.data.workers.worker_threads import ThreadWorkers
 from engine.random import Generator, default_generator, drawing_from
 
 THREADS = "threads"
@@ -92,12 +98,12 @@ class DataLoader:
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.persistent_workers = persistent_workers
         threads = multiprocessing_context == THREADS
-        self.multiprocessing_context = context_of(multiprocessing_context) if num_workers and not threads else None
+        self.multiprocessing_context = start_method(multiprocessing_context) if num_workers and not threads else None
         self.collate_fn = collate_fn
         self.generator = generator
         self.in_order = in_order
         self._threads = threads
-        self._crew: Crew | None = None
+        self._worker_pool: WorkerPool | None = None
         self._passes = 0
         self._next: dict[str, Any] = {}
         self._position: _Position | None = None
@@ -140,10 +146,10 @@ class DataLoader:
         position = self._position = _Position(begun.get("batches", 0), start)
         seed, order = self._started(start, again=bool(begun))
         if "epoch" not in start:
-            set_chance(self.dataset, seed)
+            set_augmentation_seed(self.dataset, seed)
         if self.num_workers:
             return self._counted(self._from_workers(seed, order, position), position)
-        return self._counted(self._made_here(seed, order, position.batches), position)
+        return self._counted(self._local_batches(seed, order, position.batches), position)
 
     # -- where a pass is
 
@@ -228,26 +234,26 @@ class DataLoader:
             return self.batch_sampler.arrays()
         return iter(self.batch_sampler)
 
-    def _source(self) -> Rows | Stream:
+    def _source(self) -> MapDatasetFetcher | IterableDatasetFetcher:
         if isinstance(self.dataset, IterableDataset):
-            return Stream(self.dataset, self.collate_fn, self.batch_size, self.drop_last)
-        return Rows(self.dataset, self.collate_fn, self.batch_sampler is not None)
+            return IterableDatasetFetcher(self.dataset, self.collate_fn, self.batch_size, self.drop_last)
+        return MapDatasetFetcher(self.dataset, self.collate_fn, self.batch_sampler is not None)
 
     def _counted(self, batches: Iterator[Any], position: _Position) -> Iterator[Any]:
         """The batches as they are given; nothing here keeps one alive."""
         pins = self.pin_memory and cuda_available()
         while found := list(islice(batches, 1)):
             position.batches += 1
-            yield pinned(found.pop()) if pins else found.pop()
+            yield pin_batch(found.pop()) if pins else found.pop()
         if self._position is position:
             self._position = None
 
-    def _made_here(self, seed: int, order: Iterator[Any], skip: int) -> Iterator[Any]:
+    def _local_batches(self, seed: int, order: Iterator[Any], skip: int) -> Iterator[Any]:
         source = self._source()
         source.begin()
-        first = 0 if isinstance(source, Stream) else skip
+        first = 0 if isinstance(source, IterableDatasetFetcher) else skip
         for number, indices in enumerate(islice(order, first, None), start=first):
-            with chance_of(seed, number):
+            with batch_random_state(seed, number):
                 try:
                     made = [source(indices, wanted=number >= skip)]
                 except StopIteration:
@@ -260,11 +266,11 @@ class DataLoader:
         first = 0 if isinstance(self.dataset, IterableDataset) else start.batches
         epoch = (start.start["epoch"], start.start["seed"]) if "epoch" in start.start else None
         self._passes += 1
-        crew = self._crew or self._hired(seed)
-        delivery = Delivery(
-            crew,
+        pool = self._worker_pool or self._start_workers(seed)
+        delivery = PrefetchIterator(
+            pool,
             self.num_workers,
-            Pass(self._passes, seed, epoch),
+            PassStart(self._passes, seed, epoch),
             islice(order, first, None),
             first=first,
             wanted=start.batches,
@@ -273,27 +279,29 @@ class DataLoader:
             timeout=self.timeout,
         )
         if self.persistent_workers:
-            self._crew = crew
-        return self._delivered(crew, delivery)
+            self._worker_pool = pool
+        return self._prefetched_batches(pool, delivery)
 
-    def _hired(self, seed: int) -> Crew:
-        work = Work(self._source(), self.num_workers, self.worker_init_fn, seed)
+    def _start_workers(self, seed: int) -> WorkerPool:
+        work = WorkerSetup(self._source(), self.num_workers, self.worker_init_fn, seed)
         return (
-            Threads(work) if self._threads else Processes(work, self.multiprocessing_context, self.prefetch_factor or 2)
+            ThreadWorkers(work)
+            if self._threads
+            else ProcessWorkers(work, self.multiprocessing_context, self.prefetch_factor or 2)
         )
 
-    def _delivered(self, crew: Crew, delivery: Delivery) -> Iterator[Any]:
+    def _prefetched_batches(self, pool: WorkerPool, delivery: PrefetchIterator) -> Iterator[Any]:
         try:
             yield from delivery
         except GeneratorExit:  # no more are wanted; workers that stay are told with the next pass
             raise
         except BaseException:
-            self._crew = None
-            crew.close()
+            self._worker_pool = None
+            pool.close()
             raise
         finally:
-            if self._crew is not crew:
-                crew.close()
+            if self._worker_pool is not pool:
+                pool.close()
 
 
 def _seed(generator: Generator) -> int:

@@ -15,10 +15,10 @@ from typing import Annotated, Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.mapped import mapped
+from engine.data.file_access import DEFLATE_RATIO, ReadErrorContext, check_memory, format_bytes, required_path
+from engine.data.lru_cache import LRUCache, file_fingerprint
+from engine.data.memory_map import open_memory_map
 from engine.data.npy_header import MAGIC, read_header
-from engine.data.reading import DEFLATE_RATIO, Reading, check_memory, existing, in_bytes
-from engine.data.recent import Recent, stamp
 from engine.data.samples import ArraySamples, Samples
 from engine.data.splits import HeldOutSplits, Share
 from engine.dtypes import DType, float32, from_numpy, int64
@@ -36,7 +36,7 @@ _PIECE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredArray:
     """An array in a file: what its header says, checked against the size that is there."""
 
     path: Path
@@ -69,9 +69,9 @@ class Stored:
             return np.empty(self.shape, self.dtype)
         if self.offset >= 0:
             if self.checksum is not None:
-                intact.get((stamp(self.path), self.offset), self._check_intact)
-            return mapped(self.path, self.dtype, self.offset, self.shape, order)
-        with Reading(self.path):
+                intact.get((file_fingerprint(self.path), self.offset), self._check_intact)
+            return open_memory_map(self.path, self.dtype, self.offset, self.shape, order)
+        with ReadErrorContext(self.path):
             check_memory(self.path, self.size, "Save it with np.savez instead of np.savez_compressed.")
             try:
                 with (
@@ -92,32 +92,32 @@ class Stored:
     def _check_intact(self) -> None:
         """Raises DataError if the checksum is another one. Reads all of it, once for each state of the file."""
         left, found = self.header + self.size, 0
-        with Reading(self.path), open_regular(self.path) as file:
+        with ReadErrorContext(self.path), open_regular(self.path) as file:
             file.seek(self.offset - self.header)
             while left and (piece := file.read(min(left, _PIECE))):
                 found = zlib.crc32(piece, found)
                 left -= len(piece)
         if left or found != self.checksum:
-            if stamp(self.path) != self.state:
+            if file_fingerprint(self.path) != self.state:
                 raise DataError(f"{self.name}: has changed since it was opened. Open it again.")
             raise DataError(f"{self.name}: is damaged (its CRC-32 does not match). Save the file again.")
 
 
-intact: Recent[None] = Recent(256)
+intact: LRUCache[None] = LRUCache(256)
 """Members of archives of which the checksum was right."""
 
 
-def stored(path: Path) -> dict[str, Stored]:
+def stored(path: Path) -> dict[str, StoredArray]:
     """The arrays of a .npy file, under an empty name, or of a .npz file. Reads headers only.
 
     Raises DataError for what is no such file, holds Python objects, or declares more than is there.
     """
-    with Reading(path), open_regular(path) as file:
+    with ReadErrorContext(path), open_regular(path) as file:
         start = file.read(len(MAGIC))
         file.seek(0)
         if start == MAGIC:
             shape, fortran, dtype = read_header(file, str(path))
-            found = Stored(path, "", shape, dtype, fortran, file.tell())
+            found = StoredArray(path, "", shape, dtype, fortran, file.tell())
             _check_size(found, os.fstat(file.fileno()).st_size - file.tell())
             return {"": found}
         if start[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
@@ -159,12 +159,12 @@ class NPY(HeldOutSplits):
         task: Literal["auto", "classes", "numbers"] = "auto",
         validation: Share = 0.2,
     ) -> None:
-        arrays = stored(existing("NPY", "path", path, "file"))
+        arrays = stored(required_path("NPY", "path", path, "file"))
         if "" in arrays:
             if not targets:
                 raise DataError(f"{path}: holds one array. Set targets to the file of the targets.")
             self._inputs = arrays[""]
-            self._targets = _named(stored(existing("NPY", "targets", targets, "file")), "", targets)
+            self._targets = _named(stored(required_path("NPY", "targets", targets, "file")), "", targets)
         else:
             self._inputs, self._targets = (_named(arrays, name, path) for name in (input_name, target_name))
         for array in (self._inputs, self._targets):
@@ -218,21 +218,23 @@ class NPY(HeldOutSplits):
         return labels
 
 
-def _member(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Stored:
+def _member(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> StoredArray:
     name = info.filename[:-4]
     with archive.open(info) as file:
         shape, fortran, dtype = read_header(file, f"{path}: {name}")  # pyright: ignore[reportArgumentType] - it has read
         header = file.tell()
     is_packed = info.compress_type != zipfile.ZIP_STORED
     offset = -1 if is_packed else _data_offset(raw, info) + header
-    found = Stored(path, name, shape, dtype, fortran, offset, header, None if is_packed else info.CRC, stamp(path))
+    found = StoredArray(
+        path, name, shape, dtype, fortran, offset, header, None if is_packed else info.CRC, file_fingerprint(path)
+    )
     _check_size(found, info.file_size - header)
     ratio = _RATIOS.get(info.compress_type)
     is_too_small = ratio is not None and info.file_size > info.compress_size * ratio
     if is_too_small or info.compress_size > os.fstat(raw.fileno()).st_size:
         raise DataError(
-            f"{found.name}: declares {in_bytes(info.file_size)}, which {in_bytes(info.compress_size)} in the archive "
-            "cannot hold. Save the file again."
+            f"{found.name}: declares {format_bytes(info.file_size)}, but its {format_bytes(info.compress_size)} in the "
+            "archive cannot hold that much data. Save the file again."
         )
     return found
 
@@ -246,20 +248,20 @@ def _data_offset(file: BinaryIO, info: zipfile.ZipInfo) -> int:
     return info.header_offset + 30 + int(lengths.sum())
 
 
-def _check_size(array: Stored, there: int) -> None:
+def _check_size(array: StoredArray, there: int) -> None:
     if array.size != there:
         raise DataError(
-            f"{array.name}: the header declares {format_shape(array.shape)} {array.dtype}, {in_bytes(array.size)}, "
-            f"but {in_bytes(there)} follow. Save the array again."
+            f"{array.name}: the header declares {format_shape(array.shape)} {array.dtype}, {format_bytes(array.size)}, "
+            f"but {format_bytes(there)} follow. Save the array again."
         )
 
 
-def _named(arrays: dict[str, Stored], name: str, path: str) -> Stored:
+def _named(arrays: dict[str, StoredArray], name: str, path: str) -> StoredArray:
     if name not in arrays:
         known = ", ".join(map(repr, arrays)) or "none"
         raise DataError(f"{path}: has no array {name!r}, only {known}. Set input_name and target_name.")
     return arrays[name]
 
 
-def _kind(array: Stored) -> DType:
+def _kind(array: StoredArray) -> DType:
     return from_numpy(array.dtype.newbyteorder("="))

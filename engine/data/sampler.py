@@ -242,9 +242,9 @@ class BatchSampler(Sampler[list[int]]):
     def arrays(self) -> Iterator[NDArray[np.int64]]:
         """The batches as arrays."""
         if isinstance(self.sampler, OrderedSampler):
-            batches = regrouped(self.sampler.chunks(), self.batch_size)
+            batches = rechunk(self.sampler.chunks(), self.batch_size)
         else:
-            batches = (np.asarray(group, dtype=np.int64) for group in grouped(self.sampler, self.batch_size))
+            batches = (np.asarray(group, dtype=np.int64) for group in batched_lists(self.sampler, self.batch_size))
         return (batch for batch in batches if not self.drop_last or len(batch) == self.batch_size)
 
 
@@ -253,7 +253,7 @@ def chunk_sizes(count: int) -> Iterator[int]:
     return (min(CHUNK, count - start) for start in range(0, count, CHUNK))
 
 
-def regrouped(chunks: Iterable[NDArray[np.int64]], size: int) -> Iterator[NDArray[np.int64]]:
+def rechunk(chunks: Iterable[NDArray[np.int64]], size: int) -> Iterator[NDArray[np.int64]]:
     """Arrays of `size` consecutive numbers of all chunks; the last may be shorter."""
     held: list[NDArray[np.int64]] = []
     missing = size
@@ -270,7 +270,7 @@ def regrouped(chunks: Iterable[NDArray[np.int64]], size: int) -> Iterator[NDArra
         yield np.concatenate(held)
 
 
-def grouped(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+def batched_lists(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     """Lists of `size` consecutive items; the last may be shorter."""
     group: list[Any] = []
     for item in items:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.data.dataset import Dataset, Indices
 from engine.data.diagnostics import Diagnostic
-from engine.data.mapped import Watch, referenced, restored
+from engine.data.memory_map import TruncationGuard, from_pickle, to_pickle
 from engine.data.transforms.transform import Augmentation, Batch, Transform
 from engine.errors import DataError
 from engine.random import Generator
@@ -68,7 +68,7 @@ class Samples(Dataset):
 
     @property
     def stream(self) -> Samples | None:
-        """Where these samples come from, if nobody knows how many there are: an `engine.data.stream.Stream`."""
+        """Where these samples come from, if nobody knows how many there are: an `engine.data.sample_stream.Stream`."""
         return next((found for source in self.sources if (found := source.stream) is not None), None)
 
     @property
@@ -108,7 +108,7 @@ class ArraySamples(Samples):
         self._inputs = inputs
         self._targets = targets
         self.rows = rows
-        self._watch = Watch(inputs, targets)
+        self._watch = TruncationGuard(inputs, targets)
 
     def __len__(self) -> int:
         return len(self._inputs if self.rows is None else self.rows)
@@ -121,11 +121,11 @@ class ArraySamples(Samples):
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in vars(self).items() if name != "_watch"}
-        return {name: referenced(value) if _is_array(value) else value for name, value in kept.items()}
+        return {name: to_pickle(value) if _is_array(value) else value for name, value in kept.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({name: restored(value) for name, value in state.items()})
-        self._watch = Watch(self._inputs, self._targets)
+        vars(self).update({name: from_pickle(value) for name, value in state.items()})
+        self._watch = TruncationGuard(self._inputs, self._targets)
 
     def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
         self._watch.check()
@@ -219,14 +219,14 @@ def numbers_of(rows: NDArray[Any]) -> Indices:
     return rows if rows.dtype.names is None else rows["number"]
 
 
-def hold_out(count: int, share: float) -> tuple[Indices, Indices]:
+def validation_split(count: int, share: float) -> tuple[Indices, Indices]:
     """Row numbers for training and for validation, drawn at random but always the same, whatever the run's seed.
 
     So runs with different seeds are measured on the same samples.
     """
     if not 0 <= share < 1:
         raise ValueError(f"the share of validation samples must be from 0 to below 1, not {share}")
-    held = _first_drawn(count, held_count(count, share))
+    held = _first_drawn(count, validation_count(count, share))
     rest = np.ones(count, bool)
     rest[held] = False
     return np.flatnonzero(rest), held
@@ -259,7 +259,7 @@ def _first_drawn(count: int, wanted: int) -> Indices:
     return np.sort(np.concatenate([before, np.concatenate(rows)[order]]))
 
 
-def held_count(count: int, share: float) -> int:
+def validation_count(count: int, share: float) -> int:
     """How many of so many samples a share is: one at least on each side, unless the share is 0."""
     return min(max(round(count * share), 1), count - 1) if share and count else 0
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.diagnostics import Diagnostic
-from engine.data.samples import Arrays, ArraySamples, MappedSamples, PickedSamples, Samples, Side, hold_out
-from engine.data.stream import Stream, StreamBatches
+from engine.data.sample_stream import SampleStream, StreamBatchSampler
+from engine.data.samples import Arrays, ArraySamples, MappedSamples, PickedSamples, Samples, Side, validation_split
 from engine.data.transforms.compose import Compose
 from engine.data.transforms.transform import Fitted, Transform
 from engine.dtypes import from_numpy
@@ -111,7 +111,7 @@ class Splits(ABC):
 
         Raises DataError if they leave nothing to learn.
         """
-        return kind.fitted(training_blocks(self.train, on))
+        return kind.fitted(training_batches(self.train, on))
 
 
 def check_sizes(sample: Spec) -> None:
@@ -122,7 +122,7 @@ def check_sizes(sample: Spec) -> None:
         raise ShapeError(f"samples are {sample}: {names} may differ from one to the next. {remedy} before the loader.")
 
 
-def training_blocks(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
+def training_batches(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
     """Inputs or targets of all samples, without augmentations, some hundred at a time where they are of one size."""
     samples = samples.with_augmentations(False)
     for rows in _blocks(samples):
@@ -134,8 +134,8 @@ def training_blocks(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
 
 
 def _blocks(samples: Samples) -> Iterator[NDArray[Any]]:
-    if isinstance(samples.stream, Stream):
-        yield from StreamBatches(samples.stream, _FITTED_AT_ONCE)
+    if isinstance(samples.stream, SampleStream):
+        yield from StreamBatchSampler(samples.stream, _FITTED_AT_ONCE)
         return
     for start in range(0, len(samples), _FITTED_AT_ONCE):
         yield np.arange(start, min(start + _FITTED_AT_ONCE, len(samples)))
@@ -228,16 +228,16 @@ class HeldOutSplits(Splits):
 
     @property
     def train(self) -> Samples:
-        return divided(self.samples, self._share)[0]
+        return train_validation_split(self.samples, self._share)[0]
 
     @property
     def validation(self) -> Samples | None:
-        return divided(self.samples, self._share)[1]
+        return train_validation_split(self.samples, self._share)[1]
 
 
-def divided(samples: Samples, share: float) -> tuple[Samples, Samples | None]:
+def train_validation_split(samples: Samples, share: float) -> tuple[Samples, Samples | None]:
     """Samples to train with, and a share of them to validate with; None if there are none."""
-    train, held = hold_out(len(samples), share)
+    train, held = validation_split(len(samples), share)
     return (PickedSamples(samples, train), PickedSamples(samples, held)) if len(held) else (samples, None)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.reading import check_memory
+from engine.data.file_access import check_memory
 from engine.data.samples import Arrays, ArraySamples, Samples
 from engine.data.splits import HeldOutSplits, Share
 from engine.dtypes import float32, float64, int64

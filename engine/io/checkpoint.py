@@ -17,9 +17,9 @@ from typing import IO, Any
 
 from engine.backend import Device
 from engine.errors import WeightsError
-from engine.io import atomic
-from engine.io.structure import described, restored
-from engine.io.weights import decode, encode, read_content
+from engine.io import atomic_file
+from engine.io.checkpoint_structure import decode_structure, encode_structure
+from engine.io.safetensors_files import decode, encode, read_content
 from engine.tensors import Tensor
 
 STRUCTURE, CHECKSUM = "gradwire.structure", "gradwire.sha256"
@@ -41,7 +41,7 @@ def save(obj: Any, f: File) -> None:
     """
     content = dumps(obj, _name(f))
     if isinstance(f, (str, Path)):
-        atomic.write(Path(f), content)
+        atomic_file.write(Path(f), content)
     else:
         f.write(content)
 
@@ -49,7 +49,7 @@ def save(obj: Any, f: File) -> None:
 def dumps(obj: Any, place: str) -> bytearray:
     """The content of the file that `save` writes; `place` names it in errors."""
     tensors: dict[str, Tensor] = {}
-    structure = described(obj, (), tensors, place)
+    structure = encode_structure(obj, (), tensors, place)
     content = encode(tensors, {STRUCTURE: json.dumps(structure), CHECKSUM: _OPEN}, place)
     at = _checksum_place(content)
     assert at is not None
@@ -77,7 +77,7 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
         at = _checksum_place(data)
         if at is None or _checksum(data, at) != metadata[CHECKSUM].encode():
             raise WeightsError(f"{place}: is damaged: it is not what was written. Copy or save it again.")
-    return restored(metadata[STRUCTURE], tensors, place) if STRUCTURE in metadata else tensors
+    return decode_structure(metadata[STRUCTURE], tensors, place) if STRUCTURE in metadata else tensors
 
 
 def _metadata(content: bytes) -> dict[str, str]:

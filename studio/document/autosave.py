@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from engine.io import atomic
+from engine.io import atomic_file
 from engine.system.files import read_regular
 from studio.document.document_errors import FileError
 from studio.document.model import Document
@@ -58,7 +58,7 @@ class Autosave:
         }
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            atomic.write(self._file, json.dumps(journal, indent=2).encode())
+            atomic_file.write(self._file, json.dumps(journal, indent=2).encode())
         except OSError as error:
             raise FileError.from_os_error(self._file, "unsaved work cannot be kept", error) from error
         self._written = document, path
@@ -81,7 +81,7 @@ class Autosave:
         owner = _owner_of(self.runs)
         try:
             owner.parent.mkdir(parents=True, exist_ok=True)
-            atomic.write(owner, os.path.abspath(folder).encode())
+            atomic_file.write(owner, os.path.abspath(folder).encode())
         except OSError as error:
             raise FileError.from_os_error(owner, "the runs cannot be moved to the project", error) from error
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.io import atomic
+from engine.io import atomic_file
 from engine.system.files import open_regular
 from studio.document.document_errors import FileError, printable
 from studio.document.model import Document
@@ -60,7 +60,7 @@ def save(document: Document, path: Path) -> Stamp:
         problem = f"cannot be saved: the project has {len(data):,} bytes, more than the {LARGEST:,} that can be opened"
         raise FileError(printable(path), "", problem, "Keep data in files of its own, not in parameters and notes.")
     try:
-        return Stamp.of(atomic.write(path, data), data)
+        return Stamp.of(atomic_file.write(path, data), data)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be saved", error) from error
 

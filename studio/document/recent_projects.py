@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from engine.io import atomic
+from engine.io import atomic_file
 from engine.system.files import read_regular
 from studio.document.state_folder import state_folder
 
@@ -60,4 +60,4 @@ class RecentFiles:
         text = json.dumps({"files": [str(path) for path in paths[:LONGEST]]}, indent=2)
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            atomic.write(self._file, text.encode())
+            atomic_file.write(self._file, text.encode())

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from engine import Tensor, fit, no_grad
 from engine.data.batches import Batches
-from engine.data.numpy_files import Stored, stored
-from engine.data.picture_samples import PictureSamples
+from engine.data.images.image_samples import ImageSamples
+from engine.data.numpy_files import StoredArray, stored
+from engine.data.sample_stream import first_samples
 from engine.data.samples import ArraySamples, MappedSamples, Samples
 from engine.data.splits import Splits
-from engine.data.stream import beginning
 from engine.errors import ShapeError
 from engine.shape import format_shape
 from studio.document.document_errors import FileError
@@ -97,7 +97,7 @@ def sample_names(samples: Samples, first: int) -> list[str]:
     source = samples
     while isinstance(source, MappedSamples):
         [source] = source.sources
-    if isinstance(source, PictureSamples):
+    if isinstance(source, ImageSamples):
         return [source.source(row)[1] for row in range(len(source))]
     return [str(first + row) for row in range(len(samples))]
 
@@ -116,7 +116,7 @@ def predict_batches(task: fit.Task, samples: Samples) -> Iterator[NDArray[Any]]:
         yield first.numpy(force=True)
 
 
-def stored_array(path: Path) -> Stored:
+def stored_array(path: Path) -> StoredArray:
     """The array in a .npy file; in a .npz file the only one, or the one called input or x. Reads headers only.
 
     Raises DataError for a damaged file, and FileError for one that has no such array.
@@ -129,12 +129,12 @@ def stored_array(path: Path) -> Stored:
     return arrays[known[0]]
 
 
-def _read_matching(path: Path, inputs: Stored, like: Samples) -> NDArray[Any]:
+def _read_matching(path: Path, inputs: StoredArray, like: Samples) -> NDArray[Any]:
     """An array as the source's own first sample is. Raises FileError if it cannot be, before its numbers are read."""
     if not inputs.shape or not inputs.shape[0]:
         problem = "has no rows" if inputs.shape else "holds one number"
         raise FileError(str(path), "", problem, "Give an array of samples, N×….")
-    first: Tensor = beginning(like, 1).batch(np.array([0]))[0]
+    first: Tensor = first_samples(like, 1).batch(np.array([0]))[0]
     if inputs.shape[1:] != tuple(first.shape[1:]):
         mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
         raise FileError(str(path), "", f"holds samples of {mine}, but the network learnt {theirs}", "Reshape them.")

@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine import data
-from engine.data.pictures import read_picture
+from engine.data.images.image_decoding import decode_image
 from engine.errors import DataError
 from engine.system.files import check_regular, open_regular, read_regular
 
@@ -101,7 +101,7 @@ def test_no_source_of_samples_waits_for_a_pipe_or_reads_a_device(tmp_path: Path,
         lambda: data.ImageList(str(table)).train.arrays(engine.arange(1).numpy()),
         lambda: data.IDX(str(images)),
         lambda: data.WebDataset(str(shards)).classes,
-        lambda: read_picture(special, "colour", path),
+        lambda: decode_image(special, "colour", path),
         lambda: engine.load(special),
     ]
 

@@ -306,7 +306,7 @@ def test_data_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             (folder / (image + suffix)).unlink()
 
     def png(content: bytes) -> object:
-        return data.pictures.read_picture(content, "colour", "a.png")  # pyright: ignore[reportAttributeAccessIssue]
+        return data.pictures.decode_image(content, "colour", "a.png")  # pyright: ignore[reportAttributeAccessIssue]
 
     def tar(content: bytes) -> object:
         overwrite(shards / "a.tar", content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.data.transforms.affine import RandomAffine as RandomAffine
+from engine.data.transforms.channels_first import ChannelsFirst as ChannelsFirst
 from engine.data.transforms.color import ColorJitter as ColorJitter
 from engine.data.transforms.color import Grayscale as Grayscale
 from engine.data.transforms.color import RandomErasing as RandomErasing
@@ -16,7 +17,6 @@ from engine.data.transforms.flip import RandomHorizontalFlip as RandomHorizontal
 from engine.data.transforms.flip import RandomVerticalFlip as RandomVerticalFlip
 from engine.data.transforms.labels import LabelEncode as LabelEncode
 from engine.data.transforms.labels import OneHot as OneHot
-from engine.data.transforms.layout import ChannelsFirst as ChannelsFirst
 from engine.data.transforms.resize import Resize as Resize
 from engine.data.transforms.scaling import Clip as Clip
 from engine.data.transforms.scaling import FillMissing as FillMissing

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL.Image import Transform as Way
 
-from engine.data.transforms.crop import between, ordered
-from engine.data.transforms.pillow import changed
+from engine.data.transforms.crop import check_range, scale_to_range
+from engine.data.transforms.pillow_images import map_images
 from engine.data.transforms.resize import FILTERS
 from engine.data.transforms.transform import Augmentation, image_size
 from engine.registry import TRANSFORMS, Range
@@ -47,7 +47,7 @@ class RandomAffine(Augmentation):
     ) -> None:
         self.degrees = degrees
         self.translate = translate
-        self.scale = ordered("RandomAffine", "scale", scale)
+        self.scale = check_range("RandomAffine", "scale", scale)
         self.shear = shear
         self.interpolation = interpolation
         both(translate)
@@ -64,9 +64,9 @@ class RandomAffine(Augmentation):
             np.rint(share * size * signed[:, place])
             for share, size, place in zip(both(self.translate), (height, width), (1, 2), strict=True)
         ]
-        rows = inverses(angle, shifts, between(self.scale, numbers[:, 3]), slant, (height, width)).tolist()
+        rows = inverses(angle, shifts, scale_to_range(self.scale, numbers[:, 3]), slant, (height, width)).tolist()
         filter = FILTERS[self.interpolation]
-        return changed(
+        return map_images(
             samples,
             (height, width),
             lambda image, row: image.transform((width, height), Way.AFFINE, rows[row], filter),  # pyright: ignore[reportArgumentType]

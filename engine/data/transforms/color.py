@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.transforms.crop import between, ordered
+from engine.data.transforms.crop import check_range, scale_to_range
 from engine.data.transforms.transform import Augmentation, Transform, image_size
 from engine.errors import ShapeError
 from engine.registry import TRANSFORMS, NonNegative, Probability, Range
@@ -88,7 +88,7 @@ class ColorJitter(Augmentation):
         if self.saturation and images.shape[1] == 3:
             images = _blend(images, luma(images), _factor(self.saturation, drawn[:, 2]))
         if self.hue and images.shape[1] == 3:
-            images = turned(images, between((-self.hue, self.hue), drawn[:, 3, 0]).astype(np.float32))
+            images = rotate_hue(images, scale_to_range((-self.hue, self.hue), drawn[:, 3, 0]).astype(np.float32))
         images *= top
         return (np.rint(images) if whole else images).astype(samples.dtype)
 
@@ -122,8 +122,8 @@ class RandomErasing(Augmentation):
         value: float = 0.0,
     ) -> None:
         self.p = p
-        self.scale = ordered("RandomErasing", "scale", scale)
-        self.ratio = ordered("RandomErasing", "ratio", ratio)
+        self.scale = check_range("RandomErasing", "scale", scale)
+        self.ratio = check_range("RandomErasing", "ratio", ratio)
         self.value = value
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
@@ -131,8 +131,8 @@ class RandomErasing(Augmentation):
 
     def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
         height, width = samples.shape[-2:]
-        area = between(self.scale, numbers[:, 1]) * height * width
-        ratio = np.exp(between((np.log(self.ratio[0]), np.log(self.ratio[1])), numbers[:, 2]))
+        area = scale_to_range(self.scale, numbers[:, 1]) * height * width
+        ratio = np.exp(scale_to_range((np.log(self.ratio[0]), np.log(self.ratio[1])), numbers[:, 2]))
         tall = np.clip(np.rint(np.sqrt(area * ratio)), 1, height)
         wide = np.clip(np.rint(np.sqrt(area / ratio)), 1, width)
         top, left = np.floor(numbers[:, 3] * (height - tall + 1)), np.floor(numbers[:, 4] * (width - wide + 1))
@@ -153,7 +153,7 @@ def luma(images: NDArray[np.float32]) -> NDArray[np.float32]:
     return LUMA[0] * images[:, :1] + LUMA[1] * images[:, 1:2] + LUMA[2] * images[:, 2:]
 
 
-def turned(images: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[np.float32]:
+def rotate_hue(images: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[np.float32]:
     """RGB of 0 to 1, N×3×H×W, with hues turned by so many circles, N×1×1, through hue, saturation and value."""
     value, low = images.max(1), images.min(1)
     spread = value - low
@@ -185,7 +185,7 @@ def _blend(images: NDArray[Any], other: NDArray[Any], factor: NDArray[Any]) -> N
 
 
 def _factor(most: float, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-    return between((max(1 - most, 0), 1 + most), numbers).astype(np.float32)
+    return scale_to_range((max(1 - most, 0), 1 + most), numbers).astype(np.float32)
 
 
 def _inside(places: NDArray[np.int64], first: NDArray[np.float64], count: NDArray[np.float64]) -> NDArray[np.bool_]:

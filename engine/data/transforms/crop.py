@@ -31,7 +31,7 @@ class CenterCrop(Transform):
         pair(size)
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
-        return centered(samples, *pair(self.size)).copy()
+        return center_crop(samples, *pair(self.size)).copy()
 
     def spec(self, sample: Spec) -> Spec:
         image_size("CenterCrop", sample)
@@ -59,12 +59,12 @@ class RandomCrop(Augmentation):
         pair(size)
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
-        return centered(samples, *pair(self.size)).copy()
+        return center_crop(samples, *pair(self.size)).copy()
 
     def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
         height, width = pair(self.size)
         down, right = (max(size - there, 0) for size, there in zip((height, width), samples.shape[-2:], strict=True))
-        samples = bordered(samples, *(self.padding + lacking for lacking in (down, down, right, right)))
+        samples = zero_pad(samples, *(self.padding + lacking for lacking in (down, down, right, right)))
         windows = sliding_window_view(samples, (height, width), axis=(-2, -1))  # pyright: ignore[reportCallIssue, reportArgumentType]
         places = np.array(windows.shape[-4:-2])
         top, left = np.minimum((numbers * places).astype(np.int64), places - 1).T
@@ -102,8 +102,8 @@ class RandomResizedCrop(Augmentation):
         interpolation: Interpolation = "bilinear",
     ) -> None:
         self.size = size
-        self.scale = ordered("RandomResizedCrop", "scale", scale)
-        self.ratio = ordered("RandomResizedCrop", "ratio", ratio)
+        self.scale = check_range("RandomResizedCrop", "scale", scale)
+        self.ratio = check_range("RandomResizedCrop", "ratio", ratio)
         self.interpolation: Interpolation = interpolation
         pair(size)
 
@@ -111,7 +111,7 @@ class RandomResizedCrop(Augmentation):
         height, width = samples.shape[-2:]
         tall, wide = pair(self.size)
         by = min(height / tall, width / wide)
-        middle = centered(samples, max(round(tall * by), 1), max(round(wide * by), 1))
+        middle = center_crop(samples, max(round(tall * by), 1), max(round(wide * by), 1))
         return resized(middle, (tall, wide), self.interpolation)
 
     def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
@@ -170,16 +170,16 @@ class CropOrPad(Transform):
         return sample.with_shape((self.length, *sample.shape[1:]))
 
 
-def centered(images: NDArray[Any], height: int, width: int) -> NDArray[Any]:
+def center_crop(images: NDArray[Any], height: int, width: int) -> NDArray[Any]:
     """The middle, as a view where nothing has to be added around it."""
     down, right = max(height - images.shape[-2], 0), max(width - images.shape[-1], 0)
-    images = bordered(images, down // 2, down - down // 2, right // 2, right - right // 2)
+    images = zero_pad(images, down // 2, down - down // 2, right // 2, right - right // 2)
     # Halves are rounded as in torchvision, to the even neighbour.
     top, left = round((images.shape[-2] - height) / 2), round((images.shape[-1] - width) / 2)
     return images[..., top : top + height, left : left + width]
 
 
-def bordered(images: NDArray[Any], top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+def zero_pad(images: NDArray[Any], top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
     """With so many zeros around each image."""
     if not any((top, bottom, left, right)):
         return images
@@ -189,12 +189,12 @@ def bordered(images: NDArray[Any], top: int, bottom: int, left: int, right: int)
     return result
 
 
-def between(bounds: tuple[float, float], numbers: NDArray[Any]) -> NDArray[Any]:
+def scale_to_range(bounds: tuple[float, float], numbers: NDArray[Any]) -> NDArray[Any]:
     """Numbers of [0, 1) spread over a range."""
     return bounds[0] + numbers * (bounds[1] - bounds[0])
 
 
-def ordered(name: str, argument: str, bounds: tuple[float, ...]) -> tuple[float, float]:
+def check_range(name: str, argument: str, bounds: tuple[float, ...]) -> tuple[float, float]:
     """A smallest and a largest number. Raises ValueError if they are none."""
     if len(bounds) != 2 or bounds[0] > bounds[1]:
         raise ValueError(f"{name}: {argument} is the smallest and the largest number, but is {bounds}.")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL.Image import Resampling
 
-from engine.data.transforms.pillow import changed
+from engine.data.transforms.pillow_images import map_images
 from engine.data.transforms.transform import Transform, image_size, pair
 from engine.registry import TRANSFORMS, Size
 from engine.shape import Dim, Spec
@@ -66,9 +66,9 @@ def resized(
         return images.copy()
     filter, (height, width) = FILTERS[interpolation], size
     if boxes is None:
-        return changed(images, size, lambda image, _: image.resize((width, height), filter))
+        return map_images(images, size, lambda image, _: image.resize((width, height), filter))
     result = np.empty((*images.shape[:-2], *size), images.dtype)
     for row, (left, top, right, bottom) in enumerate(boxes.tolist()):
         part = images[row : row + 1, ..., top:bottom, left:right]
-        result[row] = changed(part, size, lambda image, _: image.resize((width, height), filter))[0]
+        result[row] = map_images(part, size, lambda image, _: image.resize((width, height), filter))[0]
     return result

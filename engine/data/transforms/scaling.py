@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.data.transforms.statistics import Moments
+from engine.data.transforms.channel_statistics import ChannelMoments
 from engine.data.transforms.transform import Fitted, Invertible, Transform, along_channels, plain, vector
 from engine.dtypes import float32
 from engine.errors import DataError, DTypeError
@@ -79,7 +79,7 @@ class Normalize(Fitted, Invertible):
     @classmethod
     def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
         """Mean and standard deviation of each channel; one that never changes gets the spread 1."""
-        moments = Moments.of(batches)
+        moments = ChannelMoments.of(batches)
         std = np.where(moments.std > 0, moments.std, 1)
         return {"mean": plain(moments.mean.astype(np.float32)), "std": plain(std.astype(np.float32))}
 
@@ -125,7 +125,7 @@ class MinMaxScale(Fitted, Invertible):
     @classmethod
     def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
         """Smallest and largest number of each channel; one that never changes gets the width 1."""
-        moments = Moments.of(batches)
+        moments = ChannelMoments.of(batches)
         low, high = moments.low.astype(np.float32), moments.high.astype(np.float32)
         return {"low": plain(low), "high": plain(np.where(low < high, high, low + 1))}
 
@@ -213,4 +213,4 @@ class FillMissing(Fitted):
     @classmethod
     def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
         """The mean of what is there, by channel."""
-        return {"value": plain(Moments.of(batches).mean.astype(np.float32))}
+        return {"value": plain(ChannelMoments.of(batches).mean.astype(np.float32))}

@@ -32,7 +32,7 @@ class Transform(ABC):
 
     def __call__(self, samples: Batch) -> Batch:
         """N×… → N×…, or a list of samples of different sizes → one array if they are equal afterwards, else a list."""
-        return self.apply(samples) if isinstance(samples, np.ndarray) else each(self.apply, samples)
+        return self.apply(samples) if isinstance(samples, np.ndarray) else apply_each(self.apply, samples)
 
     @abstractmethod
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
@@ -63,7 +63,7 @@ class Augmentation(Transform):
         if isinstance(samples, np.ndarray):
             return self.augment(samples, numbers)
         rows = iter(numbers)
-        return each(lambda sample: self.augment(sample, next(rows)[np.newaxis]), samples)
+        return apply_each(lambda sample: self.augment(sample, next(rows)[np.newaxis]), samples)
 
 
 class Fitted(Transform):
@@ -86,7 +86,7 @@ class Invertible(Transform):
         """N×… → N×…: what `apply` was given, up to rounding."""
 
 
-def each(function: Callable[[NDArray[Any]], NDArray[Any]], samples: Sequence[NDArray[Any]]) -> Batch:
+def apply_each(function: Callable[[NDArray[Any]], NDArray[Any]], samples: Sequence[NDArray[Any]]) -> Batch:
     """A function of arrays applied to samples of different sizes, one by one; one array if all come out equal."""
     results = [function(sample[np.newaxis])[0] for sample in samples]
     return np.stack(results) if len({result.shape for result in results}) == 1 else results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.data.workers.info import WorkerInfo as WorkerInfo
-from engine.data.workers.info import get_worker_info as get_worker_info
+from engine.data.workers.worker_info import WorkerInfo as WorkerInfo
+from engine.data.workers.worker_info import get_worker_info as get_worker_info
 
 __all__ = ["WorkerInfo", "get_worker_info"]

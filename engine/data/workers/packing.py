@@ -63,17 +63,17 @@ def unpack(content: bytes, buffers: Iterable[Any] = ()) -> Any:
     return pickle.loads(content, buffers=buffers)  # noqa: S301 - the bytes come from a process of this program
 
 
-def tell(to: Connection, message: Any) -> None:
+def send_message(to: Connection, message: Any) -> None:
     """Send a message to the other end; as `Connection.send`, in less time."""
     to.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
 
-def hear(source: Connection) -> Any:
+def receive_message(source: Connection) -> Any:
     """The next message of `tell`."""
     return unpack(source.recv_bytes())
 
 
-def check_packs(what: str, value: Any, remedy: str) -> None:
+def check_picklable(what: str, value: Any, remedy: str) -> None:
     """Raises TypeError if `value` cannot be sent to another process, and says what it is."""
     try:
         pack(value)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from engine.io import atomic
+from engine.io import atomic_file
 from engine.system.files import read_regular
 from studio.cli.assignments import apply_assignments
 from studio.cli.error_output import InputError
@@ -116,7 +116,7 @@ def extend_plan(path: Path, plan: SweepPlan, epochs: int | None, steps: int | No
             )
     longer = msgspec.structs.replace(plan, epochs=epochs, steps=steps)
     try:
-        atomic.write(path, _text(longer).encode())
+        atomic_file.write(path, _text(longer).encode())
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be written", error) from None
     return longer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from engine.data.columns import joined, listed
 from engine.data.diagnostics import Diagnostic
+from engine.data.tables.csv_columns import format_names, parse_names
 from studio.document import edits
 from studio.document.model import Document
 from studio.lowering.analysis.dataflow import Dataflow
@@ -35,8 +35,8 @@ def _adding(name: str, param: str, added: str) -> Callable[[Document], Document]
     """Adds to the list of the document that is edited, in which another fix may have added a name before."""
 
     def edit(document: Document) -> Document:
-        names = listed(str(document.nodes[name].params.get(param, "")))
-        return document if added in names else edits.set_param(document, name, param, joined([*names, added]))
+        names = parse_names(str(document.nodes[name].params.get(param, "")))
+        return document if added in names else edits.set_param(document, name, param, format_names([*names, added]))
 
     return edit
 

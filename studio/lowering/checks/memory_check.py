@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import psutil
 
-from engine.data.reading import in_bytes
+from engine.data.file_access import format_bytes
 from engine.shape import Dim, Spec, count
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
@@ -32,19 +32,19 @@ def capacity_problems(flow: Dataflow) -> Iterator[Problem]:
         outputs = max((_bytes(value, batch) for value in facts.outputs.values()), default=0)
         if max(weights[name], outputs) > memory:
             needed, what = max((weights[name], "parameters"), (outputs, "outputs"))
-            yield _too_large(name, facts, f"The {what} of {name} take {in_bytes(needed)}", memory)
+            yield _too_large(name, facts, f"The {what} of {name} take {format_bytes(needed)}", memory)
             return
     total = sum(weights.values())
     if total > memory:
         name = max(weights, key=lambda name: weights[name])
-        yield _too_large(name, known[name], f"The parameters of the network take {in_bytes(total)}", memory)
+        yield _too_large(name, known[name], f"The parameters of the network take {format_bytes(total)}", memory)
 
 
 def _too_large(name: str, facts: NodeFacts, finding: str, memory: int) -> Problem:
     values = {param: _largest(facts.arguments.values[param]) for param in facts.arguments.explicit}
     cause = max(values, key=lambda param: values[param], default=None)
     remedy = "Make its inputs smaller." if cause is None else f"Make {cause} smaller."
-    message = f"{finding}, but this machine has {in_bytes(memory)} of memory. {remedy}"
+    message = f"{finding}, but this machine has {format_bytes(memory)} of memory. {remedy}"
     return Problem("error", "too-large", message, node=name)
 
 

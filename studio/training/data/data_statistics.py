@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.data.sample_stream import first_samples
 from engine.data.samples import Samples
-from engine.data.stream import beginning
 from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 from engine.shape import Spec, count
@@ -121,7 +121,7 @@ def _finding(problem: Problem) -> Finding:
 
 def _samples(preview: Preview, part: Part) -> Samples | None:
     samples = preview.after.train if part == "training" else preview.after.validation
-    return None if samples is None else beginning(samples, FIRST).with_augmentations(False)
+    return None if samples is None else first_samples(samples, FIRST).with_augmentations(False)
 
 
 def _bytes(spec: Spec) -> int:

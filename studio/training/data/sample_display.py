@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.splits import Splits
-from engine.data.table import TableSplits
-from engine.data.text import Text
+from engine.data.tables.csv_table import TableSplits
+from engine.data.text_file import Text
 from engine.data.transforms.resize import resized
 from engine.shape import Dim, Spec
 

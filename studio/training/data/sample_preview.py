@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.data.sample_stream import first_samples
 from engine.data.samples import MappedSamples, Samples
 from engine.data.splits import Splits
-from engine.data.stream import beginning
-from engine.data.table import TableSplits
-from engine.data.text import Text
+from engine.data.tables.csv_table import TableSplits
+from engine.data.text_file import Text
 from engine.data.transforms.transform import Augmentation
 from engine.shape import Spec, count, format_shape
 from studio.nodes.types import Role
@@ -255,7 +255,7 @@ class Preview:
             raise DataProblem(self.chain[-1].name, words(error)) from error
         if part is None:
             return None
-        samples = beginning(part, FIRST).with_augmentations(look.part == "training")
+        samples = first_samples(part, FIRST).with_augmentations(look.part == "training")
         samples.set_epoch(look.draw, self.seed)
         return samples
 

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from engine.data.samples import Samples
-from engine.data.splits import training_blocks
+from engine.data.splits import training_batches
 from engine.data.transforms import Fitted
 from engine.errors import EngineError
 from studio.document.model import Document, Json
@@ -66,7 +66,7 @@ def learn(
     target: Any = kind.target
     try:
         samples = splits.train
-        seen = _Watched(training_blocks(samples, "targets" if on == "targets" else "inputs"), samples, told)
+        seen = _Watched(training_batches(samples, "targets" if on == "targets" else "inputs"), samples, told)
         values = target.fitted(seen)
     except EngineError as error:
         raise DataProblem(node, str(error)) from error

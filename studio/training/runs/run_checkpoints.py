@@ -18,7 +18,7 @@ from msgspec import Meta
 import engine
 from engine import Tensor, fit
 from engine.errors import WeightsError
-from engine.io import atomic
+from engine.io import atomic_file
 from engine.io.checkpoint import dumps
 from studio.document.document_errors import FileError
 from studio.training.runs.background_writer import BackgroundWriter
@@ -102,7 +102,7 @@ class CheckpointManager:
         try:
             self._before()
             self._folder.mkdir(exist_ok=True)
-            atomic.write(path, dumps(content, str(path)))
+            atomic_file.write(path, dumps(content, str(path)))
         except (OSError, FileError) as error:
             found = FileError.from_os_error(path, "cannot be written", error) if isinstance(error, OSError) else error
             raise FileError(str(path), "", found.problem, f"{self._left()} {found.remedy}") from None

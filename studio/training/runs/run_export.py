@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from engine.io import atomic
+from engine.io import atomic_file
 from studio.document.document_errors import FileError
 from studio.training.runs.curves import Array
 from studio.training.runs.metric_points import MetricKind
@@ -85,7 +85,7 @@ def run_reader(run: Run) -> RunReader:
 def write_csv(sources: Sequence[RunReader], path: Path) -> ExportProgress:
     """One row for each point: run, quantity, kind, step, epoch, seconds, value. Raises FileError."""
     try:
-        with atomic.replacing(path) as file:
+        with atomic_file.replacing(path) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
             yield from _throttled(_write_rows(sources, text))
             text.detach()

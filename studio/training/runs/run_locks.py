@@ -1,6 +1,6 @@
 """Locks of runs: one is held while a run's folder is written, one while a new run gets its number.
 
-Both are locks of the operating system, which end with their process; see `engine.io.locks`.
+Both are locks of the operating system, which end with their process; see `engine.io.file_locks`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from engine.io import locks
+from engine.io import file_locks
 from studio.document.document_errors import FileError
 
 LOCK_FILE = "run.lock"
@@ -65,7 +65,7 @@ class FileLock:
                 self._path.unlink()
             return
         with suppress(OSError):
-            if locks.is_at(descriptor, self._path):
+            if file_locks.is_at(descriptor, self._path):
                 self._path.unlink()
         os.close(descriptor)
 
@@ -79,9 +79,9 @@ class FileLock:
         is_locked = False
         try:
             # Whoever held it may have removed it after it was opened here.
-            is_locked = locks.try_lock(descriptor) and locks.is_at(descriptor, self._path)
+            is_locked = file_locks.try_lock(descriptor) and file_locks.is_at(descriptor, self._path)
         except OSError as error:
-            if error.errno not in locks.UNSUPPORTED:
+            if error.errno not in file_locks.UNSUPPORTED:
                 raise
             is_locked, self.is_enforced = True, False
         finally:
@@ -130,7 +130,7 @@ def is_locked(path: Path) -> bool:
     except OSError:  # mostly because there is none
         return False
     try:
-        return not locks.try_lock(descriptor, shared=True)
+        return not file_locks.try_lock(descriptor, shared=True)
     except OSError:
         return _may_be_alive(_read(path))
     finally:

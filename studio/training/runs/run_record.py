@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from engine import Tensor, fit
-from engine.io import atomic, save_file
+from engine.io import atomic_file, save_file
 from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.document.project_format import dumps
@@ -300,7 +300,7 @@ class RunRecord:
         path = self.folder / RUN_FILE
         self._about.update(_read_annotations(path))  # somebody may have given the run another name meanwhile
         try:
-            atomic.write(path, _json(self._about))
+            atomic_file.write(path, _json(self._about))
         except OSError as error:
             raise FileError.from_os_error(path, "cannot be written", error) from None
         return f"{path} is written again."
@@ -329,7 +329,7 @@ def annotate(folder: Path, **remarks: str | int | None) -> dict[str, Any]:
     try:
         known = {**read_metadata(path), **remarks}
         about = {name: value for name, value in known.items() if value is not None or name not in remarks}
-        atomic.write(path, _json(about))
+        atomic_file.write(path, _json(about))
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be written", error) from None
     return about

@@ -8,7 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
-from engine.data import idx
+from engine.data.images import idx_format
 from engine.errors import DataError
 
 
@@ -16,20 +16,20 @@ from engine.errors import DataError
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "float32", "float64"])
 def test_every_type_is_read(tmp_path: Path, write_idx, dtype: str, suffix: str) -> None:
     array = np.arange(-6, 18).reshape(2, 3, 4).astype(dtype)
-    header = idx.read_header(write_idx(tmp_path / f"a{suffix}", array))
+    header = idx_format.read_header(write_idx(tmp_path / f"a{suffix}", array))
     assert header.shape == (2, 3, 4)
-    np.testing.assert_array_equal(idx.read(header), array)
+    np.testing.assert_array_equal(idx_format.read(header), array)
 
 
 def test_plain_files_stay_on_disk(tmp_path: Path, write_idx) -> None:
-    data = idx.read(idx.read_header(write_idx(tmp_path / "a", np.ones((5, 2), np.uint8))))
+    data = idx_format.read(idx_format.read_header(write_idx(tmp_path / "a", np.ones((5, 2), np.uint8))))
     assert isinstance(data, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         data[0] = 1
 
 
 def test_an_empty_array_is_read(tmp_path: Path, write_idx) -> None:
-    assert idx.read(idx.read_header(write_idx(tmp_path / "a", np.ones((0, 2), np.uint8)))).shape == (0, 2)
+    assert idx_format.read(idx_format.read_header(write_idx(tmp_path / "a", np.ones((0, 2), np.uint8)))).shape == (0, 2)
 
 
 HEADER = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2])
@@ -58,7 +58,7 @@ def test_bad_files(tmp_path: Path, content: bytes, message: str, zipped: bool) -
     tracemalloc.start()
     try:
         with pytest.raises(DataError, match=message) as caught:
-            idx.read(idx.read_header(path))
+            idx_format.read(idx_format.read_header(path))
         assert tracemalloc.get_traced_memory()[1] < 2**21, "a declared size must not be allocated"
     finally:
         tracemalloc.stop()
@@ -71,22 +71,22 @@ def test_damaged_gzip(tmp_path: Path, write_idx) -> None:
     for content in (whole[:-2000], whole[:200] + b"\xff" * 50 + whole[250:], whole[:-6] + b"123456"):
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"a\.gz: damaged or incomplete gzip data.*Download"):
-            idx.read(idx.read_header(path))
+            idx_format.read(idx_format.read_header(path))
     path.write_bytes(b"no gzip at all")
     with pytest.raises(DataError, match="damaged or incomplete gzip"):
-        idx.read_header(path)
+        idx_format.read_header(path)
 
 
 def test_more_than_the_free_memory(tmp_path: Path, write_idx, monkeypatch: pytest.MonkeyPatch) -> None:
-    header = idx.read_header(write_idx(tmp_path / "a.gz", np.zeros((100, 100), np.uint8)))
+    header = idx_format.read_header(write_idx(tmp_path / "a.gz", np.zeros((100, 100), np.uint8)))
     free = type("Memory", (), {"available": 5000})
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
     with pytest.raises(DataError, match=r"needs 9\.8 KiB of memory, but 4\.9 KiB are free\. Unpack the file"):
-        idx.read(header)
+        idx_format.read(header)
 
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
-        idx.read_header(tmp_path / "missing")
+        idx_format.read_header(tmp_path / "missing")
     with pytest.raises(DataError, match="cannot be read"):
-        idx.read_header(tmp_path)
+        idx_format.read_header(tmp_path)

@@ -7,7 +7,8 @@ import pytest
 
 import engine
 from engine import data, dtypes
-from engine.data import idx, transforms
+from engine.data import transforms
+from engine.data.images import idx_format
 from engine.errors import DataError
 from engine.shape import Spec
 
@@ -28,7 +29,7 @@ def test_a_folder_like_mnist(mnist_like, suffix: str) -> None:
 
 def test_specs_come_from_headers_alone(mnist_like, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = mnist_like(suffix=".gz")
-    monkeypatch.setattr(idx, "read", lambda header: pytest.fail("data were read"))
+    monkeypatch.setattr(idx_format, "read", lambda header: pytest.fail("data were read"))
     assert data.IDX(str(folder)).map(transforms.Normalize(0, 255)).input == Spec((1, 28, 28), dtypes.float32)
 
 

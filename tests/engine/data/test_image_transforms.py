@@ -14,7 +14,7 @@ from PIL import Image
 from engine import dtypes
 from engine.data import transforms
 from engine.data.transforms.affine import inverses
-from engine.data.transforms.color import luma, turned
+from engine.data.transforms.color import luma, rotate_hue
 from engine.data.transforms.resize import FILTERS
 from engine.errors import ShapeError
 from engine.shape import Dim, Spec
@@ -192,7 +192,7 @@ def test_colour_jitter() -> None:
 def test_hues_are_turned_as_by_colorsys() -> None:
     images = (IMAGES[:1, :, :4, :5] / 255).astype(np.float32)
     images[0, :, 0, 0] = 0.5  # grey has no hue
-    result = turned(images, np.full((1, 1, 1), 0.3, np.float32))
+    result = rotate_hue(images, np.full((1, 1, 1), 0.3, np.float32))
     for y in range(4):
         for x in range(5):
             hue, saturation, value = colorsys.rgb_to_hsv(*images[0, :, y, x].tolist())

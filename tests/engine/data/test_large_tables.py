@@ -14,9 +14,10 @@ import pytest
 from pyarrow import parquet
 
 from engine import data
-from engine.data import row_store, table_rows
-from engine.data.row_store import RowStore
-from engine.data.table import TableSplits
+from engine.data import row_buffer
+from engine.data.row_buffer import RowBuffer
+from engine.data.tables import table_reader
+from engine.data.tables.csv_table import TableSplits
 from engine.errors import DataError
 
 
@@ -24,8 +25,8 @@ from engine.errors import DataError
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the files of rows are; only few bytes stay in memory."""
     monkeypatch.setenv("GRADWIRE_TABLES", str(tmp_path / "rows"))
-    monkeypatch.setattr(row_store, "IN_MEMORY", 1000)
-    table_rows.tables.clear()
+    monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
+    table_reader.tables.clear()
     return tmp_path / "rows"
 
 
@@ -56,8 +57,8 @@ def test_files_give_what_memory_gives(tmp_path: Path, place: Path, monkeypatch: 
         from_file = everything(filed)
         assert list(place.iterdir())
         names = filed.class_names
-        monkeypatch.setattr(row_store, "IN_MEMORY", 2**30)
-        table_rows.tables.clear()
+        monkeypatch.setattr(row_buffer, "IN_MEMORY", 2**30)
+        table_reader.tables.clear()
         held = kind(str(path), "y", categorical="kind", missing="keep")
         assert isinstance(filed._table.numbers.base, np.memmap) or isinstance(filed._table.numbers, np.memmap)
         assert not isinstance(held._table.numbers, np.memmap)
@@ -65,8 +66,8 @@ def test_files_give_what_memory_gives(tmp_path: Path, place: Path, monkeypatch: 
             np.testing.assert_array_equal(one, other)
         assert names == held.class_names == ("10", "9", "no", "yes")
         assert filed.feature_names == ("a", "b", "kind=blue", "kind=green", "kind=red")
-        monkeypatch.setattr(row_store, "IN_MEMORY", 1000)
-        table_rows.tables.clear()
+        monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
+        table_reader.tables.clear()
 
 
 def test_the_files_go_with_the_table(tmp_path: Path, place: Path) -> None:
@@ -74,7 +75,7 @@ def test_the_files_go_with_the_table(tmp_path: Path, place: Path) -> None:
     train = source.train
     assert len(list(place.iterdir())) == 2
     del source
-    table_rows.tables.clear()
+    table_reader.tables.clear()
     gc.collect()
     assert len(train.arrays(np.arange(3))[0]) == 3, "samples keep them"
     del train
@@ -118,7 +119,7 @@ def test_a_table_is_read_once_until_its_file_changes(tmp_path: Path, monkeypatch
 
 def test_a_full_disk_is_said(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path)[0]
-    monkeypatch.setattr(row_store, "_SPARE", 2**62)
+    monkeypatch.setattr(row_buffer, "_SPARE", 2**62)
     with pytest.raises(DataError, match=r"t\.csv: is larger than .* cannot be written to .*GRADWIRE_TABLES"):
         _ = data.CSV(str(path), "y", ignore="kind").train
     assert list(place.iterdir()) == []
@@ -140,7 +141,7 @@ def test_columns_of_ever_new_texts_end_early(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_store_come_back_in_order() -> None:
-    store = RowStore(3, np.float32, "test")
+    store = RowBuffer(3, np.float32, "test")
     whole = np.arange(3000, dtype=np.float32).reshape(-1, 3)
     for start in range(0, 1000, 7):
         store.append(whole[start : start + 7])

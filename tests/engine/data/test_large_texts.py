@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import data
-from engine.data import row_store, text_codes
-from engine.data.text import UNKNOWN
-from engine.data.text_codes import CodedText, UnitKind, coded
+from engine.data import row_buffer, text_encoding
+from engine.data.text_encoding import EncodedText, UnitKind, encode_file
+from engine.data.text_file import UNKNOWN
 from engine.errors import DataError
 
 KINDS: list[UnitKind] = ["characters", "words"]
@@ -27,7 +27,7 @@ KINDS: list[UnitKind] = ["characters", "words"]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where files of numbers are."""
     monkeypatch.setenv("GRADWIRE_TABLES", str(tmp_path / "codes"))
-    text_codes.texts.clear()
+    text_encoding.encoded_files.clear()
     return tmp_path / "codes"
 
 
@@ -57,9 +57,9 @@ def test_pieces_give_what_the_whole_gives(
     path.write_bytes(mark + content)
     numbers, names = expected(mark + content, kind, most, share)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_codes, "_PIECE", piece)
-        patch.setattr(text_codes, "_AT_ONCE", 3)
-        text_codes.texts.clear()  # the next example may be as long, and written at the same time as far as is known
+        patch.setattr(text_encoding, "_PIECE", piece)
+        patch.setattr(text_encoding, "_AT_ONCE", 3)
+        text_encoding.encoded_files.clear()  # the next example may have the same size and time of writing
         source = data.Text(str(path), kind, length=1, vocabulary=most, validation=share)
         if len(numbers) < 2:
             with pytest.raises(DataError):
@@ -76,12 +76,12 @@ def test_errors_name_the_line_wherever_pieces_end(folder: Path, kind: UnitKind, 
     path = folder / "b.txt"
     path.write_bytes(before.encode() + b"\xff and more\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_codes, "_PIECE", piece)
+        patch.setattr(text_encoding, "_PIECE", piece)
         with pytest.raises(DataError, match=f"line {before.count(chr(10)) + 1}: holds the byte ff"):
-            coded(path, kind)
+            encode_file(path, kind)
     path.write_bytes(before.encode() + b"\xe6\xbc")  # of three
     with pytest.raises(DataError, match=f"line {before.count(chr(10)) + 1}: holds the byte e6"):
-        coded(path, kind)
+        encode_file(path, kind)
 
 
 @pytest.mark.parametrize(("different", "dtype"), [(256, np.uint8), (257, np.uint16), (65_537, np.uint32)])
@@ -89,10 +89,10 @@ def test_codes_are_no_wider_than_they_have_to_be(tmp_path: Path, different: int,
     text = "".join(map(chr, range(0x10000, 0x10000 + different)))
     (tmp_path / "a.txt").write_text(text + text[::-1], "utf-8")
     (tmp_path / "b.txt").write_text(" ".join(f"w{number}" for number in range(different)), "utf-8")
-    found = coded(tmp_path / "a.txt", "characters")
+    found = encode_file(tmp_path / "a.txt", "characters")
     assert found.codes.dtype == dtype
     assert found.codes.tolist() == [*range(different), *reversed(range(different))]
-    assert coded(tmp_path / "b.txt", "words").codes.dtype == dtype
+    assert encode_file(tmp_path / "b.txt", "words").codes.dtype == dtype
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,9 +104,9 @@ def test_codes_lie_in_a_file_that_goes_with_them(
     held = data.Text(str(tmp_path / "t.txt"), kind, length=5)
     held.check()
     assert not place.exists()
-    text_codes.texts.clear()
-    monkeypatch.setattr(row_store, "IN_MEMORY", 1000)
-    monkeypatch.setattr(text_codes, "_PIECE", 4096)  # their dtype changes when there is a file already
+    text_encoding.encoded_files.clear()
+    monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
+    monkeypatch.setattr(text_encoding, "_PIECE", 4096)  # their dtype changes when there is a file already
     filed = data.Text(str(tmp_path / "t.txt"), kind, length=5)
     train, validation = filed.train, filed.validation
     assert validation is not None
@@ -120,7 +120,7 @@ def test_codes_lie_in_a_file_that_goes_with_them(
     assert len(list(place.iterdir())) == 1
     assert len(pickle.dumps(train)) < 40_000, "the codes are not in it"
     del filed, train, other, samples
-    text_codes.texts.clear()
+    text_encoding.encoded_files.clear()
     gc.collect()
     assert list(place.iterdir()), "the other part is there"
     del validation
@@ -141,16 +141,16 @@ def test_a_text_is_read_once_until_its_file_changes(tmp_path: Path) -> None:
 
 def test_of_units_that_come_as_often_the_first_ones_are_known() -> None:
     codes = np.concatenate([np.arange(2000), [1500, 1500, 700, 1999]]).astype(np.uint16)
-    found = CodedText(codes, [str(code) for code in range(2000)])
+    found = EncodedText(codes, [str(code) for code in range(2000)])
     assert found.most_frequent(len(codes), 6) == [1500, 700, 1999, 0, 1, 2]
     assert found.most_frequent(3, 6) == [0, 1, 2]
 
 
 def test_too_many_words_are_refused_before_memory_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.txt").write_text(" ".join(f"w{number}" for number in range(1000)))
-    monkeypatch.setattr(text_codes, "_MANY_WORDS", 500)
+    monkeypatch.setattr(text_encoding, "_MANY_WORDS", 500)
     assert data.Text(str(tmp_path / "t.txt"), "words").classes == 901
-    text_codes.texts.clear()
+    text_encoding.encoded_files.clear()
     free = psutil.virtual_memory()
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free._replace(available=100_000))
     with pytest.raises(DataError, match=r"needs 243.9 KiB of memory, .* It has 999 different words so far"):
@@ -160,14 +160,14 @@ def test_too_many_words_are_refused_before_memory_ends(tmp_path: Path, monkeypat
 def test_a_full_disk_and_an_error_far_below_leave_no_file(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_store, "IN_MEMORY", 1000)
-    monkeypatch.setattr(text_codes, "_PIECE", 4096)
+    monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
+    monkeypatch.setattr(text_encoding, "_PIECE", 4096)
     (tmp_path / "bad.txt").write_bytes(b"some text\n" * 10_000 + b"\xff")
     with pytest.raises(DataError, match="line 10001"):
-        coded(tmp_path / "bad.txt", "characters")
+        encode_file(tmp_path / "bad.txt", "characters")
     assert list(place.iterdir()) == []
     (tmp_path / "t.txt").write_bytes(b"some text\n" * 10_000)
-    monkeypatch.setattr(row_store, "_SPARE", 2**62)
+    monkeypatch.setattr(row_buffer, "_SPARE", 2**62)
     with pytest.raises(DataError, match=r"t\.txt: is larger than .* cannot be written to .*GRADWIRE_TABLES"):
-        coded(tmp_path / "t.txt", "characters")
+        encode_file(tmp_path / "t.txt", "characters")
     assert list(place.iterdir()) == []

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from engine import data
-from engine.data.mapped import Watch
+from engine.data.memory_map import TruncationGuard
 from engine.data.transforms import Resize
 from engine.errors import DataError
 from tests.engine.data.test_web_dataset import picture, samples, shard
@@ -116,8 +116,8 @@ def test_a_file_that_is_cut_off_is_named(tmp_path: Path, kind: str) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, (done.returncode, done.stderr)
     assert done.stdout.startswith(str(tmp_path))
-    assert "was cut off from" in done.stdout
-    assert "Put it back as it was" in done.stdout
+    assert "was truncated from" in done.stdout
+    assert "Restore the file" in done.stdout
 
 
 @pytest.mark.parametrize("kind", HELD)
@@ -170,8 +170,8 @@ def test_a_file_that_shrinks_between_its_header_and_its_numbers(tmp_path: Path) 
 def test_arrays_in_memory_are_not_watched(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros(9))
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
-    watch = Watch(np.zeros(3), mapped[2:5].reshape(3, 1), mapped)
+    watch = TruncationGuard(np.zeros(3), mapped[2:5].reshape(3, 1), mapped)
     os.truncate(tmp_path / "a.npy", 100)
-    with pytest.raises(DataError, match=r"a\.npy: was cut off from 200 bytes to 100 bytes"):
+    with pytest.raises(DataError, match=r"a\.npy: was truncated from 200 bytes to 100 bytes"):
         watch.check()
-    Watch(np.zeros(3)).check()
+    TruncationGuard(np.zeros(3)).check()

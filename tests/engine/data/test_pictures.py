@@ -16,8 +16,9 @@ import pytest
 from PIL import Image
 
 from engine import data, dtypes
-from engine.data import pictures, transforms
-from engine.data.pictures import read_picture
+from engine.data import transforms
+from engine.data.images import image_decoding
+from engine.data.images.image_decoding import decode_image
 from engine.errors import DataError, ShapeError
 from engine.shape import Spec
 
@@ -26,7 +27,7 @@ PICTURE = Image.fromarray(COLOURS)
 
 
 def read(path: Path, colour: Any = "colour") -> np.ndarray[Any, Any]:
-    return read_picture(path, colour, str(path))
+    return decode_image(path, colour, str(path))
 
 
 def saved(tmp_path: Path, image: Image.Image, name: str = "a.png", **options: Any) -> Path:
@@ -185,13 +186,13 @@ def test_bad_image_folders(folder, tmp_path: Path) -> None:
 
 def test_only_pillow_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 40)  # from there on Pillow warns
-    flat = pictures._flat
+    flat = image_decoding._flat
 
     def meanwhile(*arguments: Any) -> Any:
         warnings.warn("of another thread", stacklevel=1)
         return flat(*arguments)
 
-    monkeypatch.setattr(pictures, "_flat", meanwhile)
+    monkeypatch.setattr(image_decoding, "_flat", meanwhile)
     with pytest.warns(UserWarning, match="of another thread"):
         assert read(saved(tmp_path, PICTURE)).shape == (3, 6, 9)
 
@@ -245,4 +246,4 @@ def test_an_image_that_memory_cannot_hold(tmp_path: Path, monkeypatch: pytest.Mo
     free = psutil.virtual_memory()
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free._replace(available=2**30))
     with pytest.raises(DataError, match=r"large\.png: needs 1\.1 GiB of memory, but 1\.0 GiB are free"):
-        read_picture(path, "colour", str(path))
+        decode_image(path, "colour", str(path))

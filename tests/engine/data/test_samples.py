@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engine import data, dtypes
 from engine.data import samples as engine_samples
 from engine.data import transforms
-from engine.data.samples import Batch, Samples, held_count, hold_out
+from engine.data.samples import Batch, Samples, validation_count, validation_split
 from engine.data.splits import check_sizes
 from engine.errors import DataError, ShapeError
 from engine.random import Generator
@@ -99,10 +99,10 @@ def test_only_training_samples_are_augmented() -> None:
     assert rows_of(splits.validation, [0, 1]) == [100, 101]
     assert rows_of(splits.train, [0, 1]) != [0, 1]
     assert rows_of(splits.train.with_augmentations(False), [0, 1]) == [0, 1]
-    divided = data.KFold(splits, folds=4, fold=1)
-    assert divided.validation is not None
-    assert all(value == int(value) for value in rows_of(divided.validation, [0, 1, 2, 3]))
-    assert not any(value == int(value) for value in rows_of(divided.train, list(range(12))))
+    train_validation_split = data.KFold(splits, folds=4, fold=1)
+    assert train_validation_split.validation is not None
+    assert all(value == int(value) for value in rows_of(train_validation_split.validation, [0, 1, 2, 3]))
+    assert not any(value == int(value) for value in rows_of(train_validation_split.train, list(range(12))))
 
 
 def test_compose_is_its_parts_one_by_one() -> None:
@@ -255,9 +255,9 @@ def test_what_is_held_out_are_the_first_of_a_permutation(count: int, share: floa
     """Found without the whole of it; so runs of the past keep the samples that they validate with."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine_samples, "_BLOCK", block)
-        train, held = hold_out(count, share)
+        train, held = validation_split(count, share)
     order = Generator(0).fork("validation").permutation(count)
-    wanted = held_count(count, share)
+    wanted = validation_count(count, share)
     np.testing.assert_array_equal(held, np.sort(order[:wanted]))
     np.testing.assert_array_equal(train, np.sort(order[wanted:]))
 
@@ -265,4 +265,4 @@ def test_what_is_held_out_are_the_first_of_a_permutation(count: int, share: floa
 def test_equal_keys_are_held_out_as_a_stable_sort_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Generator, "bits", lambda _, count: np.arange(count, dtype=np.uint64) % np.uint64(3))
     order = Generator(0).permutation(50)
-    np.testing.assert_array_equal(hold_out(50, 0.3)[1], np.sort(order[:15]))
+    np.testing.assert_array_equal(validation_split(50, 0.3)[1], np.sort(order[:15]))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine import data
 from engine.data import transforms
-from engine.data.stream import Record, Stream, StreamBatches, beginning
+from engine.data.sample_stream import Record, SampleStream, StreamBatchSampler, first_samples
 from engine.dtypes import float32, int64
 from engine.errors import DataError
 from engine.random import Generator
@@ -24,7 +24,7 @@ from engine.shape import Spec
 from tests.engine.data.test_web_dataset import picture, samples, shard
 
 
-class Numbers(Stream):
+class Numbers(SampleStream):
     """0, 1, 2, … as inputs and targets, in groups that a random order shuffles."""
 
     def __init__(self, groups: list[int], buffer: int) -> None:
@@ -57,11 +57,11 @@ class Counting(data.Splits):
     files = ()  # pyright: ignore[reportAssignmentType]
 
     @property
-    def train(self) -> Stream:
+    def train(self) -> SampleStream:
         return self._train
 
     @property
-    def validation(self) -> Stream:
+    def validation(self) -> SampleStream:
         return self._train
 
 
@@ -145,19 +145,19 @@ def test_samples_that_are_gone_past_are_not_read() -> None:
 
 def test_a_stream_has_no_length() -> None:
     stream = Counting(5).train
-    for thing in (stream, data.DataLoader(stream, batch_sampler=StreamBatches(stream, 2))):
+    for thing in (stream, data.DataLoader(stream, batch_sampler=StreamBatchSampler(stream, 2))):
         with pytest.raises(TypeError):
             len(thing)
 
 
 def test_the_beginning_of_a_stream_has_numbers() -> None:
     mapped = Counting(30).map(transforms.Normalize(1.0, 2.0)).train
-    first = beginning(mapped, 8)
+    first = first_samples(mapped, 8)
     assert len(first) == 8
     np.testing.assert_array_equal(first.arrays(np.array([7, 0]))[0], [[3.0], [-0.5]])
-    assert beginning(mapped, 8).stream is not None
+    assert first_samples(mapped, 8).stream is not None
     counted = data.ArraySplits((np.zeros((3, 1)), np.zeros(3))).train
-    assert beginning(counted, 8) is counted
+    assert first_samples(counted, 8) is counted
 
 
 def test_arguments_are_learned_from_all_of_a_stream() -> None:
@@ -177,7 +177,7 @@ def shards(tmp_path: Path) -> Path:
 def shades(samples: data.Samples) -> list[int]:
     """The images of a stream by their shade, with their labels checked."""
     found: list[int] = []
-    for rows in StreamBatches(samples.stream, 3):  # pyright: ignore[reportArgumentType]
+    for rows in StreamBatchSampler(samples.stream, 3):  # pyright: ignore[reportArgumentType]
         images, labels = samples.arrays(rows)
         found += [int(image[0, 0, 0]) // 10 for image in images]
         assert np.asarray(labels).tolist() == [shade % 3 for shade in found[-len(images) :]]
@@ -185,7 +185,7 @@ def shades(samples: data.Samples) -> list[int]:
 
 
 def labels(samples: data.Samples, most: int) -> list[int]:
-    return np.asarray(beginning(samples, most).targets(np.arange(len(beginning(samples, most))))).tolist()
+    return np.asarray(first_samples(samples, most).targets(np.arange(len(first_samples(samples, most))))).tolist()
 
 
 def test_shards_are_streamed(shards: Path) -> None:

@@ -11,10 +11,10 @@ from pyarrow import parquet
 
 from engine import data, dtypes
 from engine.data import transforms
-from engine.data.samples import hold_out
-from engine.data.table import TableSplits
-from engine.data.table_check import find_fault
-from engine.data.table_rows import TableSamples
+from engine.data.samples import validation_split
+from engine.data.tables.csv_faults import find_csv_fault
+from engine.data.tables.csv_table import TableSplits
+from engine.data.tables.table_reader import TableSamples
 from engine.errors import DataError
 from engine.shape import Spec
 
@@ -174,7 +174,7 @@ def test_bad_paths(tmp_path: Path) -> None:
 
 def test_no_fault_is_found_where_there_is_none(table) -> None:
     names = ["length", "width", "kind"]
-    assert find_fault(Path(table(IRIS)), ",", names[:2], names[2:], (), names, header=True) is None
+    assert find_csv_fault(Path(table(IRIS)), ",", names[:2], names[2:], (), names, header=True) is None
 
 
 # -- choice of columns, categories, missing values ---------------------------------------------
@@ -202,7 +202,7 @@ def test_categories_are_one_hot(table) -> None:
 def test_categories_are_those_of_the_training_rows(table) -> None:
     rows = [f"{row},{'rare' if row == 7 else 'common'},{row % 2}" for row in range(20)]
     path = table("a,kind,y\n" + "\n".join(rows))
-    held = [share for share in (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9) if 7 in hold_out(20, share)[1]]
+    held = [share for share in (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9) if 7 in validation_split(20, share)[1]]
     source = data.CSV(path, "y", categorical="kind", validation=held[0])
     assert source.feature_names == ("a", "kind=common")
     assert whole(source)[0][7].tolist() == [7, 0]

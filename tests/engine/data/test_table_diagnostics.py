@@ -12,9 +12,9 @@ import pytest
 from pyarrow import parquet
 
 from engine import data
-from engine.data import table_survey
-from engine.data.columns import joined, listed
 from engine.data.diagnostics import Diagnostic
+from engine.data.tables import column_survey
+from engine.data.tables.csv_columns import format_names, parse_names
 from engine.errors import DataError
 from tests.engine.data.passengers import as_csv, passengers
 
@@ -56,7 +56,7 @@ def test_rows_that_are_left_out_are_counted_with_their_values(tmp_path: Path, mi
     assert count(source) == 106
     found = by_code(source)["rows-left-out"]
     assert found.message.startswith(
-        "table.csv: 894 of 1,000 rows are left out: no value in 'target' (None: 720, NA: 150, empty: 24)."
+        "table.csv: 894 of 1,000 rows are skipped: no value in 'target' (None: 720, NA: 150, empty: 24)."
     )
     kept = mended(data.CSV, arguments, found)
     assert count(kept) == 976
@@ -78,7 +78,7 @@ def test_texts_that_stand_for_missing_values_can_be_chosen(tmp_path: Path) -> No
     inputs, _ = source.train.arrays(np.arange(4))
     np.testing.assert_array_equal(inputs, [[1, 0, 1], [np.nan, 0, 1], [3, 0, 0], [5, 1, 0]])
     found = by_code(source)
-    assert "1 of 5 rows is left out: no value in 'y' (unknown: 1)" in found["rows-left-out"].message
+    assert "1 of 5 rows is skipped: no value in 'y' (unknown: 1)" in found["rows-left-out"].message
     assert "1 of 5 rows has no category in 'b' (unknown: 1)" in found["missing-category"].message
 
 
@@ -86,7 +86,7 @@ def test_the_column_that_costs_most_rows_can_be_ignored(tmp_path: Path) -> None:
     arguments = {"path": written(tmp_path, as_csv(passengers())), "target": "Survived", "missing": "drop"}
     arguments["ignore"] = "Name, Sex, Ticket"
     found = by_code(data.CSV(**arguments))["rows-left-out"]
-    assert "of 200 rows are left out: no value in 'Age' (no number: " in found.message
+    assert "of 200 rows are skipped: no value in 'Age' (no number: " in found.message
     assert count(mended(data.CSV, arguments, found)) == 200
 
 
@@ -95,7 +95,7 @@ def test_parquet_counts_rows_without_a_target(tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "t.parquet")
     source = data.Parquet(str(tmp_path / "t.parquet"), "y", missing="keep", validation=0)
     assert source.class_names == ("None", "u", "v")
-    assert "t.parquet: 1 of 4 rows is left out: no value in 'y' (null: 1)" in by_code(source)["rows-left-out"].message
+    assert "t.parquet: 1 of 4 rows is skipped: no value in 'y' (null: 1)" in by_code(source)["rows-left-out"].message
 
 
 # -- identifiers -------------------------------------------------------------------------------
@@ -113,10 +113,10 @@ def test_identifiers_are_found_and_can_be_ignored(tmp_path: Path) -> None:
     source = data.CSV(**arguments)
     assert source.feature_names[0] == "column 1"
     found = [each for each in source.diagnostics() if each.code == "identifier"]
-    assert [each.message.partition(", so it identifies a row")[0] for each in found] == [
+    assert [each.message.partition(", so it identifies rows")[0] for each in found] == [
         "table.csv: 'column 1' counts from 0 to 199 in 200 rows",
-        "table.csv: 'PassengerId' has a different whole number in each of 200 rows",
-        "table.csv: 'Name' has 200 different texts in 200 rows",
+        "table.csv: 'PassengerId' has a different integer in each of 200 rows",
+        "table.csv: 'Name' has 200 distinct texts in 200 rows",
     ]
     assert dict(found[0].changes) == {"ignore": "Ticket, column 1"}
     for _ in range(3):
@@ -177,7 +177,7 @@ def test_columns_without_a_name_are_called_after_their_place(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("names", [["a", "b c"], ["Last, First", " padded ", 'say "x"'], ["", "1"]])
 def test_any_name_can_be_written_in_a_list(names: list[str]) -> None:
-    assert listed(joined(names)) == names
+    assert parse_names(format_names(names)) == names
 
 
 def test_a_name_with_a_comma_can_be_ignored(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_whole_numbers_that_become_equal_are_counted(tmp_path: Path) -> None:
     arguments = {"path": written(tmp_path, f"account,b,y\n{rows}"), "target": "y"}
     found = by_code(data.CSV(**arguments))["merged-numbers"]
     assert (
-        "'account' has 4 different whole numbers in 40 rows, of which 1 are left as float32, which is exact up to "
+        "'account' has 4 different integers in 40 rows, but only 1 as float32, which is exact up to "
         "16,777,216: 9007199254740992 and 9007199254740993 become equal." in found.message
     )
     kept = mended(data.CSV, arguments, found)
@@ -236,7 +236,7 @@ def test_a_table_without_names_loses_no_row(tmp_path: Path) -> None:
     eaten = data.CSV(**arguments)
     assert count(eaten) == 29
     found = by_code(eaten)["header-values"]
-    assert "the first line, '5.1', '3.5', 'u', looks like a row" in found.message
+    assert "the first line, '5.1', '3.5', 'u', looks like data" in found.message
     whole = mended(data.CSV, arguments, found)
     assert count(whole) == 30
     assert whole.feature_names == ("column 2", "column 1")
@@ -303,17 +303,17 @@ def test_a_category_that_only_validation_has_is_counted(tmp_path: Path) -> None:
 def test_of_a_large_table_the_first_rows_are_looked_at_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.data.table.MOST_ROWS", 1000)
+    monkeypatch.setattr("engine.data.tables.csv_table.MOST_ROWS", 1000)
     rows = "".join(f"{row},{row % 7},{f'{row % 5}.5' if row % 4 else 'NA'}\n" for row in range(200_000))
     source = data.CSV(written(tmp_path, f",b,y\n{rows}"), "y", task="number", missing="keep")
-    monkeypatch.setattr("engine.data.table.READ_BY_CHECK", 1000)
+    monkeypatch.setattr("engine.data.tables.csv_table.READ_BY_CHECK", 1000)
     monkeypatch.setattr(data.CSV, "_read", lambda self: pytest.fail("all rows were read"))
     lost, found = source.diagnostics()
-    assert "of the first 1,000 rows at least 250 are left out: no value in 'y'. All rows are counted" in lost.message
+    assert "at least 250 of the first 1,000 rows are skipped: no value in 'y'. All rows are counted" in lost.message
     assert "'column 1' counts from 0 to 999 in the first 1,000 rows" in found.message
     monkeypatch.undo()
-    assert "50,000 of 200,000 rows are left out" in source.diagnostics(whole=True)[0].message
-    table_survey.surveys.clear()
+    assert "50,000 of 200,000 rows are skipped" in source.diagnostics(whole=True)[0].message
+    column_survey.surveys.clear()
 
 
 WORDS = ("", "NA", "None", "?", "é", '"a,b"', '""', "<b>&", "x")
@@ -342,7 +342,7 @@ def test_any_table_has_diagnostics_or_none(tmp_path: Path, seed: int) -> None:
         }
         try:
             names = data.CSV(path, **arguments)._names
-            arguments["categorical"] = joined(names[: random.integers(0, 3)])
+            arguments["categorical"] = format_names(names[: random.integers(0, 3)])
             source = data.CSV(path, **arguments)
         except DataError:
             continue

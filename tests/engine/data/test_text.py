@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import data, dtypes
-from engine.data.text import UNKNOWN, WindowSamples
+from engine.data.text_file import UNKNOWN, WindowSamples
 from engine.errors import DataError
 from engine.shape import Spec
 

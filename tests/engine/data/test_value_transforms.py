@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from engine import dtypes
 from engine.data import transforms
-from engine.data.transforms.statistics import Moments
+from engine.data.transforms.channel_statistics import ChannelMoments
 from engine.errors import DataError, DTypeError
 from engine.shape import Spec
 
@@ -20,7 +20,7 @@ from engine.shape import Spec
 )
 def test_moments_are_numpys(array: np.ndarray, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(array)), max_size=4)))
-    found = Moments.of(np.split(array, cuts))
+    found = ChannelMoments.of(np.split(array, cuts))
     np.testing.assert_allclose(found.mean, array.mean(0), rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(found.std, array.std(0), rtol=1e-6, atol=1e-5)
     np.testing.assert_array_equal([found.low, found.high], [array.min(0), array.max(0)])

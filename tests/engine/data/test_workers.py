@@ -31,7 +31,7 @@ from engine.data import (
     WeightedRandomSampler,
     get_worker_info,
 )
-from engine.data.workers import segments
+from engine.data.workers import shared_memory
 from engine.random import Generator
 from tests.engine.data.worker_sets import (
     Asked,
@@ -381,11 +381,11 @@ def test_memory_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     if os.name != "posix":
         pytest.skip("memory has names there")
     before = shared_files()
-    monkeypatch.delattr(segments.os, "memfd_create", raising=False)
-    memory = segments.Segment(5000)
+    monkeypatch.delattr(shared_memory.os, "memfd_create", raising=False)
+    memory = shared_memory.SharedMemoryBlock(5000)
     assert set(shared_files()) <= set(before)
-    other = segments.Segment(5000, os.dup(memory.descriptor))
-    private = segments.Segment(5000, os.dup(memory.descriptor), private=True)
+    other = shared_memory.SharedMemoryBlock(5000, os.dup(memory.descriptor))
+    private = shared_memory.SharedMemoryBlock(5000, os.dup(memory.descriptor), private=True)
     memory.memory[:3] = b"abc"
     assert other.memory[:3] == private.memory[:3] == b"abc"
     private.memory[:3] = b"xyz"

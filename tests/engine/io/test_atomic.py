@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.io import atomic, locks
+from engine.io import atomic_file, file_locks
 
 ROOT = Path(__file__).parents[3]
 SAVING = """
 import sys
 from pathlib import Path
-from engine.io import atomic
-with atomic.replacing(Path(sys.argv[1])) as file:
+from engine.io import atomic_file
+with atomic_file.replacing(Path(sys.argv[1])) as file:
     file.write(b"half of it")
     file.flush()
     print("saving", flush=True)
@@ -34,12 +34,12 @@ def age(paths: list[Path]) -> None:
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next_that_saves(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(atomic, "_cleaned", set())
+    monkeypatch.setattr(atomic_file, "_cleaned", set())
     command = [sys.executable, "-c", SAVING, str(tmp_path / "a")]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as saving:
         assert saving.stdout is not None and saving.stdout.readline().strip() == b"saving"
         [temporary] = left(tmp_path)
-        atomic.write(tmp_path / "b", b"meanwhile")
+        atomic_file.write(tmp_path / "b", b"meanwhile")
         assert left(tmp_path) == [temporary], "its process is alive"
         saving.kill()
         saving.wait()
@@ -47,14 +47,14 @@ def test_what_a_killed_process_left_is_removed_by_the_next_that_saves(tmp_path: 
     others = [tmp_path / ".gradwire-notes.tmp", tmp_path / ".gradwire-0123456789abcdef.tmp.bak"]
     for other in others:
         other.write_text("of somebody else")
-    atomic._cleaned.clear()  # as another process begins
-    atomic.write(tmp_path / "b", b"afterwards")
+    atomic_file._cleaned.clear()  # as another process begins
+    atomic_file.write(tmp_path / "b", b"afterwards")
     assert left(tmp_path) == sorted(others)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not lock temporary files")
 def test_a_temporary_file_that_was_removed_as_stale_is_written_again(tmp_path: Path, monkeypatch) -> None:
-    lock, removed = locks.try_lock, list[Path]()
+    lock, removed = file_locks.try_lock, list[Path]()
 
     def slow(descriptor: int, *, shared: bool = False) -> bool:
         if not removed:  # another process comes first
@@ -62,8 +62,8 @@ def test_a_temporary_file_that_was_removed_as_stale_is_written_again(tmp_path: P
             removed[0].unlink()
         return lock(descriptor, shared=shared)
 
-    monkeypatch.setattr(locks, "try_lock", slow)
-    atomic.write(tmp_path / "a", b"whole")
+    monkeypatch.setattr(file_locks, "try_lock", slow)
+    atomic_file.write(tmp_path / "a", b"whole")
     assert (tmp_path / "a").read_bytes() == b"whole" and removed and not left(tmp_path)
 
 
@@ -74,8 +74,8 @@ def test_a_file_system_without_locks_is_written_all_the_same(tmp_path: Path, mon
     def unsupported(*_: object, **__: object) -> bool:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(atomic, "_cleaned", set())
-    monkeypatch.setattr(locks, "try_lock", unsupported)
-    atomic.write(tmp_path / "a", b"whole")
+    monkeypatch.setattr(atomic_file, "_cleaned", set())
+    monkeypatch.setattr(file_locks, "try_lock", unsupported)
+    atomic_file.write(tmp_path / "a", b"whole")
     assert (tmp_path / "a").read_bytes() == b"whole"
     assert left(tmp_path) == [abandoned], "whether its process is alive is not known"

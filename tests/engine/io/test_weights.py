@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import engine
 from engine import dtypes, nn
 from engine.errors import WeightsError
-from engine.io import atomic, load_file, read_metadata, save_file
+from engine.io import atomic_file, load_file, read_metadata, save_file
 
 
 def safetensors(header: Any, data: bytes = b"") -> bytes:
@@ -112,7 +112,7 @@ def test_a_full_disk_leaves_the_old_weights(tmp_path: Path, monkeypatch: pytest.
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(atomic.os, "fsync", full)
+    monkeypatch.setattr(atomic_file.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         save_file({"a": engine.zeros(1)}, path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]

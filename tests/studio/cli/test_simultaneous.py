@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from engine.io import locks
+from engine.io import file_locks
 from studio.training.runs.run_locks import LOCK_FILE, RunLock, is_run_locked, locked_error
 
 ROOT = Path(__file__).parents[3]
@@ -136,7 +136,7 @@ def test_a_file_system_without_locks_is_reported(gradwire, project: Path, monkey
     def unsupported(*_: object, **__: object) -> bool:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locks, "try_lock", unsupported)
+    monkeypatch.setattr(file_locks, "try_lock", unsupported)
     result = gradwire("run", project, "--epochs", 1, "--json")
     assert result.code == 0
     [warning] = [line["message"] for line in result.lines if line["event"] == "warning"]

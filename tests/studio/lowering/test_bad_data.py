@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 
 from engine import fit
-from engine.data.samples import hold_out
+from engine.data.samples import validation_split
 from engine.errors import EngineError
 from studio.document.model import Document, Node
 from studio.lowering import check, lower
@@ -62,7 +62,7 @@ def numbers(count: int = 40) -> np.ndarray:
 def with_nan() -> np.ndarray:
     """In one of the training samples."""
     values = numbers()
-    values[hold_out(40, 0.2)[0][3], :2] = np.nan
+    values[validation_split(40, 0.2)[0][3], :2] = np.nan
     return values
 
 
@@ -413,7 +413,7 @@ def test_an_image_that_does_not_decode_may_be_skipped(tmp_path: Path) -> None:
 def test_a_zip_bomb_is_refused_before_memory_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez_compressed(tmp_path / "arrays.npz", x=np.zeros((50_000, 100), np.float32), y=np.arange(50_000) % 3)
     memory = psutil.virtual_memory()._replace(available=10_000_000)
-    monkeypatch.setattr("engine.data.reading.psutil.virtual_memory", lambda: memory)
+    monkeypatch.setattr("engine.data.file_access.psutil.virtual_memory", lambda: memory)
     made = trained(Node("data.NPY", {"path": "arrays.npz"}))
     with pytest.raises(EngineError, match=r"needs 19.1 MiB of memory, but 9.5 MiB are free. Save it with np.savez"):
         list(fit.fit(lower(check(made, catalogue(), base=tmp_path)).build(), epochs=1))

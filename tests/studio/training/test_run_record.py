@@ -15,7 +15,7 @@ import pytest
 
 from engine import fit
 from engine.data import Digits
-from engine.io import atomic, load_file, read_metadata
+from engine.io import atomic_file, load_file, read_metadata
 from studio.document.document_errors import FileError
 from studio.document.project_files import load
 from studio.training import Failed, Session, Warned
@@ -122,14 +122,14 @@ def test_a_folder_without_permission(session, tmp_path: Path) -> None:
 
 def test_a_disk_that_gets_full_does_not_end_the_training(session, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(run_record, "_SECONDS", 0.0)
-    write = atomic.write
+    write = atomic_file.write
 
     def full(path: Path, data: bytes) -> Any:
         if path.suffix == ".safetensors":
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(path, data)
 
-    monkeypatch.setattr(atomic, "write", full)
+    monkeypatch.setattr(atomic_file, "write", full)
     monkeypatch.setattr(session_module, "_PATIENCE_SECONDS", 0.0)
     run = session(out=tmp_path)
     events = finished(run)
@@ -216,9 +216,9 @@ class Disk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         self.is_full = False
         self._random = random.Random(seed)
-        self._write, self._replace = os.write, atomic.write
+        self._write, self._replace = os.write, atomic_file.write
         monkeypatch.setattr(jsonl_file.os, "write", self.write)
-        monkeypatch.setattr(atomic, "write", self.replace)
+        monkeypatch.setattr(atomic_file, "write", self.replace)
 
     def write(self, descriptor: int, data: bytes) -> int:
         if self.is_full and self._random.random() < 0.5:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 import engine
 from engine import fit, nn
-from engine.io import atomic, load_file
+from engine.io import atomic_file, load_file
 from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.training import Failed, Session, Warned
@@ -270,7 +270,7 @@ def test_a_run_is_resumed_once_at_a_time(session, cut, whole: Path) -> None:
 
 
 def test_a_slow_disk_leaves_no_checkpoint_out(session, digits, tmp_path, monkeypatch) -> None:
-    write, written = atomic.write, list[str]()
+    write, written = atomic_file.write, list[str]()
 
     def slow(path: Path, data: bytes) -> Any:
         if path.parent.name == "checkpoints":
@@ -278,7 +278,7 @@ def test_a_slow_disk_leaves_no_checkpoint_out(session, digits, tmp_path, monkeyp
             written.append(path.stem)
         return write(path, data)
 
-    monkeypatch.setattr(atomic, "write", slow)
+    monkeypatch.setattr(atomic_file, "write", slow)
     finished(session(with_checkpoints(digits(epochs=1), 2), out=tmp_path / "slow", seed=3, steps=9))
     assert written == [f"step-{step:09d}" for step in (2, 4, 6, 8, 9)]
 
@@ -286,14 +286,14 @@ def test_a_slow_disk_leaves_no_checkpoint_out(session, digits, tmp_path, monkeyp
 def failing(monkeypatch: pytest.MonkeyPatch, kind: str, *outcomes: int) -> None:
     """Files of a kind, by folder or name, are written with these error codes one after the other; 0 and later ones
     go well."""
-    write, left = atomic.write, list(outcomes)
+    write, left = atomic_file.write, list(outcomes)
 
     def tried(path: Path, data: bytes) -> Any:
         if kind in (path.parent.name, path.name) and left and (code := left.pop(0)):
             raise OSError(code, os.strerror(code))
         return write(path, data)
 
-    monkeypatch.setattr(atomic, "write", tried)
+    monkeypatch.setattr(atomic_file, "write", tried)
 
 
 def test_a_full_disk_is_reported_when_its_state_changes(session, digits, whole: Path, tmp_path, monkeypatch) -> None:

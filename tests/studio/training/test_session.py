@@ -9,7 +9,7 @@ import pytest
 
 from engine import cuda_available, fit, nn
 from engine.compiler.kernels import compile_process
-from engine.data import idx
+from engine.data.images import idx_format
 from engine.errors import DataError
 from studio.training import AutogradCaptured, Failed, Session, StateChanged
 
@@ -137,7 +137,7 @@ def test_bad_data_are_reported_at_their_source(session, monkeypatch: pytest.Monk
     def broken(header: object) -> None:
         raise DataError("images.gz: damaged")
 
-    monkeypatch.setattr(idx, "read", broken)
+    monkeypatch.setattr(idx_format, "read", broken)
     run = session()
     run.start()
     failed = next(event for event in wait_for(run, "failed") if isinstance(event, Failed))

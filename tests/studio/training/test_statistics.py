@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from engine.data.samples import hold_out
+from engine.data.samples import validation_split
 from engine.dtypes import float32
 from engine.shape import Spec
 from studio.document.model import Node
@@ -89,7 +89,7 @@ def test_overlap_counts_samples_where_rows_are_repeated(tmp_path: Path) -> None:
     """As of a table of passengers that has their class, age group and sex only: 12 different inputs."""
     inputs = np.random.default_rng(0).integers(0, [3, 2, 2], (1316, 3)).astype(np.float32)
     targets = (inputs.sum(1) > 2).astype(np.int64)
-    held = hold_out(1316, 0.2)[1]
+    held = validation_split(1316, 0.2)[1]
     targets[held[0]] = 2
     found = of_arrays(tmp_path, inputs, targets)
     assert found.overlap is not None

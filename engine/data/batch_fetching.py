@@ -1,0 +1,140 @@
+"""How batches are made, in whatever thread or process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from engine.data.collate import default_collate, default_convert
+from engine.data.dataset import Dataset, IterableDataset, fetch, samples
+from engine.data.samples import Samples
+from engine.random import Generator, drawing_from
+
+Collate = Callable[[Any], Any]
+
+
+class MapDatasetFetcher:
+    """Batches of a data set with samples by number.
+
+    Args:
+        dataset: anything with `__getitem__`
+        collate_fn: list of samples → batch, or sample → sample
+        batched: whether batches are asked for, or single samples
+    """
+
+    def __init__(self, dataset: Any, collate_fn: Collate | None, batched: bool) -> None:
+        self.dataset = dataset
+        self.collate_fn = collate_fn
+        self.batched = batched
+
+    def begin(self) -> None:
+        """Nothing to do: any sample can be had at any time."""
+
+    def __call__(self, indices: Any, *, wanted: bool = True) -> Any:
+        """The batch of these sample numbers, or the sample of this one."""
+        if not self.batched:
+            return self._explained(lambda: (self.collate_fn or default_convert)(self.dataset[indices]), [indices])
+        if self.collate_fn is not None:
+            collate = self.collate_fn
+            return self._explained(lambda: collate(samples(self.dataset, indices)), indices)
+        rows = indices if isinstance(indices, np.ndarray) else np.asarray(indices, np.int64)
+        if rows.dtype.names is None:
+            return self._explained(lambda: fetch(self.dataset, rows), indices)
+        return fetch(self.dataset, rows)  # records of a stream, of which errors tell where they lie
+
+    def _explained(self, make: Callable[[], Any], indices: Iterable[Any]) -> Any:
+        """What is made. An error says which sample it is about: the first that fails alone in the same way."""
+        try:
+            return make()
+        except Exception as error:
+            culprit = next((index for index in indices if self._fails(index, type(error))), None)
+            name = type(self.dataset).__name__
+            if culprit is not None:
+                error.add_note(f"In sample {culprit} of {name}.")
+            else:
+                error.add_note(f"In a batch of the samples {', '.join(map(str, indices))} of {name}.")
+            raise
+
+    def _fails(self, index: int, kind: type[Exception]) -> bool:
+        try:
+            self.dataset[index]
+        except kind:
+            return True
+        except Exception:  # noqa: BLE001 - another error than the one that is to be explained
+            return False
+        return False
+
+
+class IterableDatasetFetcher:
+    """Batches of an IterableDataset, one after the other.
+
+    Args:
+        dataset: samples one after the other
+        collate_fn: list of samples → batch, or sample → sample
+        batch_size: samples in a batch; None gives single samples
+        drop_last: leave out the last batch if it is smaller
+    """
+
+    def __init__(
+        self, dataset: IterableDataset, collate_fn: Collate | None, batch_size: int | None, drop_last: bool
+    ) -> None:
+        self.dataset = dataset
+        self.collate_fn = collate_fn or (default_convert if batch_size is None else default_collate)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self._rest: Iterator[Any] = iter(())
+
+    def begin(self) -> None:
+        """Go back to the first sample."""
+        self._rest = iter(self.dataset)
+        self._given = 0
+
+    def __call__(self, indices: Any = None, *, wanted: bool = True) -> Any:
+        """The next batch; not put together unless it is wanted. Raises StopIteration after the last."""
+        size = 1 if self.batch_size is None else self.batch_size
+        group: list[Any] = []
+        try:
+            group.extend(islice(self._rest, size))
+        except Exception as error:
+            error.add_note(f"In sample {self._given + len(group)} of {type(self.dataset).__name__}.")
+            raise
+        self._given += len(group)
+        if not group or (self.drop_last and len(group) < size):
+            raise StopIteration
+        if not wanted:
+            return None
+        return self.collate_fn(group[0] if self.batch_size is None else group)
+
+
+def batch_random_state(seed: int, number: int) -> AbstractContextManager[None]:
+    """Within it, random numbers are those of batch `number` of a pass, whoever makes it and after whichever others."""
+    return drawing_from(Generator(seed).fork("batch", number))
+
+
+def set_epoch(dataset: Any, epoch: int, seed: int) -> None:
+    """Tells a data set, and those that it is made of, which epoch begins, if it wants to know."""
+    for part in _informed(dataset):
+        part.set_epoch(epoch, seed)
+
+
+def set_augmentation_seed(dataset: Any, seed: int) -> None:
+    """The same for a pass of no known epoch: augmentations of samples follow from a seed that was drawn for it."""
+    for part in _informed(dataset):
+        if isinstance(part, Samples):
+            part.set_epoch(0, seed)
+
+
+def _informed(dataset: Any) -> Iterator[Any]:
+    """A data set, or those that it is made of, that want to know of epochs."""
+    if hasattr(dataset, "set_epoch"):
+        yield dataset
+        return
+    parts: Any = getattr(dataset, "datasets", None) or [getattr(dataset, "dataset", None)]
+    if isinstance(dataset, (Dataset, IterableDataset)) and isinstance(parts, (list, tuple, dict)):
+        for part in parts.values() if isinstance(parts, dict) else parts:
+            if isinstance(part, (Dataset, IterableDataset)):
+                yield from _informed(part)

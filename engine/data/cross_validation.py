@@ -1,0 +1,161 @@
+"""Other ways of dividing samples into those to train with and those to validate with."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from engine.data.dataset import Indices
+from engine.data.diagnostics import Diagnostic
+from engine.data.samples import JoinedSamples, PickedSamples, Samples, validation_count
+from engine.data.splits import Share, Splits
+from engine.errors import DataError
+from engine.random import Generator
+from engine.registry import DATASETS, Count, Range, Seed
+from engine.shape import Spec
+
+MOST_DIVISIONS = 8
+"""One after the other. Only the last one counts, and each doubles the ways to a sample."""
+
+
+class Resplit(Splits):
+    """All samples of other splits, training and validation together, divided anew. Subclasses give `_held`."""
+
+    def __init__(self, splits: Splits, seed: int) -> None:
+        if splits.is_stream:
+            raise DataError(
+                "a stream cannot be divided, as nobody knows how many samples it has. Let its source keep some for "
+                "validation, or turn stream off."
+            )
+        if splits.divisions == MOST_DIVISIONS:
+            raise DataError(
+                f"samples can be divided {MOST_DIVISIONS} times, one after the other, and only the last time counts. "
+                "Remove the divisions before it."
+            )
+        self._splits = splits
+        self._seed = seed
+
+    @abstractmethod
+    def _held(self) -> Indices:
+        """The samples to keep for validation."""
+
+    @property
+    def input(self) -> Spec:
+        return self._splits.input
+
+    @property
+    def target(self) -> Spec:
+        return self._splits.target
+
+    @property
+    def classes(self) -> int | None:
+        return self._splits.classes
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return self._splits.class_names
+
+    @property
+    def train(self) -> Samples:
+        held, everything = self._kept_back, self._everything
+        return PickedSamples(everything, np.setdiff1d(np.arange(len(everything)), held))
+
+    @property
+    def validation(self) -> Samples | None:
+        held = self._kept_back
+        return PickedSamples(self._everything, held).with_augmentations(False) if len(held) else None
+
+    @property
+    def divisions(self) -> int:
+        return self._splits.divisions + 1
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._splits.files
+
+    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
+        return self._splits.diagnostics(whole=whole)
+
+    def unlabelled(self, path: Path) -> Samples | None:
+        return self._splits.unlabelled(path)
+
+    @cached_property
+    def _everything(self) -> Samples:
+        validation = self._splits.validation
+        parts = [self._splits.train] if validation is None else [self._splits.train, validation]
+        return JoinedSamples([part.with_augmentations(True) for part in parts])
+
+    @cached_property
+    def _kept_back(self) -> Indices:
+        held = np.sort(self._held())
+        if len(held) == len(self._everything):
+            raise DataError(f"{len(held)} samples cannot be divided so that some are left to train with. Add samples.")
+        return held
+
+    def _order(self) -> Indices:
+        return Generator(self._seed).fork("division").permutation(len(self._everything))
+
+
+@DATASETS.register(
+    category="Division",
+    title="Hold out",
+    outputs=("samples",),
+    tags=("split", "train test split", "stratify"),
+)
+class HoldOut(Resplit):
+    """Divide samples anew: a share drawn at random is kept for validation. What was kept before counts as well.
+
+    Args:
+        splits: the samples to divide
+        validation: the share to keep for validation
+        seed: another number draws other samples
+        stratify: keep the same share of each class; the targets must be classes
+    """
+
+    def __init__(self, splits: Splits, validation: Share = 0.2, seed: Seed = 0, stratify: bool = False) -> None:
+        super().__init__(splits, seed)
+        self._share = validation
+        self._stratify = stratify
+
+    def _held(self) -> Indices:
+        order = self._order()
+        if self._share and len(order) < 2:
+            raise DataError("1 sample cannot be divided. Add samples, or set validation to 0.")
+        if not self._stratify:
+            return order[: validation_count(len(order), self._share)]
+        if self.classes is None:
+            raise DataError(f"targets are {self.target}, which are no classes to keep a share of. Turn stratify off.")
+        classes = np.asarray(self._everything.targets(order))
+        groups = [order[classes == number] for number in np.unique(classes)]
+        return np.concatenate([group[: validation_count(len(group), self._share)] for group in groups])
+
+
+@DATASETS.register(
+    category="Division", title="K-fold", outputs=("samples",), tags=("split", "cross-validation", "KFold", "validation")
+)
+class KFold(Resplit):
+    """Divide samples anew for cross-validation: into parts of equal size, of which one validates and the others train.
+
+    Train once for each part; every sample then has validated once.
+
+    Args:
+        splits: the samples to divide
+        folds: the number of parts
+        fold: the part that validates, counted from 0; after the last comes the first again
+        seed: another number draws other parts
+    """
+
+    def __init__(self, splits: Splits, folds: Annotated[int, Range(ge=2)] = 5, fold: Count = 0, seed: Seed = 0) -> None:
+        super().__init__(splits, seed)
+        self._folds = folds
+        self._fold = fold % folds
+
+    def _held(self) -> Indices:
+        order = self._order()
+        if len(order) < self._folds:
+            raise DataError(f"{len(order)} samples do not make {self._folds} folds. Set folds to {len(order)} or less.")
+        return np.array_split(order, self._folds)[self._fold]

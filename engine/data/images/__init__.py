@@ -1,0 +1,1 @@
+"""Image data sets: folders, lists, IDX, CIFAR and WebDataset files, and decoding."""

@@ -1,0 +1,1 @@
+"""Tables in CSV and Parquet files: reading, encoding of categories, and diagnostics."""

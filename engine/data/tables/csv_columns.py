@@ -1,0 +1,254 @@
+"""Columns of CSV files, read with pyarrow."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import TextIOWrapper
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+
+from engine.data.tables.csv_faults import find_csv_fault
+from engine.errors import DataError
+from engine.system.files import check_regular, open_regular
+
+Separator: TypeAlias = Literal["comma", "semicolon", "tab"]
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+"""What stands for a missing number where values may be missing."""
+
+_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+"""Of tables."""
+
+MISSING_TEXTS = ", ".join(MISSING[1:])
+"""The same for texts, unless an argument says otherwise."""
+
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a CSV file is written."""
+
+    separator: Separator = "comma"
+    header: bool = True
+    """Whether the first line holds the names of the columns."""
+    missing: tuple[str, ...] = ()
+    """Texts that stand for a missing number beside `MISSING`."""
+
+    @property
+    def sign(self) -> str:
+        return SEPARATORS[self.separator]
+
+
+def column_names(path: Path, dialect: Dialect) -> list[str]:
+    """The names in the first line. A column without a name is called after its place: ``column 1``.
+
+    Raises DataError if there is no line, or if a name is there twice.
+    """
+    first = first_row(path, dialect)
+    names = [name if dialect.header and name.strip() else f"column {place}" for place, name in enumerate(first, 1)]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        which = repr(repeated) if path.suffix.lower() in _SUFFIXES else "of one name"
+        raise DataError(
+            f"{path}: has two columns {which}. Give each column of the first line a name of its own."
+            f"{header_hint(first)}"
+        )
+    return names
+
+
+def first_row(path: Path, dialect: Dialect) -> list[str]:
+    """The texts in the first line, names or not. Raises DataError if there are none."""
+    try:
+        # Other lines than the first may be anything; bytes that are no UTF-8 become surrogates.
+        with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
+            texts = next(csv.reader(file, delimiter=dialect.sign, strict=True), [])
+        start = "".join(texts).encode(errors="surrogateescape")
+        if start.startswith(_UTF_16) or b"\0" in start:
+            found = "is UTF-16" if start.startswith(_UTF_16) else "has zero bytes in its first line, as UTF-16 has"
+            raise DataError(f"{path}: {found}, not UTF-8. Save the table as CSV in UTF-8.")
+        start.decode()
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file. Check the path.") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    except (UnicodeError, csv.Error):
+        raise DataError(f"{path}: its first line is not CSV in UTF-8. Save the table as CSV in UTF-8.") from None
+    if not texts:
+        raise DataError(f"{path}: is empty; its first line must hold the names of the columns.")
+    return texts
+
+
+def column_list(path: Path | str, names: Sequence[str]) -> str:
+    """The names of columns for an error. Of a file that is not called a table only their number: it may be anything."""
+    if Path(path).suffix.lower() in _SUFFIXES:
+        return ", ".join(map(repr, names[:20]))
+    return "1 other" if len(names) == 1 else f"{len(names)} others"
+
+
+def looks_like_values(names: Sequence[str]) -> bool:
+    """Whether a line of names is rather a row: half of them are numbers, which do not simply count up."""
+    numbers = [float(name) for name in names if _is_number(name)]
+    counts_up = len(numbers) > 1 and all(after - before == 1 for before, after in pairwise(numbers))
+    return bool(numbers) and 2 * len(numbers) >= len(names) and not counts_up
+
+
+def header_hint(names: Sequence[str]) -> str:
+    """What to add to an error about names that look like values."""
+    return " Turn header off if the first line is a row." if looks_like_values(names) else ""
+
+
+def column_number_hint(name: str, names: Sequence[str]) -> str:
+    """What to add to an error about a column that is called by its number."""
+    number = name.removeprefix("column ")
+    if not (number.isascii() and number.isdecimal() and len(number) < 9 and 1 <= int(number) <= len(names)):
+        return ""
+    place = f"column {int(number)}"
+    if place in names:
+        return f" Columns without names are called by their place: write {place!r}."
+    return f" It is then {place!r}." if looks_like_values(names) else ""
+
+
+def csv_blocks(
+    path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str], may_miss: bool, most: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Some thousand rows at a time, with columns of texts and of float64.
+
+    Raises DataError naming line and column of what is no finite number and, unless values may be missing, of what is
+    empty. If they may, missing numbers are null, and texts are as they stand there.
+
+    Args:
+        most: rows that are read, at least; all unless given
+    """
+    names = column_names(path, dialect)
+    missing = (*MISSING, *dialect.missing) if may_miss else ()
+    convert = arrow_csv.ConvertOptions(
+        column_types={**dict.fromkeys(texts, pa.string()), **dict.fromkeys(numbers, pa.float64())},
+        include_columns=[*texts, *numbers],
+        null_values=list(missing) or [""],
+        strings_can_be_null=not may_miss,
+    )
+    parse = arrow_csv.ParseOptions(delimiter=dialect.sign, newlines_in_values=True)
+    as_written = dialect.header and names == first_row(path, dialect)
+    read = arrow_csv.ReadOptions(
+        column_names=[] if as_written else names, skip_rows_after_names=int(dialect.header and not as_written)
+    )
+
+    def fault(symptom: str) -> DataError:
+        found = find_csv_fault(path, dialect.sign, numbers, texts, missing, names, header=dialect.header)
+        return DataError(found or f"{path}: {symptom}.")
+
+    done = 0
+    try:
+        if most is None and _leaves_quotation_open(path):
+            raise fault("a quotation mark is not closed")
+        check_regular(path)  # Arrow opens it by itself
+        with arrow_csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
+            for batch in reader:
+                if not may_miss and any(column.null_count for column in batch.columns):
+                    raise fault("a value is missing")
+                if any(not _is_finite(batch.column(name)) for name in numbers):
+                    raise fault("a number is not finite")
+                yield batch
+                done += len(batch)
+                if most is not None and done >= most:
+                    return
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    except pa.ArrowInvalid as error:
+        raise fault(str(error)) from None
+
+
+def read_columns(path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Whole columns by name, of which no value may be missing."""
+    blocks = list(csv_blocks(path, dialect, texts, numbers, may_miss=False))
+    if not sum(len(block) for block in blocks):
+        raise DataError(f"{path}: has no rows below the column names. Add some.")
+    return {name: np.concatenate([as_array(block.column(name)) for block in blocks]) for name in (*texts, *numbers)}
+
+
+def as_array(column: Any) -> NDArray[Any]:
+    """Texts as an array of texts, numbers as float64, in which NaN is what is missing."""
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column.fill_null("").to_numpy(zero_copy_only=False).astype(np.str_)
+    return column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def class_codes(labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Class numbers and the names of classes, in the order of their names: as numbers if all are numbers."""
+    names, codes = np.unique(labels, return_inverse=True)
+    order = class_order(names.tolist())
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[codes], tuple(names[order].tolist())
+
+
+def parse_names(text: str) -> list[str]:
+    """Names with commas between them; one that holds a comma, or begins or ends with a space, in quotation marks."""
+    if '"' not in text:
+        return [name.strip() for name in text.split(",") if name.strip()]
+    found: list[str] = []
+    for match in re.finditer(r'\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)', text):
+        quoted, plain = match.groups()
+        if quoted is not None:
+            found.append(quoted.replace('""', '"'))
+        elif plain.strip():
+            found.append(plain.strip())
+    return found
+
+
+def format_names(names: Iterable[str]) -> str:
+    """Names as `parse_names` reads them."""
+    return ", ".join(
+        f'"{escaped}"' if not name or "," in name or '"' in name or name != name.strip() else name
+        for name in names
+        for escaped in [name.replace('"', '""')]
+    )
+
+
+def separator_hint(names: list[str], separator: Separator) -> str:
+    """What to do about a table that is read as one column with another separator in its name; else empty."""
+    other = next((word for word, sign in SEPARATORS.items() if word != separator and sign in names[0]), None)
+    return f"Set separator to {other}." if other and len(names) == 1 else ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return "_" not in text and math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _is_finite(column: Any) -> bool:
+    values = column.to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):  # it becomes infinite, which is refused
+        finite = np.isfinite(values.astype(np.float32))
+    return bool(finite.all()) if not column.null_count else bool((finite | ~column.is_valid().to_numpy(False)).all())
+
+
+def _leaves_quotation_open(path: Path) -> bool:
+    """Arrow would take the rest of the file for one text."""
+    with open_regular(path) as file:
+        return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b"")) % 2 == 1
+
+
+def class_order(names: list[str]) -> list[int]:
+    """Places of names that are sorted as texts, in the order of their numbers if all are numbers."""
+    try:
+        return sorted(range(len(names)), key=lambda code: float(names[code]))
+    except ValueError:
+        return list(range(len(names)))

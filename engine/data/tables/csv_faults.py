@@ -1,0 +1,82 @@
+"""Which cell of a CSV file is wrong: a slow second reading, only done after a fast one has failed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+
+from engine.system.files import open_regular
+
+
+def find_csv_fault(
+    path: Path,
+    separator: str,
+    numbers: Sequence[str],
+    texts: Sequence[str],
+    missing: Sequence[str],
+    names: Sequence[str],
+    *,
+    header: bool,
+) -> str | None:
+    """A sentence on the first fault with line and column, both counted from 1; None if there is none to see.
+
+    Args:
+        path: a CSV file
+        separator: the sign between two columns
+        numbers: the columns that must hold numbers
+        texts: the columns that must not be empty
+        missing: what may stand for a number that is missing
+        names: of all columns
+        header: whether the first line holds names
+    """
+    last = 0
+    try:
+        with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
+            reader = csv.reader(file, delimiter=separator, strict=True)
+            if header:
+                next(reader, None)
+                last = reader.line_num
+            for row in reader:
+                line, last = last + 1, reader.line_num
+                if row and (fault := _row_fault(row, names, set(numbers), set(texts), set(missing))):
+                    return f"{path}: line {line}{fault}"
+    except csv.Error as error:
+        return f"{path}: line {last + 1} is not CSV ({error}). Look for a quotation mark that is not closed."
+    return None
+
+
+def _row_fault(
+    row: list[str], names: Sequence[str], numbers: set[str], texts: set[str], missing: set[str]
+) -> str | None:
+    if len(row) != len(names):
+        return (
+            f": has {len(row)} columns, but the first line names {len(names)}. "
+            "Complete the row, or put texts that contain the separator in quotation marks."
+        )
+    for place, (name, text) in enumerate(zip(names, row, strict=True), start=1):
+        where = f", column {place} ({name!r})"
+        if not text.isascii() and (byte := _foreign_byte(text)):
+            return f"{where}: holds the byte {byte}, which is not UTF-8. Save the table as CSV in UTF-8."
+        if text.strip() in missing:
+            continue
+        if not text.strip() and name in numbers | texts:
+            return f"{where}: is empty. Fill it in, delete the row, or ignore the column."
+        if name in numbers and any(sign.isdigit() and not sign.isascii() for sign in text):
+            return f"{where}: {text[:40]!r} is not written with the digits 0 to 9. Correct it, or ignore the column."
+        if name in numbers and not _is_number(text):
+            return f"{where}: {text[:40]!r} is not a finite number. Correct it, delete the row, or ignore the column."
+    return None
+
+
+def _foreign_byte(text: str) -> str | None:
+    """The first byte that could not be decoded, which the reading turned into a surrogate."""
+    return next((f"{ord(sign) - 0xDC00:02x}" for sign in text if 0xDC80 <= ord(sign) <= 0xDCFF), None)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return "_" not in text and abs(float(text)) <= 3.4028235e38
+    except ValueError:
+        return False

@@ -1,0 +1,137 @@
+"""Tables in Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from engine.data.file_access import ReadErrorContext, required_path
+from engine.data.splits import Share
+from engine.data.tables.csv_table import Missing, TableSplits
+from engine.errors import DataError
+from engine.registry import DATASETS, PathTo
+from engine.system.files import check_regular
+
+
+@DATASETS.register(
+    category="Tables", title="Parquet table", outputs=("samples",), tags=("table", "tabular", "Arrow", "columns")
+)
+class Parquet(TableSplits):
+    """A table in a Parquet file. Inputs are numbers, and categories as one-hot vectors. Only columns in use are read.
+
+    Classes are numbered in the order of their names: as numbers if all are numbers, as texts otherwise. Categories are
+    those of the training rows; one that only validation has is a vector of zeros.
+
+    Args:
+        path: the file
+        target: name of the column to learn
+        task: learn classes (the target is any text or whole number) or a number
+        ignore: names of columns to leave out, with commas between them
+        validation: the share of the rows to keep for validation
+        columns: names of the columns to learn from, with commas between them; all unless given
+        categorical: names of the columns that hold texts to choose from, with commas between them
+        missing: what a missing value does: stop, drop its row, or be kept, as NaN, for Fill missing
+    """
+
+    def __init__(
+        self,
+        path: Annotated[str, PathTo("file", (".parquet", ".pq"))],
+        target: str,
+        task: Literal["classes", "number"] = "classes",
+        ignore: str = "",
+        validation: Share = 0.2,
+        columns: str = "",
+        categorical: str = "",
+        missing: Missing = "stop",
+    ) -> None:
+        found = required_path("Parquet", "path", path, "file")
+        schema = _schema(found)
+        hint = "Add columns to learn from."
+        chosen = (target, task, columns, ignore, categorical, missing, validation, None)
+        super().__init__(found, schema.names, *chosen, hint)
+        self._check_kinds(found, schema, [*self._numbers, *([target] if task == "number" else [])])
+
+    def _names_in(self, path: Path) -> list[str]:
+        schema = _schema(path)
+        self._check_kinds(path, schema, [name for name in self._numbers if name in schema.names])
+        return schema.names
+
+    def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
+        row = 0
+        with _ReadingParquet(path), parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=names):
+                arrays = [self._cast(name, batch.column(name)) for name in names]
+                block = pa.RecordBatch.from_arrays(arrays, names)
+                _check_values(path, block, row, may_miss=may_miss)
+                row += len(block)
+                yield block
+
+    def _cast(self, name: str, column: Any) -> Any:
+        """Whole numbers beyond float64 are rounded, as in CSV files; diagnostics say so."""
+        return column.cast(pa.string()) if self._is_text(name) else column.cast(pa.float64(), safe=False)
+
+    def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
+        schema, done = _schema(self._path), 0
+        held = [name for name in names if pa.types.is_integer(schema.field(name).type) or self._is_text(name)]
+        with _ReadingParquet(self._path), parquet.ParquetFile(self._path) as file:
+            for batch in file.iter_batches(columns=held):
+                yield pa.RecordBatch.from_arrays([batch.column(name).cast(pa.string()) for name in held], held)
+                done += len(batch)
+                if done > most:
+                    return
+
+    @property
+    def _dialect(self) -> Hashable:
+        return "Parquet"
+
+    def _check_kinds(self, path: Path, schema: pa.Schema, numbers: list[str]) -> None:
+        for name in numbers:
+            kind = schema.field(name).type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+                raise DataError(
+                    f"{path}: column {name!r} holds {kind}, no numbers. Name it in categorical or in ignore."
+                )
+
+
+def _check_values(path: Path, block: pa.RecordBatch, row: int, *, may_miss: bool) -> None:
+    for name in block.schema.names:
+        column = block.column(name)
+        if not may_miss and column.null_count:
+            place = row + int(np.argmin(column.is_valid().to_numpy(zero_copy_only=False))) + 1
+            raise DataError(f"{path}: row {place}, column {name!r}: is missing. Set missing, or ignore the column.")
+        if pa.types.is_floating(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            with np.errstate(over="ignore"):
+                wrong = np.isinf(values.astype(np.float32)) | (np.isnan(values) & column.is_valid().to_numpy(False))
+            if may_miss:
+                wrong &= ~np.isnan(values)
+            if wrong.any():
+                place = int(np.argmax(wrong))
+                where = f"{path}: row {row + place + 1}, column {name!r}"
+                raise DataError(f"{where}: {values[place]} is not a finite number. Correct it, or ignore the column.")
+
+
+class _ReadingParquet:
+    """Turns pyarrow's errors into a DataError that names the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        with ReadErrorContext(self.path):
+            check_regular(self.path)  # Arrow opens it by itself
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, (pa.ArrowException, OSError)):
+            text = str(error).partition("\n")[0]
+            raise DataError(f"{self.path}: cannot be read as Parquet: {text.rstrip('.')}. Check the file.") from None
+
+
+def _schema(path: Path) -> pa.Schema:
+    with _ReadingParquet(path), parquet.ParquetFile(path) as file:
+        return file.schema_arrow

@@ -1,0 +1,90 @@
+"""Rows of a table that are left out while it is read, and values that count as missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import compute
+
+pc: Any = compute  # its functions are made when it is imported, which type checkers cannot see
+
+NULL, NO_NUMBER = "null", "no number"
+"""What is called so that is missing and no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingValueCounts:
+    """What became of the rows of a table."""
+
+    rows: int
+    """In the file."""
+    left_out: int
+    without: Mapping[str, Mapping[str, int]]
+    """By column: rows that were left out because it lacks a value, by the text that stands there."""
+    empty: Mapping[str, Mapping[str, int]]
+    """By column of texts: rows that were kept without a value, by the text that stands there."""
+
+
+class MissingRowFilter:
+    """Leaves out the rows of blocks that lack a value, and counts them.
+
+    Args:
+        needed: the columns of which a value must be there
+        texts: the columns of which missing texts become null
+        missing: the texts that stand for a missing value
+    """
+
+    def __init__(self, needed: Collection[str], texts: Sequence[str], missing: Collection[str]) -> None:
+        self._needed = needed
+        self._texts = texts
+        self._missing = pa.array(sorted(missing), pa.string())
+        self._rows = self._left_out = 0
+        self._without: dict[str, Counter[str]] = {}
+        self._empty: dict[str, Counter[str]] = {}
+
+    @property
+    def losses(self) -> MissingValueCounts:
+        return MissingValueCounts(self._rows, self._left_out, self._without, self._empty)
+
+    def apply(self, block: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows to keep, with null for each missing text."""
+        self._rows += len(block)
+        masks = {name: self._lacking(block.column(name)) for name in block.schema.names}
+        lacking = np.zeros(len(block), np.bool_)
+        for name in self._needed:
+            if masks[name].any():
+                _count(self._without, name, block.column(name), masks[name])
+                lacking |= masks[name]
+        for name in self._texts:
+            if (mask := masks[name] & ~lacking).any():
+                _count(self._empty, name, block.column(name), mask)
+                block = _with_nulls(block, name, masks[name])
+        self._left_out += int(lacking.sum())
+        return block.filter(pa.array(~lacking)) if lacking.any() else block
+
+    def _lacking(self, column: Any) -> NDArray[np.bool_]:
+        lacking = column.is_null()
+        if len(self._missing) and pa.types.is_string(column.type):
+            lacking = pc.or_(lacking, pc.is_in(column, value_set=self._missing))
+        return lacking.to_numpy(zero_copy_only=False)
+
+
+def _count(counts: dict[str, Counter[str]], name: str, column: Any, mask: NDArray[np.bool_]) -> None:
+    found = column.filter(pa.array(mask))
+    own = counts.setdefault(name, Counter())
+    if not pa.types.is_string(column.type):
+        own[NO_NUMBER] += len(found)
+        return
+    for each in found.value_counts().to_pylist():
+        own[NULL if each["values"] is None else each["values"]] += each["counts"]
+
+
+def _with_nulls(block: pa.RecordBatch, name: str, mask: NDArray[np.bool_]) -> pa.RecordBatch:
+    column = pc.if_else(pa.array(mask), pa.scalar(None, pa.string()), block.column(name))
+    return block.set_column(block.schema.get_field_index(name), name, column)

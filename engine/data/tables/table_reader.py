@@ -1,0 +1,256 @@
+"""The rows of a table, read in pieces: numbers and codes of texts, of which any rows are samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from engine.data.dataset import Indices
+from engine.data.diagnostics import Diagnostic
+from engine.data.lru_cache import LRUCache
+from engine.data.memory_map import from_pickle, to_pickle
+from engine.data.row_buffer import RowBuffer
+from engine.data.samples import Samples, validation_split
+from engine.data.tables.csv_columns import as_array, class_order
+from engine.data.tables.row_filter import MissingValueCounts
+from engine.data.tables.table_diagnostics import unseen_category_diagnostics
+from engine.data.transforms.transform import Batch
+from engine.errors import DataError
+
+MOST_CATEGORIES = 1000
+"""Of the training rows."""
+_MOST_TEXTS = 10 * MOST_CATEGORIES
+"""Of all rows: what only validation has is known, but no category."""
+_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EncodedTable:
+    """What a table holds, ready to learn from."""
+
+    numbers: NDArray[np.float32]
+    """N×…, a column for each number."""
+    codes: NDArray[np.int32]
+    """N×…, a column for each text to choose from; -1 where it is missing."""
+    places: tuple[NDArray[np.int64], ...]
+    """For each of these columns: the category that a code is; -1 for what is none."""
+    categories: Mapping[str, tuple[str, ...]]
+    """By column, in the order of their places in a one-hot vector."""
+    targets: NDArray[Any]
+    """N×1: numbers, or codes of classes."""
+    ranks: NDArray[np.int64] | None
+    """Of classes: their number by code."""
+    class_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    unseen: Mapping[str, Mapping[str, int]]
+    """By column: rows with a text that is no category, by this text."""
+    losses: MissingValueCounts | None = None
+    """Rows that were left out; None where none may be."""
+
+
+class TableSamples(Samples):
+    """All rows of a table. Inputs are the numbers, and the categories as one-hot vectors behind them."""
+
+    def __init__(self, table: EncodedTable, path: Path) -> None:
+        self._diagnostics = tuple(unseen_category_diagnostics(path.name, table.unseen, len(table.targets)))
+        self._numbers, self._codes, self._targets = table.numbers, table.codes, table.targets
+        self._places, self._ranks = table.places, table.ranks
+        self._widths = [len(categories) for categories in table.categories.values()]
+
+    def __len__(self) -> int:
+        return len(self._targets)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return self._diagnostics
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: to_pickle(value) if isinstance(value, np.ndarray) else value for key, value in vars(self).items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({key: from_pickle(value) for key, value in state.items()})
+
+    def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
+        numbers = np.array(self._numbers[rows])
+        parts = [numbers] if numbers.shape[1] else []
+        for j, (places, width) in enumerate(zip(self._places, self._widths, strict=True)):
+            parts.append(_one_hot(places[np.asarray(self._codes[rows, j])], width))
+        return (parts[0] if len(parts) == 1 else np.hstack(parts)), self.targets(rows)
+
+    def targets(self, rows: Indices) -> Batch:
+        targets = np.array(self._targets[rows])
+        return targets if self._ranks is None else self._ranks[targets[:, 0]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """What is read of a table."""
+
+    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
+    """Those to choose from."""
+    target: str | None
+    """None for a table of which nothing is to be learned: then targets are zero."""
+    classes: bool
+    """Whether the target is a class or a number."""
+
+
+def read_table(
+    path: Path,
+    blocks: Iterable[pa.RecordBatch],
+    columns: TableColumns,
+    share: float,
+    categories: Mapping[str, Sequence[str]] | None = None,
+) -> EncodedTable:
+    """Read blocks of rows one by one.
+
+    Args:
+        path: what errors name
+        blocks: with these columns
+        columns: what is read
+        share: of the rows that validate: categories are those of the others
+        categories: of each column of texts, if they are known
+
+    Raises:
+        DataError: too many categories, or none.
+    """
+    kind = np.int32 if columns.classes else np.float32
+    widths = (len(columns.numbers), np.float32), (len(columns.texts), np.int32), (1, kind)
+    stores = [RowBuffer(width, dtype, str(path)) for width, dtype in widths]
+    known = [_Codes(path, name, _MOST_TEXTS) for name in columns.texts]
+    labels = _Codes(path, "", None)
+    try:
+        for block in blocks:
+            rows = [as_array(block.column(name)).astype(np.float32) for name in columns.numbers]
+            codes = [each.encode(block.column(name)) for each, name in zip(known, columns.texts, strict=True)]
+            for store, parts in zip(stores, (rows, codes), strict=False):
+                if parts:
+                    store.append(np.column_stack(parts))
+            stores[2].append(_targets(block, columns, labels))
+        numbers, all_codes, targets = (store.finish() for store in stores)
+    except BaseException:
+        for store in stores:
+            store.drop()
+        raise
+    count = len(targets)
+    all_codes = all_codes.reshape(count, len(columns.texts))
+    if categories is None and count:
+        train = validation_split(count, share)[0]
+        categories = {each.column: _categories(each, all_codes[:, j], train) for j, each in enumerate(known)}
+    found = categories or {}
+    ranks, class_names = _ranked(labels.names) if columns.classes else (None, ())
+    places = tuple(_places(each.names, found.get(each.column, ())) for each in known)
+    names = [*columns.numbers, *(f"{name}={text}" for name in columns.texts for text in found.get(name, ()))]
+    return EncodedTable(
+        numbers.reshape(count, len(columns.numbers)),
+        all_codes,
+        places,
+        {name: tuple(found[name]) for name in columns.texts if name in found},
+        targets,
+        ranks,
+        class_names,
+        tuple(names),
+        _unseen(known, places, all_codes),
+    )
+
+
+def _targets(block: pa.RecordBatch, columns: TableColumns, labels: _Codes) -> NDArray[Any]:
+    if columns.target is None:
+        return labels.encode(pa.array([""] * len(block))) if columns.classes else np.zeros(len(block), np.float32)
+    column = block.column(columns.target)
+    return labels.encode(column) if columns.classes else as_array(column).astype(np.float32)
+
+
+class _Codes:
+    """Numbers texts in the order in which they come."""
+
+    def __init__(self, path: Path, column: str, most: int | None) -> None:
+        self.path = path
+        self.column = column
+        self._most = most
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._numbers)
+
+    def encode(self, column: Any) -> NDArray[np.int32]:
+        """-1 for what is missing and, where texts are to choose from, for what is empty."""
+        encoded = column.dictionary_encode()
+        own = [self._number(text) for text in encoded.dictionary.to_pylist()]
+        lookup = np.array([*own, -1], np.int32)
+        return lookup[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+
+    def _number(self, text: str) -> int:
+        if not text and self._most is not None:
+            return -1
+        number = self._numbers.setdefault(text, len(self._numbers))
+        if self._most is not None and number >= self._most:
+            raise DataError(
+                f"{self.path}: column {self.column!r} holds more than {self._most} different texts, too many to "
+                "choose from. Ignore it."
+            )
+        return number
+
+
+def _categories(texts: _Codes, codes: NDArray[np.int32], train: Indices) -> list[str]:
+    """Those that training rows have, in order."""
+    names = texts.names
+    seen = np.zeros(len(names) + 1, np.bool_)
+    for start in range(0, len(train), _AT_ONCE):
+        seen[codes[train[start : start + _AT_ONCE]]] = True  # -1, what is missing, is the last one
+    found = sorted(text for text, is_there in zip(names, seen, strict=False) if is_there)
+    where = f"{texts.path}: column {texts.column!r}"
+    if len(found) > MOST_CATEGORIES:
+        raise DataError(f"{where} holds {len(found)} different texts, too many to choose from. Ignore it.")
+    if not found:
+        raise DataError(f"{where} is empty in all training rows. Ignore it.")
+    return found
+
+
+def _places(texts: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each code among the categories, and -1 for what is missing, which is the last one."""
+    order = {text: place for place, text in enumerate(categories)}
+    return np.array([*(order.get(text, -1) for text in texts), -1], np.int64)
+
+
+def _unseen(
+    known: Sequence[_Codes], places: Sequence[NDArray[np.int64]], codes: NDArray[np.int32]
+) -> dict[str, dict[str, int]]:
+    """By column: how many rows have each of the texts that are no category."""
+    found: dict[str, dict[str, int]] = {}
+    for j, (texts, own) in enumerate(zip(known, places, strict=True)):
+        names, strange = texts.names, np.flatnonzero(own[:-1] < 0)
+        if not len(strange):
+            continue
+        counts = np.zeros(len(own), np.int64)
+        for start in range(0, len(codes), _AT_ONCE):
+            counts += np.bincount(codes[start : start + _AT_ONCE, j] % len(own), minlength=len(own))
+        found[texts.column] = {names[code]: int(counts[code]) for code in strange}
+    return found
+
+
+def _ranked(names: list[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Class numbers by code, and the names of classes in their order."""
+    alphabetical = sorted(range(len(names)), key=names.__getitem__)
+    order = [alphabetical[place] for place in class_order([names[code] for code in alphabetical])]
+    ranks = np.empty(len(names), np.int64)
+    ranks[order] = np.arange(len(names))
+    return ranks, tuple(names[code] for code in order)
+
+
+def _one_hot(places: NDArray[np.int64], width: int) -> NDArray[np.float32]:
+    """N×K; what has no place among the K is a row of zeros."""
+    result = np.zeros((len(places), width), np.float32)
+    rows = np.flatnonzero(places >= 0)
+    result[rows, places[rows]] = 1
+    return result
+
+
+tables: LRUCache[EncodedTable] = LRUCache(2)

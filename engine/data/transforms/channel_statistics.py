@@ -1,0 +1,72 @@
+"""Statistics of samples by channel, collected batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelMoments:
+    """Of each channel: how many numbers there are, their mean, the sum of squared distances from it, and their range.
+
+    NaN does not count. Samples without dimensions have one channel.
+    """
+
+    count: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @property
+    def std(self) -> NDArray[np.float64]:
+        """The standard deviation of the population: divided by the count."""
+        return np.sqrt(self.squares / np.maximum(self.count, 1))
+
+    @classmethod
+    def of(cls, batches: Iterable[NDArray[Any]]) -> ChannelMoments:
+        """One pass. Raises DataError where a channel has no number at all, or an infinite one."""
+        total: ChannelMoments | None = None
+        for batch in batches:
+            if len(batch):
+                part = _of_batch(np.asarray(batch))
+                total = part if total is None else total.joined(part)
+        if total is None:
+            raise DataError("there are no training samples to learn from. Choose data that have some.")
+        for wrong, what in ((total.count == 0, "has no number"), (~np.isfinite(total.mean), "has an infinite number")):
+            if wrong.any():
+                raise DataError(f"channel {int(np.argmax(wrong))} (counted from 0) of the training samples {what}.")
+        return total
+
+    def joined(self, other: ChannelMoments) -> ChannelMoments:
+        """Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979."""
+        count = self.count + other.count
+        whole = np.maximum(count, 1)
+        apart = other.mean - self.mean
+        return ChannelMoments(
+            count,
+            self.mean + apart * other.count / whole,
+            self.squares + other.squares + apart**2 * self.count * other.count / whole,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
+
+
+def _of_batch(batch: NDArray[Any]) -> ChannelMoments:
+    channels = batch.shape[1] if batch.ndim > 1 else 1
+    rows = batch.reshape(len(batch), channels, -1).swapaxes(0, 1).reshape(channels, -1).astype(np.float64)
+    there = ~np.isnan(rows)
+    count = there.sum(1).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # infinite numbers are refused by `of`
+        mean = np.where(there, rows, 0).sum(1) / np.maximum(count, 1)
+        squares = np.where(there, (rows - mean[:, np.newaxis]) ** 2, 0).sum(1)
+    return ChannelMoments(
+        count, mean, squares, np.where(there, rows, np.inf).min(1), np.where(there, rows, -np.inf).max(1)
+    )

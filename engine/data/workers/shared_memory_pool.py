@@ -1,0 +1,77 @@
+"""Memory of workers that is on loan to batches, and comes back when nobody looks at them any more."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.data.workers.packing import unpack
+from engine.data.workers.shared_memory import SharedMemoryBlock, span_views
+from engine.data.workers.worker_messages import Reply
+
+_MOST = 64
+"""Segments on loan beyond which batches get memory of their own: each holds a file descriptor."""
+
+
+class _LoanedMemory(np.ndarray):
+    """The bytes of a segment. Arrays over them keep it alive, and its end is the end of the loan."""
+
+
+class _LoanedSegment(NamedTuple):
+    segment: SharedMemoryBlock
+    loan: Any
+
+
+class SharedMemoryPool:
+    """The segments of one worker.
+
+    Args:
+        spare: how many to keep for further batches
+    """
+
+    def __init__(self, spare: int) -> None:
+        self._spare = spare
+        self._segments: dict[int, _LoanedSegment] = {}
+        self._free: deque[int] = deque()
+        self._dropped: list[int] = []
+
+    def offer(self) -> tuple[int | None, tuple[int, ...]]:
+        """A segment for the next batch, if there is one, and those that the worker can forget."""
+        offered = self._free.pop() if self._free else None
+        while len(self._free) > self._spare:
+            self._dropped.append(old := self._free.popleft())
+            del self._segments[old]
+        dropped, self._dropped = tuple(self._dropped), []
+        return offered, dropped
+
+    def take_in(self, reply: Reply, asked: int | None, replies: Connection) -> None:
+        """Note what became of the segment that was offered, and map a new one."""
+        if reply.made:
+            if asked is not None:
+                del self._segments[asked]
+            assert reply.segment is not None
+            self._segments[reply.segment] = _LoanedSegment(SharedMemoryBlock.received(replies, reply.made), None)
+
+    def give_back(self, segment: int | None) -> None:
+        if segment is not None:
+            self._free.append(segment)
+
+    def open(self, reply: Reply) -> Any:
+        """The batch of a reply, over the memory of its segment."""
+        if reply.segment is None or not reply.places:
+            self.give_back(reply.segment)
+            return unpack(reply.content)
+        number = reply.segment
+        segment = self._segments[number].segment
+        if len(self._segments) - len(self._free) > _MOST:
+            memory = np.array(np.frombuffer(segment.memory, np.uint8))
+            self._free.append(number)
+        else:
+            free = self._free
+            memory = _LoanedMemory((segment.size,), np.uint8, segment.memory)
+            self._segments[number] = _LoanedSegment(segment, weakref.ref(memory, lambda _: free.append(number)))
+        return unpack(reply.content, span_views(memory, reply.places))

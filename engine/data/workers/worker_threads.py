@@ -1,0 +1,128 @@
+"""Workers that are threads of this process: they share the data set, and begin at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+from engine.data.workers.worker_info import HERE
+from engine.data.workers.worker_messages import PassStart, Request, WorkerSetup
+from engine.data.workers.worker_pool import WorkerResult, timeout_error
+from engine.data.workers.worker_process import BatchMaker, begin
+
+_JOIN_TIMEOUT = 6.0  # seconds
+
+
+class _Found(NamedTuple):
+    pass_number: int
+    answer: WorkerResult
+    error: Exception | None = None
+
+
+class ThreadWorkers:
+    """Worker threads. Random numbers of `random` and of NumPy's global generator are this process's."""
+
+    def __init__(self, work: WorkerSetup) -> None:
+        self._latest = [-1]
+        self._requests: list[SimpleQueue[PassStart | Request | None]] = [SimpleQueue() for _ in range(work.workers)]
+        self._found: SimpleQueue[_Found] = SimpleQueue()
+        self._early: list[deque[_Found]] = [deque() for _ in range(work.workers)]
+        started: list[threading.Thread] = []
+        threads = [
+            threading.Thread(
+                target=_serve,
+                args=(work, number, requests, self._found, self._latest),
+                name=f"DataLoader worker {number}",
+                daemon=True,
+            )
+            for number, requests in enumerate(self._requests)
+        ]
+        self.close = weakref.finalize(self, _stop, started, self._requests, self._latest)
+        for thread in threads:
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self.close()
+                raise RuntimeError(
+                    f"DataLoader: only {len(started)} of {len(threads)} worker threads could be started ({error}). "
+                    "Use fewer workers."
+                ) from None
+            started.append(thread)
+
+    @property
+    def latest(self) -> int:
+        return self._latest[0]
+
+    def begin(self, new: PassStart) -> None:
+        self._latest[0] = new.number
+        for requests in self._requests:
+            requests.put(new)
+
+    def send(self, worker: int, request: Request) -> None:
+        self._requests[worker].put(request)
+
+    def receive(self, workers: Sequence[int], timeout: float) -> WorkerResult:
+        end = time.monotonic() + timeout
+        while True:
+            found = self._next(workers, end if timeout else None)
+            if found is None:
+                raise timeout_error(workers, timeout)
+            if found.pass_number != self._latest[0]:  # of a pass that was broken off
+                continue
+            if found.error is not None:
+                found.error.add_note(f"In worker thread {found.answer.worker} of a DataLoader.")
+                raise found.error
+            return found.answer
+
+    def _next(self, workers: Sequence[int], end: float | None) -> _Found | None:
+        for worker in workers:
+            if self._early[worker]:
+                return self._early[worker].popleft()
+        while True:
+            try:
+                found = self._found.get(timeout=None if end is None else max(end - time.monotonic(), 0))
+            except Empty:
+                return None
+            if found.answer.worker in workers:
+                return found
+            self._early[found.answer.worker].append(found)
+
+
+def _serve(
+    work: WorkerSetup, number: int, requests: SimpleQueue[Any], found: SimpleQueue[_Found], latest: list[int]
+) -> None:
+    maker = BatchMaker(work, alone=False)
+    broken: Exception | None = None
+    try:
+        begin(work, number, alone=False)
+    except Exception as error:  # noqa: BLE001 - for the loader
+        broken = error
+    while (message := requests.get()) is not None:
+        if isinstance(message, PassStart):
+            maker.begin(message)
+        elif message.pass_number == latest[0]:
+            try:
+                if broken is not None:
+                    raise broken
+                answer, error = WorkerResult(number, message.number, maker.make(message)), None
+            except StopIteration:
+                answer, error = WorkerResult(number, message.number, None, is_end=True), None
+            except Exception as caught:  # noqa: BLE001 - for the loader
+                answer, error = WorkerResult(number, message.number, None), caught
+            found.put(_Found(message.pass_number, answer, error))
+            del answer, error  # or the batch would live until the next
+    HERE.info = None
+
+
+def _stop(threads: list[threading.Thread], requests: list[SimpleQueue[Any]], latest: list[int]) -> None:
+    latest[0] = -1  # what was asked for is not wanted any more
+    for inbox in requests:
+        inbox.put(None)
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(_JOIN_TIMEOUT)

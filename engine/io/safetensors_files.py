@@ -1,0 +1,156 @@
+"""Tensors by name in safetensors files. Nothing in such a file is ever executed."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from safetensors import SafetensorError, deserialize, safe_open
+from safetensors.numpy import save
+
+from engine.backend import Device
+from engine.dtypes import BY_NAME
+from engine.errors import WeightsError
+from engine.io import atomic_file
+from engine.system.files import open_regular, read_regular
+from engine.tensors import Tensor
+from engine.tensors.creation import from_numpy
+
+_NAMES = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F64": "float64",
+}
+"""Dtypes by the name that they have in the format."""
+
+
+def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors, for instance ``module.state_dict()``, as safetensors.
+
+    Args:
+        tensors: by name, from any device; a tensor under two names is written twice
+        path: the file; replaced as a whole or, on any error, left as it was
+        metadata: texts to keep with them
+
+    Raises:
+        WeightsError: something is no tensor.
+        OSError: the file cannot be written.
+    """
+    atomic_file.write(Path(path), encode(tensors, metadata, str(path)))
+
+
+def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, place: str) -> bytearray:
+    """The content of a safetensors file, the same bytes for the same content; `place` names it in errors."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, Tensor) or tensor.is_meta:
+            found = "has no numbers" if isinstance(tensor, Tensor) else f"is a {type(tensor).__name__}, not a tensor"
+            raise WeightsError(f"{place}: {name!r} {found}, so it cannot be saved.")
+        arrays[name] = np.asarray(tensor.detach().cpu().numpy(), order="C")
+    content = bytearray(save(arrays, dict(metadata) if metadata is not None else None))
+    if metadata is not None and len(metadata) > 1:
+        _sort_metadata(content)
+    return content
+
+
+def _sort_metadata(content: bytearray) -> None:
+    """Give the metadata of a safetensors file a fixed order: the library writes them in a random one."""
+    (length,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + length])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
+    content[: 8 + length] = struct.pack("<Q", len(text)) + text
+
+
+def decode(data: bytes, place: str, device: Device | str = "cpu") -> dict[str, Tensor]:
+    """The tensors in the content of a safetensors file; `place` names it in errors. Raises WeightsError."""
+    refuse_pytorch(data[:9], place)
+    tensors: dict[str, Tensor] = {}
+    with _explained(place):
+        for name, found in deserialize(data):
+            if found["dtype"] not in _NAMES:
+                known = ", ".join(BY_NAME)
+                raise WeightsError(
+                    f"{place}: tensor {name!r} holds {found['dtype']} numbers. Convert it to one of: {known}."
+                )
+            dtype = BY_NAME[_NAMES[found["dtype"]]].numpy
+            array = np.frombuffer(found["data"], dtype).reshape(found["shape"])
+            tensors[name] = from_numpy(np.asarray(array.view(np.uint8) != 0) if dtype == np.bool else array).to(device)
+    return dict(sorted(tensors.items()))
+
+
+def read_content(path: Path) -> bytes:
+    """The content of a safetensors file. Only after its header was checked is the rest read.
+
+    Raises:
+        OSError: the file is missing, no regular file, or cannot be read.
+        WeightsError: it is damaged, of another format, or larger than the free memory.
+    """
+    with _opened(path):
+        size, free = path.stat().st_size, psutil.virtual_memory().available
+        if size > free:
+            raise WeightsError(f"{path}: needs {size:,} bytes of memory, but {free:,} are free. Close other programs.")
+        return read_regular(path, size)
+
+
+def load_file(path: str | Path, device: Device | str = "cpu") -> dict[str, Tensor]:
+    """The tensors of a safetensors file, by name.
+
+    Raises:
+        OSError: the file is missing (FileNotFoundError), no regular file, or cannot be read.
+        WeightsError: it is damaged, of another format, or holds a dtype that the engine does not have.
+    """
+    return decode(read_content(Path(path)), str(path), device)
+
+
+def read_metadata(path: str | Path) -> dict[str, str]:
+    """The texts in a safetensors file. Raises OSError and WeightsError as `load_file` does."""
+    with _opened(Path(path)) as file:
+        return dict(file.metadata() or {})
+
+
+def refuse_pytorch(start: bytes, place: str) -> None:
+    """Raises WeightsError for a file that begins like a PyTorch checkpoint: a zip archive, or a pickle.
+
+    A safetensors file begins with the length of its JSON, which may look like a pickle's first two bytes.
+    """
+    if start.startswith(b"PK\x03\x04") or (start.startswith((b"\x80\x02", b"\x80\x04")) and start[8:9] != b"{"):
+        raise WeightsError(f"{place}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    with open_regular(path) as file:
+        refuse_pytorch(file.read(9), str(path))
+    with _explained(str(path)), safe_open(path, framework="numpy") as weights:  # maps it, and checks all but the data
+        yield weights
+
+
+@contextmanager
+def _explained(place: str) -> Iterator[None]:
+    """Turns the errors of reading safetensors into a WeightsError."""
+    try:
+        yield
+    except WeightsError:
+        raise
+    except (SafetensorError, ValueError, OverflowError) as error:
+        raise WeightsError(
+            f"{place}: is damaged, incomplete, or no safetensors file ({error}). Copy or save it again."
+        ) from None
