@@ -1,4 +1,4 @@
-"""Why a recording ended before the function did: the stable names of graph breaks."""
+"""Reasons for graph breaks: stable ids, texts, and how the reason of a break is found."""
 
 from __future__ import annotations
 
@@ -14,100 +14,104 @@ class BreakReason:
     """A kind of graph break."""
 
     id: str
+    """Stable name; docs/reference/graph-breaks.md has a section for each."""
     title: str
     """In a few words, for lists."""
     what: str
-    """What the code did, to follow "because"."""
+    """What the code did, as a clause that follows "because"."""
     advice: str
     """What to write instead."""
 
 
 BOOL = BreakReason(
     "bool",
-    "Decision by a tensor",
+    "Branch on tensor values",
     "Python asked whether a tensor is true, for instance in `if` or `while`",
-    "Compute both sides and choose with engine.where(), or decide by something that is no tensor.",
+    "Compute both sides and choose with engine.where(), or branch on a value that is not a tensor.",
 )
 NUMBER = BreakReason(
     "number",
-    "Number read from a tensor",
-    "item(), float() or int() made a Python number of a tensor",
-    "Keep it as a tensor of no dimensions, or read it after the loop, for many steps at once.",
+    "Tensor converted to a number",
+    "item(), float() or int() converted a tensor to a Python number",
+    "Keep a tensor without dimensions, or read the number after the loop.",
 )
 LIST = BreakReason(
     "list",
-    "List made of a tensor",
-    "tolist() made Python numbers of a tensor",
-    "Read the numbers after the compiled function.",
+    "Tensor converted to a list",
+    "tolist() converted a tensor to Python numbers",
+    "Call tolist() after the compiled function.",
 )
 ITERATION = BreakReason(
     "iteration",
-    "Loop over the elements of a tensor",
-    "Python went through the elements of a tensor and read them one by one",
-    "Compute on the whole tensor at once, or read it once, with tolist(), after the compiled function.",
+    "Iteration over tensor elements",
+    "Python iterated over the elements of a tensor and read them one by one",
+    "Compute on the whole tensor, or call tolist() after the compiled function.",
 )
 ARRAY = BreakReason(
     "array",
-    "Numbers handed to NumPy",
-    "the numbers were handed to NumPy or another library",
-    "Use the engine's op of that name, or hand over the result.",
+    "Data passed to another library",
+    "NumPy or another library received the data of a tensor",
+    "Use the engine's op of that name, or pass the result of the compiled function.",
 )
 PRINT = BreakReason(
     "print",
     "Tensor printed",
     "a tensor was printed or formatted",
-    "Print after the compiled function, or print the shape only.",
+    "Print after the compiled function, or print only the shape.",
 )
 DATA_DEPENDENT = BreakReason(
     "shape",
-    "Shape that depends on numbers",
-    "the shape of an op's result depends on the numbers in it",
-    "Use where(), a mask that multiplies, or topk() with a fixed count.",
+    "Data-dependent shape",
+    "the shape of an op's result depends on the values of a tensor",
+    "Use where(), multiply by a mask, or use topk() with a fixed count.",
 )
 DEVICE = BreakReason(
     "device",
-    "Copy to another device",
-    "a tensor was copied to another device, or tensors on different devices met",
-    "Bring inputs to the device before the compiled function, and results back after it.",
+    "Transfer between devices",
+    "a tensor was copied to another device, or an op got tensors on different devices",
+    "Move inputs to the device before the compiled function, and results back after it.",
 )
 OPAQUE = BreakReason(
     "opaque",
-    "Call that is no op",
-    "something was called that is no op and needs the numbers",
+    "Call that is not an op",
+    "a call that is not an op needed the values of a tensor",
     "Call it before or after the compiled function, or write it with the engine's ops.",
 )
 OBSERVED = BreakReason(
     "observed",
-    "Ops watched one by one",
-    "somebody watches the ops one by one",
-    "Leave inspect's context before calling the function.",
+    "Ops observed one by one",
+    "ops are observed one by one, for instance by engine.inspect.recording()",
+    "Call the function outside of the engine.inspect context.",
 )
 LIMIT = BreakReason(
     "limit",
-    "Too many ways through",
-    "the function took more different paths from one place than are kept",
-    "Pass numbers that change as tensors or floats, and keep shapes the same from call to call.",
+    "Too many paths",
+    "too many different paths continue from one op",
+    "Pass changing numbers as tensors or floats, and keep shapes equal from call to call.",
 )
 EXPOSED = BreakReason(
     "exposed",
     "Write to shared memory",
-    "memory was written to that NumPy or another library holds as well",
-    "Hand over a copy, tensor.numpy().copy(), or write to a tensor of the engine's own.",
+    "an op wrote to memory that NumPy or another library shares",
+    "Pass a copy, tensor.numpy().copy(), or write to a tensor that the engine allocated.",
 )
 MEMORY = BreakReason(
     "memory",
-    "Look at memory as it lies",
-    "as_strided(), or a view as a dtype of another size, goes by where the elements lie in memory, which plans choose",
-    "Take the view before the compiled function, or write it with slices, unfold() or reshape().",
+    "Access by memory layout",
+    "as_strided(), or view() as a dtype of another size, depends on the memory layout, which the compiler chooses",
+    "Take the view before the compiled function, or use slices, unfold() or reshape().",
 )
 DISABLED = BreakReason(
     "disabled",
-    "Function kept out of compiling",
-    "a function was called that engine.compiler.disable() keeps out",
+    "Call of a disabled function",
+    "a function was called that engine.compiler.disable() excludes",
     "Call it before or after the compiled function, or remove the decorator.",
 )
 EXPLICIT = BreakReason(
-    "explicit", "Explicit graph break", "engine.graph_break() was called", "Remove the call to compile across it."
+    "explicit",
+    "Explicit graph break",
+    "engine.graph_break() was called",
+    "Remove the call.",
 )
 
 REASONS: dict[str, BreakReason] = {
@@ -133,12 +137,12 @@ _OF_FUNCTION = {
     "data_ptr": ARRAY,
     "__repr__": PRINT,
     "__format__": PRINT,
-    "to_device": DEVICE,
+    "move": DEVICE,
 }
 
 
 def reason_of_frame() -> BreakReason:
-    """The reason by the engine's function that the user's code called: the outermost that is the engine's own."""
+    """The reason that belongs to the engine function that user code called: the outermost one of the call stack."""
     frame, names = sys._getframe(1), []
     while frame is not None and frame.f_code.co_filename.startswith(_ENGINE):
         names.append(frame.f_code.co_name)

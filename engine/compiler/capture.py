@@ -405,8 +405,8 @@ class Capture:
         """A graph break: somebody needs numbers."""
         if segment is not self.segment or get_ident() != self._thread:
             raise EngineError(
-                "a tensor of a compiled call was used by another thread, or in another call, before that call was "
-                "over. Wait for the call to return."
+                "A tensor of a running compiled call was used by another thread or in another call. "
+                "Wait for the call to return."
             )
         if reason is None:
             reason = segment.reason(asked)

@@ -95,7 +95,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     """
     if not recursive:
         raise CompileError(
-            "disable(recursive=False): what a function calls runs within it.", in_code="Leave out recursive=False."
+            "disable(recursive=False) is not supported: functions that are called run uncompiled, too.",
+            in_code="Leave out recursive=False.",
         )
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
@@ -159,36 +160,36 @@ def _backend(backend: str | Callable[..., Any] | None) -> str:
         return DEFAULT_BACKEND
     if not isinstance(backend, str):
         raise CompileError(
-            "compile(backend=…): backends cannot be functions, since there is no torch.fx graph to hand them. "
+            "compile(backend=…): functions as backends are not supported, because there is no torch.fx graph. "
             f"{_choices(BACKENDS)}"
         )
     if backend not in BACKENDS:
-        raise CompileError(f"compile(backend={backend!r}): there is no such backend. {_choices(BACKENDS)}")
+        raise CompileError(f"compile(backend={backend!r}): this backend does not exist. {_choices(BACKENDS)}")
     return backend
 
 
 def _check(mode: str | None, options: Mapping[str, Any] | None) -> None:
     if mode is not None and options:
-        raise CompileError("compile() takes either mode or options, not both")
+        raise CompileError("compile() accepts mode or options, not both. Leave one of them out.")
     if mode is not None and mode not in MODES_OF_PYTORCH:
-        raise CompileError(f"compile(mode={mode!r}): there is no such mode. {_choices(MODES_OF_PYTORCH)}")
+        raise CompileError(f"compile(mode={mode!r}): this mode does not exist. {_choices(MODES_OF_PYTORCH)}")
     if options:
-        raise CompileError(f"compile(options=…): there is no option {next(iter(options))!r}. Leave options out.")
+        raise CompileError(f"compile(options=…): option {next(iter(options))!r} does not exist. Leave options out.")
 
 
 def _check_callable(model: Any) -> None:
     name = getattr(model, "__qualname__", type(model).__name__)
     if not callable(model) or isinstance(model, type):
-        what = f"the class {name}; compile an instance or a function of it" if isinstance(model, type) else repr(model)
-        raise CompileError(f"compile() takes a function or a module, not {what}")
+        what = f"the class {name}. Compile an instance or a function" if isinstance(model, type) else repr(model)
+        raise CompileError(f"compile() expects a function or a module, got {what}.")
     if inspect.isgeneratorfunction(model) or inspect.isasyncgenfunction(model):
         raise CompileError(
-            f"compile(): {name} is a generator, whose body runs when somebody asks for its values, not when it is "
-            "called. Compile the function that computes one value."
+            f"compile(): {name} is a generator function, whose body does not run when it is called. "
+            "Compile the function that computes one value."
         )
     if inspect.iscoroutinefunction(model):
         raise CompileError(
-            f"compile(): {name} is async, so other code may run in its midst. Compile a plain function that it calls."
+            f"compile(): {name} is async, so other code may run before it ends. Compile a plain function that it calls."
         )
 
 

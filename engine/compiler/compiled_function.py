@@ -68,7 +68,7 @@ class CompiledFunction:
     ) -> None:
         if replays is not None and (not isinstance(function, FunctionType) or function.__closure__):
             raise CompileError(
-                f"{function!r} cannot be replayed: take a plain function that gets all it uses as arguments"
+                f"{function!r} cannot be replayed. Use a plain function that gets everything it uses as arguments."
             )
         # A module's attributes are its state, and no business of this object's.
         updated = ("__dict__",) if inspect.isroutine(function) else ()
@@ -190,7 +190,7 @@ class CompiledFunction:
 
     def _planned(self, node: TraceNode, wanted: tuple[int, ...]) -> Executor:
         if self.backend == "eager":
-            return SequentialExecutor(node, wanted, "backend='eager' was asked for")
+            return SequentialExecutor(node, wanted, "backend='eager'")
         try:
             graph = build_graph(node, wanted)
         except PlanUnsupported as why:
@@ -198,7 +198,7 @@ class CompiledFunction:
         optimize(graph)
         verify_graph(graph)
         if self.backend == "aot_eager":
-            return GraphInterpreter(graph, "backend='aot_eager' was asked for")
+            return GraphInterpreter(graph, "backend='aot_eager'")
         try:
             return ExecutionPlan(graph)
         except PlanUnsupported as why:

@@ -59,7 +59,7 @@ def explain(function: Callable[..., Any], *, repeat: int = 5, wait: bool = True)
     @functools.wraps(compiled.function, updated=())
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         if MODES.capture is not None:
-            raise CompileError("explain() inside a compiled function. Call it outside.")
+            raise CompileError("explain() was called inside a compiled function. Call it outside.")
         return _explained(compiled, repeat, wait, args, kwargs)
 
     return explained

@@ -1,4 +1,4 @@
-"""An explanation as text for people."""
+"""Formats an explanation as text."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from engine.compiler.explanation_data import (
 
 WIDTH = 110
 MAX_ROWS = 40
-"""Lines for one segment; longer ones are cut in the middle."""
+"""Lines for one segment; the middle of longer ones is left out."""
 MAX_SEGMENTS = 6
 MIN_REPORTED_BYTES = 1024
-"""Bytes of memory."""
+"""Bytes from which memory is reported."""
 MAX_RECOMPILES = 8
 
 
 def explanation_text(found: ExplanationData, *, source: bool = False) -> str:
-    """The whole text. With `source`, the code of generated kernels too."""
+    """The text of an explanation; with `source`, including the code of generated kernels."""
     parts = [_head(found)]
     kinds = _kinds(found.segments)
     parts += ["\n".join(_segment(alike, source=source)) for alike in kinds[:MAX_SEGMENTS]]
     if len(kinds) > MAX_SEGMENTS:
-        parts.append(f"and {_counted(sum(map(len, kinds[MAX_SEGMENTS:])), 'more segment')}, each after a break")
+        parts.append(f"and {_counted(sum(map(len, kinds[MAX_SEGMENTS:])), 'more segment')}, each after a graph break")
     parts += ["\n".join(_break(number, one)) for number, one in enumerate(found.breaks, start=1)]
     if found.replays.count or found.replays.refused:
         parts.append("\n".join(_replays(found.replays)))
@@ -48,19 +48,19 @@ def _head(found: ExplanationData) -> str:
     breaks = sum(one.count for one in found.breaks)
     causes = f" ({_counted(len(found.breaks), 'cause')})" if breaks > len(found.breaks) else ""
     ratio = found.eager_seconds / max(found.compiled_seconds, 1e-12)
-    speed = f"{ratio:.1f} times as fast as" if ratio >= 1.05 else "as fast as" if ratio > 0.95 else "slower than"
+    speed = f"{ratio:.1f}× faster than" if ratio >= 1.05 else "as fast as" if ratio > 0.95 else "slower than"
     compared = f", {speed} eager mode ({time_text(found.eager_seconds)})" if found.eager_seconds else ""
     lines = [
         f"{found.name}: {_counted(len(found.segments), 'segment')}, {_counted(breaks, 'graph break')}{causes}",
-        f"  one call takes {time_text(found.compiled_seconds)}{compared}",
+        f"  one call: {time_text(found.compiled_seconds)}{compared}",
     ]
     if found.first_seconds:
-        lines.append(f"  the first call, which was recorded, took {time_text(found.first_seconds)}")
+        lines.append(f"  first call, with tracing: {time_text(found.first_seconds)}")
     return "\n".join(lines)
 
 
 def _kinds(segments: Iterable[SegmentInfo]) -> list[list[SegmentInfo]]:
-    """Those that do the same, such as the rounds of a loop, together."""
+    """Groups equal segments, such as those of the iterations of a loop."""
     found: dict[Any, list[SegmentInfo]] = {}
     for one in segments:
         lines = tuple((op.op, op.line, op.outputs) for op in one.operations)
@@ -72,10 +72,10 @@ def _segment(alike: Sequence[SegmentInfo], *, source: bool) -> Iterator[str]:
     segment = alike[0]
     made = [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
     ops = _counted(len(segment.operations), "op")
-    how = segment.how if not made else f"{segment.how} to {_counted(len(made), 'kernel')}"
-    times = "" if len(alike) == 1 else f", {_times(len(alike)).lower()} a call"
+    how = f"fused into {_counted(len(made), 'kernel')}" if made else execution_text(segment.how)
+    times = "" if len(alike) == 1 else f", {_times(len(alike)).lower()} per call"
     seconds = sum(one.seconds for one in alike)
-    yield f"Segment {_numbers(alike)}: {ops}, {how}{times}, {time_text(seconds)}{' in all' if times else ''}"
+    yield f"Segment {_numbers(alike)}: {ops}, {how}{times}, {time_text(seconds)}{' in total' if times else ''}"
     if segment.note:
         yield f"  not fused: {segment.note}"
     yield from _columns(_rows(segment.operations))
@@ -84,12 +84,17 @@ def _segment(alike: Sequence[SegmentInfo], *, source: bool) -> Iterator[str]:
     if segment.how == "fused":
         yield from _alone(segment)
     if segment.held >= MIN_REPORTED_BYTES:
-        yield f"  memory inside: {bytes_text(segment.memory)}; op by op it would be {bytes_text(segment.held)}"
+        yield f"  intermediate values: {bytes_text(segment.memory)} (op by op: {bytes_text(segment.held)})"
     yield from _guards(segment)
     if segment.plans > 1:
-        yield f"  has {segment.plans} plans, as other results were held at its end"
-    end = "the end of the function" if segment.ended_by is None else f"a graph break ({segment.ended_by})"
-    yield f"  ended by {end}"
+        yield f"  compiled {segment.plans} times, for different sets of results that are used after it"
+    end = "the function" if segment.ended_by is None else f"a graph break ({segment.ended_by})"
+    yield f"  ends with {end}"
+
+
+def execution_text(how: str) -> str:
+    """How a segment runs, for the values of `SegmentInfo.how`."""
+    return {"recorded": "traced, not compiled yet", "unfused": "not fused", "call by call": "op by op"}.get(how, how)
 
 
 def _numbers(segments: Sequence[SegmentInfo]) -> str:
@@ -98,7 +103,7 @@ def _numbers(segments: Sequence[SegmentInfo]) -> str:
 
 
 def _rows(operations: Sequence[OperationInfo]) -> list[tuple[str, str, str]]:
-    """For each line of the program: place, code, and what was recorded there."""
+    """For each source line: its location, its code, and the ops that were traced there."""
     rows: list[tuple[str, str, str]] = []
     for (line, backward), members in groupby(operations, lambda one: (one.line, one.backward)):
         ops = list(members)
@@ -135,37 +140,39 @@ def _kernel(number: int, kernel: KernelInfo, *, source: bool) -> Iterator[str]:
 
 
 def _guards(segment: SegmentInfo) -> Iterator[str]:
-    """What it takes from outside: the same shapes find the recording again."""
+    """The inputs that must have the same shapes, dtypes and strides for a later call to reuse the segment."""
     same = _tallied(f"{one.array}{' (written to)' if one.written else ''}" for one in segment.guards)
     if segment.numbers:
-        same.append(f"{_counted(segment.numbers, 'number')} that may change")
+        same.append(f"{_counted(segment.numbers, 'number')} of any value")
     if same:
-        yield from _listed("found again for", same)
+        yield from _listed("guards", same)
 
 
 def _listed(label: str, items: Iterable[str]) -> Iterator[str]:
-    """Items over several lines, none of them broken up."""
+    """Items on several lines; no item is split."""
     text = ", ".join(one.replace(" ", "\u00a0") for one in items)
     yield from (part.replace("\u00a0", " ") for part in _wrapped(label, text))
 
 
 def _tallied(texts: Iterable[str]) -> list[str]:
-    """Each text once, with how often it is there."""
+    """Each text once, with its count."""
     return [text if n == 1 else f"{n}× {text}" for text, n in Counter(texts).items()]
 
 
 def _alone(segment: SegmentInfo) -> Iterator[str]:
-    """What ops' own kernels compute."""
+    """Ops that no generated kernel computes."""
     alone = [one for one in segment.kernels if one.kind == "call"]
     why = ((one.ops[0], one.note.removeprefix(f"{one.ops[0]}: ")) for one in alone)
     if alone:
-        yield from _listed("by their own kernels", _tallied(f"{op} ({note})" if note else op for op, note in why))
+        yield from _listed(
+            "outside of generated kernels", _tallied(f"{op} ({note})" if note else op for op, note in why)
+        )
 
 
 def _replays(replays: ReplayInfo) -> Iterator[str]:
-    yield f"Without Python: {_counted(replays.count, 'call')}"
+    yield f"Fully compiled, without Python: {_counted(replays.count, 'call')}"
     yield from (
-        f"  Python ran again once {text} was not as before" for text, _ in Counter(replays.missed).most_common(5)
+        f"  Python ran again because this changed: {text}" for text, _ in Counter(replays.missed).most_common(5)
     )
     yield from (f"  Python runs on every call, because {text}" for text in dict.fromkeys(replays.refused))
 
@@ -173,26 +180,26 @@ def _replays(replays: ReplayInfo) -> Iterator[str]:
 def _break(number: int, one: GraphBreak) -> Iterator[str]:
     code = "" if one.line is None else f"   {one.line.code}"
     yield f"Break {number}: {one.reason}   {location_text(one.line)}{code}"
-    of = "" if one.op is None else f": {one.op}" if one.reason in _OF_CALLS else f"; needed is the result of {one.op}"
-    yield from _wrapped("Because", f"{one.what}{of}")
+    of = "" if one.op is None else f": {one.op}" if one.reason in _OF_CALLS else f"; it needed the result of {one.op}"
+    yield from _wrapped("Reason", f"{one.what}{of}")
     after = _counted(one.after, "op") if one.after else "none"
     yield (
-        f"  {_times(one.count)} a call, {_counted(one.before, 'op')} before it and {after} after it; "
-        f"what was needed took {time_text(one.seconds)} to compute{' in all' if one.count > 1 else ''}"
+        f"  {_times(one.count)} per call, {_counted(one.before, 'op')} before it and {after} after it; "
+        f"computing the values took {time_text(one.seconds)}{' in total' if one.count > 1 else ''}"
     )
-    yield from _wrapped("Instead", one.rewrite)
-    yield f"  More: {one.help}"
+    yield from _wrapped("Fix", one.rewrite)
+    yield f"  Help: {one.help}"
 
 
 _OF_CALLS = {"shape", "device", "observed", "limit", "exposed", "disabled"}
-"""Reasons whose op is what could not be recorded, not the one whose numbers were needed."""
+"""Reasons whose op could not be traced; for the others the op's values were needed."""
 
 
 def _recompiles(recompiles: Sequence[RecompileInfo]) -> Iterator[str]:
     yield f"Recompiles: {len(recompiles)}"
     for one in recompiles[:MAX_RECOMPILES]:
         code = f"   {one.line.code}" if one.line and one.line.code else ""
-        yield f"  call {one.call}, after {_counted(one.after, 'op')} as before: {location_text(one.line)}{code}"
+        yield f"  call {one.call}, after {_counted(one.after, 'equal op')}: {location_text(one.line)}{code}"
         at = "" if one.expected_line in (None, one.line) else f" at {location_text(one.expected_line)}"
         yield f"    expected {one.expected}{at}, got {one.got}"
         yield from (f"    {text}" for text in one.differences)
@@ -208,9 +215,9 @@ def _wrapped(label: str, text: str) -> list[str]:
 
 
 def location_text(line: SourceLine | None) -> str:
-    """A node of the canvas, or file and line."""
+    """The canvas node of a line, or its file and number."""
     if line is None:
-        return "somewhere"
+        return "unknown line"
     return line.node or f"{os.path.basename(line.file)}:{line.number}"
 
 
@@ -239,4 +246,4 @@ def _counted(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
-__all__ = ["bytes_text", "explanation_text", "location_text", "time_text"]
+__all__ = ["bytes_text", "execution_text", "explanation_text", "location_text", "time_text"]

@@ -57,7 +57,7 @@ class OptimizerStepReplay:
         if any(isinstance(value, Tensor) for _, options in event.params for value in options.values()) or any(
             isinstance(group.get("lr"), Tensor) for group in event.optimizer.param_groups
         ):
-            raise ReplayUnsupported(f"an option of {type(event.optimizer).__name__} is a tensor")
+            raise ReplayUnsupported(f"a hyperparameter of {type(event.optimizer).__name__} is a tensor")
         self._due = [(param, _stand_in(param), options) for param, options in event.params]
         keys = [self._array_keys(param) for param, _, _ in self._due]
         known = {id: (of, key) for of, found in enumerate(keys) for id, key in found}
@@ -108,7 +108,7 @@ class OptimizerStepReplay:
 
     def _compare(self, calls: list[Called], recorded: list[Called]) -> None:
         if calls != recorded:
-            raise GuardFailed(f"what a step of {type(self.optimizer).__name__} does")
+            raise GuardFailed(f"the ops of a step of {type(self.optimizer).__name__}")
 
     def undone(self) -> list[Change]:
         """What takes a step back, apart from arrays."""
@@ -164,7 +164,7 @@ def advance_optimizers(steps: Sequence[OptimizerStepReplay], undo: UndoLog) -> l
     except GuardFailed:
         raise
     except Exception as error:  # noqa: BLE001 - the function's Python raises it again
-        raise GuardFailed(f"a step that fails: {error}") from None
+        raise GuardFailed(f"a step fails: {error}") from None
 
 
 class _Numbers:

@@ -56,7 +56,7 @@ def describe_kernel(fused: FusedGroup, kernel: CpuKernel) -> StepDescription:
     """Nodes that one generated kernel computes."""
     names = tuple(node.op.name for node in fused.nodes)
     reads, makes = tuple(map(_text, fused.inputs)), tuple(map(_text, fused.outputs))
-    note = "" if kernel.ready else kernel.failure or "still being compiled; until then NumPy computes the same numbers"
+    note = "" if kernel.ready else kernel.failure or "compiling; until then NumPy computes the same values"
     return StepDescription(names, "kernel", reads, makes, source_lines(fused.nodes), kernel.source, note)
 
 

@@ -10,7 +10,7 @@ from engine.compiler.instruction import FLOAT, STATE, Constant, Scalar, Slot, Tr
 from engine.shape import format_shape
 from engine.tensors.deferred import Form
 
-END = "the end of the recording"
+END = "the end of the trace"
 
 
 def expected_text(found: Recompile) -> str:
@@ -24,9 +24,9 @@ def actual_text(found: Recompile) -> str:
 def describe_differences(found: Recompile) -> tuple[str, ...]:
     """What is not the same, in words."""
     if found.ended:
-        return ("the call ended here, where the earlier one went on",)
+        return ("the call ended here; the earlier call continued",)
     if found.expected is None:
-        return ("the call went on here, where the earlier one ended",)
+        return ("the call continued here; the earlier call ended",)
     old, new = key_of(found.expected), key_of(found.node)
     if old[0] is not new[0] or old[1] != new[1]:
         return (f"another op: {_name(found.node)} instead of {_name(found.expected)}",)
@@ -91,7 +91,7 @@ def _plain(frozen: Any) -> str:
             return f"({', '.join(map(_plain, items))})"
         if kind is slice:
             return ":".join("" if one is None else str(one) for one in items)
-    return "a number" if frozen in (FLOAT, STATE) else "left out" if frozen is None else repr(frozen)
+    return "a number" if frozen in (FLOAT, STATE) else "not given" if frozen is None else repr(frozen)
 
 
 def _of_input(before: Any, now: Any, found: Recompile) -> str:
@@ -110,7 +110,7 @@ def _of_array(before: Sequence[Any], now: Sequence[Any]) -> Iterator[str]:
         elif what:
             yield f"has {what} {new}, had {old}"
         else:
-            yield "shares memory with another input otherwise than before"
+            yield "shares memory with other inputs than before"
 
 
 def _strides(part: Sequence[Any]) -> tuple[int, ...]:
@@ -125,9 +125,9 @@ def _source(part: Any, node: TraceNode | None) -> str:
                 where = entry.call.where
                 line = "" if where is None else f" of line {where[1]}"
                 return f"the result of {entry.call.op.name}{line}"
-        return "an array that the call had used before"
+        return "an array that the call used earlier"
     if isinstance(part, tuple) and len(part) == 5:
-        return "one that it had not used before"
+        return "an array that the call had not used yet"
     return _plain(part)
 
 

@@ -255,8 +255,8 @@ class FailedSegment:
         self.error = error
 
     def demand(self, slot: int) -> None:
-        cause = "an op recorded before it failed" if isinstance(self.error, Exception) else "its call was interrupted"
+        cause = "an earlier op failed" if isinstance(self.error, Exception) else "the compiled call was interrupted"
         raise EngineError(
-            f"this tensor was never computed, because {cause} ({type(self.error).__name__}: {self.error}). "
+            f"This tensor was never computed, because {cause} ({type(self.error).__name__}: {self.error}). "
             "Compute it again."
         )

@@ -114,7 +114,7 @@ class ReplayCache:
         del self._replays[key]
         self._misses[key] = self._misses.get(key, 0) + 1
         if self._misses[key] == MAX_GUARD_FAILURES:
-            _add(self.refused, key, f"something changes again and again: {what}")
+            _add(self.refused, key, f"this keeps changing: {what}")
 
     def consider(self, key: Any, call: RecordedCall) -> None:
         """Makes a replay after the second call that was the same."""
@@ -190,10 +190,10 @@ class Replay:
             if source is None:
                 size = "×".join(map(str, external.form.shape)) or "single"
                 raise ReplayUnsupported(
-                    f"a {size} tensor from outside is made anew, or kept where it is not looked for"
+                    f"a {size} tensor from outside is created in each call, or not reachable from the arguments"
                 )
             if _is_watched(tensor):
-                raise ReplayUnsupported(f"hooks on {source.what}")
+                raise ReplayUnsupported(f"there are hooks on {source.what}")
             self._inputs.append((external.slot, source, external.form, tensor._requires_grad))
         changes = [
             (source, found[slot]._storage.version - call.segment.versions[slot]) for slot, source, _, _ in self._inputs
@@ -213,12 +213,12 @@ class Replay:
         self._check(args, kwargs)
         for leaf, had in zip(self._gradients, self._had, strict=True):
             if leaf is not None and (leaf._grad is not None) is not had:
-                raise GuardFailed("whether there is a gradient to add to")
+                raise GuardFailed("whether parameters have gradients")
         externals: dict[int, Any] = {}
         for slot, source, form, wants in self._inputs:
             tensor = source.tensor(args, kwargs)
             if tensor._requires_grad is not wants or _is_watched(tensor):
-                raise GuardFailed(f"{source.what}: whether it requires gradients, or hooks on them")
+                raise GuardFailed(f"{source.what}: requires_grad or its hooks")
             array = tensor._array
             if type(array) is Deferred:
                 array = settled(tensor)
@@ -250,7 +250,7 @@ class Replay:
         """Raises Missed where what the function's Python goes by is not as it was."""
         for path, reference in self._objects:  # the key has their ids, which others may come to have
             if resolve_path(path, args, kwargs) is not reference():
-                raise GuardFailed(f"argument {path_text(path)}: it is another object")
+                raise GuardFailed(f"argument {path_text(path)} is another object")
         difference = self._unchanged.difference()
         if difference is not None:
             raise GuardFailed(difference)
@@ -300,17 +300,17 @@ def _fixed_numbers(call: RecordedCall, before: Sequence[Any]) -> list[Any]:
     scalars: list[Any] = list(call.segment.scalars)
     drawn = [event.state for event in call.events if isinstance(event, RandomStateEvent)]
     if len(set(drawn)) < len(drawn):
-        raise ReplayUnsupported("random numbers that are drawn a second time, as by a checkpoint")
+        raise ReplayUnsupported("random numbers are drawn twice from one state, as by a checkpoint")
     for event in call.events:
         if isinstance(event, OptimizerStepEvent):
             scalars[event.begin : event.end] = [_STEP] * (event.end - event.begin)
     for index, value in enumerate(scalars):
         if isinstance(value, State):
             if not drawn or drawn.pop(0) is not value:
-                raise ReplayUnsupported("a random state that no generator gave")
+                raise ReplayUnsupported("a random state comes from no generator")
             scalars[index] = _STATE
         elif value is not _STEP and value != before[index]:
-            raise ReplayUnsupported(f"a number that changes from call to call: {before[index]}, then {value}")
+            raise ReplayUnsupported(f"a number changes from call to call: {before[index]}, then {value}")
     return scalars
 
 
@@ -325,7 +325,7 @@ def _destinations(call: RecordedCall, known: GuardedObjects) -> tuple[list[Tenso
     used: set[int] = set()
     result = _template(call.result, index_of, known, used)
     if index_of.keys() - used:
-        raise ReplayUnsupported("a tensor that is kept elsewhere than in the result or as a gradient")
+        raise ReplayUnsupported("a tensor is stored elsewhere than in the result or as a gradient")
     return outputs, result
 
 
@@ -334,11 +334,11 @@ def _template(value: Any, index_of: dict[int, int], known: GuardedObjects, used:
         if id(value) in index_of:
             used.add(id(value))
             if value._node is not None and any(node.kept() for node in reachable([(value._node, 0)])):
-                raise ReplayUnsupported("a result with history that backward() has not gone through yet")
+                raise ReplayUnsupported("a result has an autograd graph that backward() has not used yet")
             return _Result(index_of[id(value)], value._node)
         source = known.of(value)
         if source is None:
-            raise ReplayUnsupported("a result that is made anew in each call, outside of any op")
+            raise ReplayUnsupported("a result is created in each call without an op")
         return _Kept(source)
     if isinstance(value, dict):
         return {key: _template(item, index_of, known, used) for key, item in value.items()}

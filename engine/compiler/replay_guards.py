@@ -84,7 +84,7 @@ class ContainerGuard:
         """What has changed, for people."""
         keys, values = self.now()
         if not _is_same(keys, self.keys):
-            return f"{self.what}: what is in it"
+            return f"the contents of {self.what}"
         for key, found, value in zip(keys, values, self.values, strict=True):
             if not _is_same(found, value):
                 return self.name(key)
@@ -222,7 +222,7 @@ class GuardedObjects:
         kind = type(value)
         state: Callable[[Any], Iterable[StatePart]] | None = getattr(kind, "replay_state", None)
         if state is None or not (_is_of_engine(kind) or kind in self._vouched):
-            raise ReplayUnsupported(f"{what} is a {kind.__qualname__}: what that does is not known")
+            raise ReplayUnsupported(f"{what} is a {kind.__qualname__}, whose state is unknown")
         self._classes.append((value, kind))
         for base in kind.__mro__:
             if base in self._vouched:

@@ -129,7 +129,7 @@ def note_origin(op: Op, where: Place) -> Iterator[None]:
         yield
     except Exception as error:
         line = "" if where is None else f", called at {where[0]}:{where[1]}"
-        error.add_note(f"in {op.name}(){line}, which a compiled function recorded before")
+        error.add_note(f"in {op.name}(){line}, traced by a compiled function")
         raise
 
 

@@ -1,4 +1,4 @@
-"""What to write in place of a line that breaks a graph, in that line's own words where they can be understood."""
+"""Suggests what to write instead of a line that breaks a graph, with the names of that line where possible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.system.syntax import parsed
 
 
 def suggest_rewrite(reason: BreakReason, where: Place) -> str:
-    """A suggestion for a break: one for the line itself, else the reason's own."""
+    """A suggestion for a break: for the line itself if its statement is understood, else the general advice."""
     found = None
     for statement in _around(where):
         found = found or _FOR.get(reason.id, _nothing)(statement)
@@ -20,24 +20,24 @@ def suggest_rewrite(reason: BreakReason, where: Place) -> str:
 
 
 def fullgraph_error(reason: BreakReason, where: Place) -> str:
-    """What an error says where breaks are not allowed."""
+    """The message of the error for a break under `fullgraph=True`."""
     location = "" if where is None else f" at {where[0]}:{where[1]}"
-    return f"compile(fullgraph=True): a graph break{location}, because {reason.what}. {suggest_rewrite(reason, where)}"
+    return f"compile(fullgraph=True): graph break{location}, because {reason.what}. {suggest_rewrite(reason, where)}"
 
 
 def line_text(where: Place) -> str:
-    """The text of a line; empty if there is none to be had."""
+    """The source text of a line; empty if it is not available."""
     return "" if where is None else linecache.getline(*where).strip()
 
 
 def _around(where: Place) -> Iterator[ast.stmt]:
-    """The statements that a line is part of, the innermost first. For a compound one only its head counts as part."""
+    """The statements that contain a line, innermost first, without functions, classes and `with` blocks."""
     if where is None:
         return
     filename, line = where
     try:
         tree = parsed("".join(linecache.getlines(filename)))
-    except SyntaxError:  # a notebook's cell with magic, or a file that has changed
+    except SyntaxError:  # a notebook cell with magic commands, or a file that was edited
         return
     found = [
         node
@@ -53,7 +53,7 @@ def _nothing(statement: ast.stmt) -> str | None:
 
 
 def _choice(statement: ast.stmt) -> str | None:
-    """For a decision by a tensor."""
+    """For a branch on a tensor."""
     match statement:
         case ast.If(test=test, body=[ast.Assign(targets=[ast.Name(id=a)], value=yes)], orelse=[]):
             return f"Compute both and choose: `{a} = engine.where({_text(test)}, {_text(yes)}, {a})`"
@@ -72,11 +72,11 @@ def _choice(statement: ast.stmt) -> str | None:
             )
         case ast.While():
             return (
-                "Repeat a fixed number of times and keep what is done with engine.where(), "
-                "or look at the condition only every few rounds."
+                "Loop a fixed number of times and select results with engine.where(), "
+                "or check the condition only every few iterations."
             )
         case ast.Assert(test=test):
-            return f"Return `{_text(test)}` as a result too, and assert it after the call; or leave the check out."
+            return f"Return `{_text(test)}` as well and assert it after the call, or remove the check."
         case _:
             return _inline_choice(statement)
 
@@ -97,12 +97,12 @@ def _inline_choice(statement: ast.stmt) -> str | None:
 
 
 def _number(statement: ast.stmt) -> str | None:
-    """For a number that was read."""
+    """For a conversion to a Python number."""
     match statement:
         case ast.AugAssign(target=target, op=ast.Add(), value=value):
             source = _without_reading(value)
             return source and (
-                f"Add up tensors, `{_text(target)} += {source}.detach()`, and read the sum once, after the loop."
+                f"Accumulate tensors, `{_text(target)} += {source}.detach()`, and read the sum once, after the loop."
             )
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=kept, attr="append"), args=[value])):
             source = _without_reading(value)
@@ -117,7 +117,7 @@ def _number(statement: ast.stmt) -> str | None:
         case ast.Assign(targets=[target], value=value):
             source = _without_reading(value)
             return source and (
-                f"Go on with the tensor, `{_text(target)} = {source}`: ops take it as they take a number."
+                f"Use the tensor, `{_text(target)} = {source}`: ops accept it wherever they take a number."
             )
         case _:
             return None
@@ -135,12 +135,12 @@ def _without_reading(value: ast.expr) -> str | None:
 
 
 def _loop(statement: ast.stmt) -> str | None:
-    """For reading elements one by one."""
+    """For a loop over the elements of a tensor."""
     match statement:
         case ast.For(target=target, iter=source):
             return (
-                f"Compute on the whole of `{_text(source)}` at once: sums, products and comparisons take all elements. "
-                f"If {_text(target)} must be a number, take `{_text(source)}.tolist()` after the compiled function."
+                f"Compute on the whole tensor `{_text(source)}`: ops process all elements at once. "
+                f"If {_text(target)} must be a Python number, call `{_text(source)}.tolist()` after the function."
             )
         case _:
             return None
@@ -149,7 +149,7 @@ def _loop(statement: ast.stmt) -> str | None:
 def _printing(statement: ast.stmt) -> str | None:
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
-            return "Return it, and print it after the call. Shapes and dtypes can be printed anywhere."
+            return "Return the tensor and print it after the call. Shapes and dtypes can be printed anywhere."
         case _:
             return None
 

@@ -1,4 +1,4 @@
-"""What becomes of a project's training step when it is compiled, told in the words of its canvas."""
+"""Explains the compiled training step of a project, with canvas nodes instead of lines."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _OWN = tuple(str(Path(module.__file__ or "").parent) + os.sep for module in (eng
 
 
 def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: bool = True) -> Explanation:
-    """Compiles the training step and runs it some times, which trains the task: give it one of its own.
+    """Compiles the training step and runs it a few times. This trains the task, so pass a separate one.
 
-    Lines name their node; what no line of the program calls is the optimizers' work.
+    Lines name their node; ops that no line of the program calls belong to the optimizers.
     """
     batches = task.setup()
     batch = task.to_device(next(iter(batches.train)))
@@ -31,16 +31,16 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: boo
 
 
 def compiled_step(task: fit.Task) -> CompiledFunction:
-    """What a training of the task would run its steps by."""
+    """The compiled function that runs the training steps of a task."""
     step = StepFunctions(task, compile=True).train
     assert isinstance(step, CompiledFunction)
     return step
 
 
 def explain_running(task: fit.Task, program: Program) -> Explanation | None:
-    """What became of the step that a task is being trained by, from its last call; None before the first.
+    """Explains the last training step of a running task; None before the first step.
 
-    Nothing is run for it, and the training thread may go on meanwhile. How fast eager mode would be is not known.
+    No step is run, and the training thread may continue meanwhile. The time of eager mode is unknown.
     """
     if task.step is None or not task.step.last:
         return None
@@ -48,7 +48,7 @@ def explain_running(task: fit.Task, program: Program) -> Explanation | None:
 
 
 def relabelled(found: Explanation, task: fit.Task, program: Program) -> Explanation:
-    """With the canvas nodes of its lines. Lines of files that are somebody else's stay what they are."""
+    """An explanation with canvas nodes for its lines. Lines of user files stay unchanged."""
     updates = ", ".join(task.optimizers)
 
     def label(line: SourceLine) -> SourceLine:

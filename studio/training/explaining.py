@@ -1,4 +1,4 @@
-"""Explains the training step of a document before it is trained: on a copy of the model, stage by stage."""
+"""Explains how the training step of a document is compiled, on a copy of the model, in stages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from studio.training.compilation import compiled_step, relabelled
 from studio.training.run_settings import resolve_device
 
 _PAUSE = 0.05
-"""Seconds between looks at kernels that are being compiled."""
+"""Seconds between checks of the kernels that are compiling."""
 _TIMED = 0.5
-"""Seconds of steps to be timed in either way, about; at least three steps."""
+"""Approximate seconds of timed steps per mode; at least three steps are timed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is being done for an explanation."""
+    """The current stage of an explanation."""
 
     what: Literal["preparing", "recording", "compiling", "timing"]
     ready: int = 0
@@ -37,14 +37,14 @@ Found: TypeAlias = Stage | Explanation
 
 
 def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> Generator[Found, None, None]:
-    """What becomes of the training step. Whoever asks for the next item lets it go on; whoever closes it ends it.
+    """Explains the training step. Each `next` runs one stage; closing the generator cancels it.
 
     Args:
         get_report: returns the check of the document, called in the thread that iterates
         name: the project's name
 
     Yields:
-        The stages; after "recording" an explanation whose times and kernels are not final yet, and the final one last.
+        Stages; after "recording" an explanation with preliminary times and kernels; at the end the final explanation.
 
     Raises:
         LoweringError: the document has errors.
@@ -62,7 +62,7 @@ def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> 
     first = relabelled(explain(compiled, repeat=1, wait=False)(task, batch), task, program)
     yield first
     if rest := _in_last_batch(batches.train):
-        compiled.traced(task, _first(batch, rest))  # it is recorded on its own, once in a training
+        compiled.traced(task, _first(batch, rest))  # it has another shape, so that it is traced separately
     while (state := compile_state(compiled, 1)).kernels_ready + state.kernels_failed < state.kernels:
         yield Stage("compiling", state.kernels_ready, state.kernels)
         time.sleep(_PAUSE)
@@ -72,7 +72,7 @@ def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> 
 
 
 def is_same_step(one: Document, other: Document) -> bool:
-    """Whether two documents train by the same step: they differ at most in places, notes and how long they train."""
+    """Whether two documents have the same training step: positions, notes and training length may differ."""
     if one is other:
         return True
     same_graph = one.wires == other.wires and one.nodes.keys() == other.nodes.keys()
@@ -89,7 +89,7 @@ def is_same_step(one: Document, other: Document) -> bool:
 
 
 def _in_last_batch(loader: DataLoader) -> int:
-    """Samples in the last batch of an epoch, if that is smaller than the others; else 0."""
+    """Number of samples in a smaller last batch of an epoch; 0 if all batches have one size."""
     samples, size = len(loader.dataset), loader.batch_size
     return 0 if size is None or loader.drop_last or samples < size else samples % size
 

@@ -1,4 +1,4 @@
-"""An explanation as it lies on a canvas: regions that are compiled in one piece, kernels, and bridges between them."""
+"""Maps an explanation to a canvas: compiled regions, kernels, and graph breaks between regions."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from studio.document.model import Wire
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nodes that one generated kernel computes, at least in part."""
+    """Nodes that one generated kernel computes, completely or in part."""
 
     segment: int
     number: int
-    """As the kernel is counted in its segment, from 1."""
+    """Number of the kernel in its segment, from 1."""
     ops: tuple[str, ...]
     nodes: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Nodes whose forward ops begin in one segment."""
+    """Nodes whose forward ops start in one segment."""
 
     segment: int
     nodes: frozenset[str]
     kernels: int
     """Generated kernels of the segment."""
     groups: tuple[Group, ...]
-    """Each node is in the first kernel that has a part of it, or in none."""
+    """Kernels. A node belongs to the first kernel that computes a part of it, or to none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Where values leave a region for Python, and come back in another one."""
+    """A graph break between two regions."""
 
     index: int
-    """Of the break in the explanation."""
+    """Index of the break in the explanation."""
     title: str
     node: str | None
-    """Whose line it is, if it is one of the canvas."""
+    """Canvas node of the line, if it belongs to one."""
     wires: frozenset[Wire]
-    """Those from one region to another, as far as this break is what parts the two."""
+    """Wires between the two regions that this break separates."""
     count: int
     seconds: float
 
@@ -56,7 +56,7 @@ class Map:
 
 
 def on_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -> Map:
-    """Where an explanation lies on a canvas with these nodes and wires. What is not there is left out."""
+    """Maps an explanation to the nodes and wires of a canvas. Parts without a node are left out."""
     names = frozenset(nodes)
     homes = _homes(found.segments, names)
     regions = tuple(
@@ -71,12 +71,12 @@ def on_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -
 
 
 def nodes_of(line: SourceLine | None) -> tuple[str, ...]:
-    """The canvas nodes that a line stands for. Several optimizers' work is told together."""
+    """The canvas nodes of a line. The update step belongs to all optimizers."""
     return tuple(line.node.split(", ")) if line is not None and line.node else ()
 
 
 def nodes_of_kernel(kernel: KernelInfo) -> tuple[str, ...]:
-    """Each once, in the order of the ops."""
+    """The canvas nodes of a kernel in the order of its ops."""
     return tuple(dict.fromkeys(name for line in kernel.lines for name in nodes_of(line)))
 
 
@@ -85,7 +85,7 @@ def nodes_of_segment(segment: SegmentInfo) -> tuple[str, ...]:
 
 
 def _homes(segments: Iterable[SegmentInfo], names: frozenset[str]) -> dict[str, int]:
-    """Node → number of the segment in which its forward ops begin; its other ops, if it has no forward ones."""
+    """Node → number of the segment in which its forward ops start, or its other ops if it has no forward ops."""
     forward: dict[str, int] = {}
     other: dict[str, int] = {}
     for segment in segments:
@@ -100,7 +100,7 @@ def _generated(segment: SegmentInfo) -> list[KernelInfo]:
 
 
 def _groups(segment: SegmentInfo, members: frozenset[str]) -> tuple[Group, ...]:
-    """Kernels that only count or add up to a single number come last: they are not what a node is about."""
+    """Kernels with their nodes. Nodes prefer kernels whose results are not scalars."""
     taken: set[str] = set()
     groups: list[Group] = []
     numbered = list(enumerate(_generated(segment), start=1))
@@ -109,7 +109,7 @@ def _groups(segment: SegmentInfo, members: frozenset[str]) -> tuple[Group, ...]:
     for number, kernel in sorted(numbered, key=lambda one: (_is_scalar(one[1]), one[0])):
         own = frozenset(nodes_of_kernel(kernel)) & members - taken
         if turn is not None and number > turn:
-            own -= backward  # what is left for them are their gradients
+            own -= backward  # this kernel computes their gradients
         taken |= own
         if own:
             groups.append(Group(segment.number, number, kernel.ops, own))
@@ -117,12 +117,12 @@ def _groups(segment: SegmentInfo, members: frozenset[str]) -> tuple[Group, ...]:
 
 
 def _with_gradients(segment: SegmentInfo) -> frozenset[str]:
-    """Nodes that have ops of the backward pass in a segment."""
+    """Nodes with ops of the backward pass in a segment."""
     return frozenset(name for one in segment.operations if one.backward for name in nodes_of(one.line))
 
 
 def _turn(segment: SegmentInfo, backward: frozenset[str]) -> int | None:
-    """The number of the kernel in which the forward pass ends, that of the loss; None if there is none."""
+    """The number of the kernel in which the forward pass ends; None if there is none."""
     forward = [name for one in segment.operations if not one.backward for name in nodes_of(one.line)]
     last = next((name for name in reversed(forward) if name in backward), None)
     kernels = enumerate(_generated(segment), start=1)
@@ -134,9 +134,9 @@ def _is_scalar(kernel: KernelInfo) -> bool:
 
 
 def _crossing(wires: Iterable[Wire], homes: Mapping[str, int]) -> dict[Wire, tuple[int, int]]:
-    """Wires from one region to another, with the segments at their ends, the earlier one first.
+    """Wires between regions, with the segments at both ends, the earlier one first.
 
-    A node without a region, such as one whose work stands in somebody's own file, is passed through.
+    Nodes without a region, such as those with code in a file of the user, count as part of the wire.
     """
     known = tuple(wires)
     before = _spread(homes, [(wire.source.node, wire.target.node) for wire in known], max)
@@ -148,7 +148,7 @@ def _crossing(wires: Iterable[Wire], homes: Mapping[str, int]) -> dict[Wire, tup
 def _spread(
     homes: Mapping[str, int], links: Sequence[tuple[str, str]], choose: Callable[[int, int], int]
 ) -> dict[str, int]:
-    """Segments handed on along links to the nodes that have none of their own."""
+    """Propagates segment numbers along links to nodes without a segment."""
     found = dict(homes)
     for _ in range(len(links)):
         changed = False
@@ -178,7 +178,7 @@ def _bridge(
 
 
 def _ended_by(segment: SegmentInfo, one: GraphBreak, breaks: tuple[GraphBreak, ...]) -> bool:
-    """Whether a break is what ended a segment; of several for one reason the one where its last op was called."""
+    """Whether a break ended a segment. Among breaks of one reason, the location of the last op decides."""
     if segment.ended_by != one.reason:
         return False
     rivals = [other for other in breaks if other.reason == one.reason]

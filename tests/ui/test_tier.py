@@ -23,11 +23,11 @@ def state(tier: fit.Tier, **changes: int) -> fit.CompileState:
 @pytest.mark.parametrize(
     ("made", "title"),
     [
-        (run(None), "Recording"),
-        (run(state("recording")), "Recording"),
-        (run(state("interpreted")), "Interpreted (kernels 3/12 ready)"),
+        (run(None), "Tracing"),
+        (run(state("recording")), "Tracing"),
+        (run(state("interpreted")), "Compiling (kernels 3/12 ready)"),
         (run(state("compiled")), "Compiled"),
-        (run(state("replayed")), "Replayed"),
+        (run(state("replayed")), "Fully compiled"),
         (run(None, compiled=False), "Eager"),
     ],
 )
@@ -45,7 +45,7 @@ def test_nothing_goes_on_in_a_run_that_ended_before_it_was_compiled(ended: str, 
     made.state = ended
     tier = tier_of(made, compiles=True)
     assert tier is not None
-    assert (tier.title, tier.token, tier.filled) == ("Ended before it was compiled", "text-dim", 0.0)
+    assert (tier.title, tier.token, tier.filled) == ("Stopped before compilation finished", "text-dim", 0.0)
     assert "ended" in tier.tip
 
 
@@ -55,7 +55,7 @@ def test_what_was_compiled_stays_so(state_of_run: str) -> None:
     made.state = state_of_run
     tier = tier_of(made, compiles=True)
     assert tier is not None
-    assert tier.title == "Replayed"
+    assert tier.title == "Fully compiled"
 
 
 def test_before_a_run_only_eager_mode_is_known() -> None:
@@ -76,4 +76,4 @@ def test_the_faster_the_fuller() -> None:
 def test_the_tip_counts() -> None:
     tier = tier_of(run(state("compiled", breaks=2, recompiles=1, kernels_failed=1)), compiles=True)
     assert tier is not None
-    assert "12 kernels, 2 graph breaks a step, 1 recompile, 1 kernel could not be compiled." in tier.tip
+    assert "12 kernels, 2 graph breaks per step, 1 recompile, 1 kernel could not be compiled." in tier.tip

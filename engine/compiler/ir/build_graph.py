@@ -129,7 +129,7 @@ class _Builder:
         """What shares the memory may have been met before the write or after it."""
         shares = self.externals[written].shares_with is not None
         if shares or any(other.shares_with == written for other in self.externals.values()):
-            raise PlanUnsupported("memory that several tensors from outside share is written to")
+            raise PlanUnsupported("it writes to memory that several input tensors share")
 
     def finish(self, wanted: Sequence[int]) -> IRGraph:
         graph = self.graph

@@ -89,7 +89,7 @@ def expression_text(one: Expression, args: Sequence[str], names: ImportedNames) 
     if one.name in LIBRARY and kind == "f":
         wide = ", ".join(f"{names.type(FLOAT)}({arg})" for arg in args)
         return f"{names.type(one.dtype)}({names.math(_of_library(one.name))}({wide}))"
-    raise LoweringUnsupported(f"numpy.{one.name} has no scalar form")
+    raise LoweringUnsupported(f"numpy.{one.name} is not supported in kernels")
 
 
 def own_function(one: Expression) -> str | None:
@@ -174,7 +174,7 @@ def _signbit(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
 def _power(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
     exponent = one.args[1]
     if one.dtype.kind != "f":
-        raise LoweringUnsupported("whole powers have no scalar form")
+        raise LoweringUnsupported("integer powers are not supported in kernels")
     simple = SIMPLE_POWERS.get(exponent.value) if exponent.name == "number" else None
     if simple is not None:
         return _SPECIAL[simple](one, args, names)

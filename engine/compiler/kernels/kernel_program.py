@@ -68,7 +68,7 @@ def program_of(fused: FusedGroup) -> KernelProgram:
     for node in fused.nodes:
         reader.read(node)
     if (len(reader.inputs), len(reader.scalars)) != (len(fused.inputs), len(fused.scalars)):
-        raise LoweringUnsupported("a node uses what the kernel neither reads nor computes")
+        raise LoweringUnsupported("an op uses a value that the kernel neither reads nor computes")
     return reader.program(fused.outputs)
 
 
@@ -83,7 +83,7 @@ class ProgramBuilder:
 
     def __init__(self, space: tuple[int, ...], inputs: Iterable[IRValue] = (), scalars: Iterable[Scalar] = ()) -> None:
         if 0 in space:
-            raise LoweringUnsupported("there is nothing to compute")
+            raise LoweringUnsupported("it has no elements")
         self.space = space
         self.inputs = {value: index for index, value in enumerate(inputs)}
         self.scalars = {scalar: index for index, scalar in enumerate(scalars)}
@@ -133,13 +133,13 @@ class ProgramBuilder:
                 found.append(self._last_axis(index, shape[index]))
         used = [axis for axis in found if axis is not None]
         if len(set(used)) < len(used):
-            raise LoweringUnsupported("two dimensions lie along one axis of the iteration space")
+            raise LoweringUnsupported("two dimensions share one axis of the iteration space")
         return tuple(found)
 
     def _last_axis(self, index: int, size: int) -> int:
         axis = len(self.space) + index
         if axis < 0 or self.space[axis] != size:
-            raise LoweringUnsupported(f"a dimension of {size} fits none of the iteration space {self.space}")
+            raise LoweringUnsupported(f"a dimension of size {size} does not match the iteration space {self.space}")
         return axis
 
     def outside(self, value: IRValue, axes: Axes) -> PlacedExpression:
@@ -186,7 +186,7 @@ class ProgramBuilder:
         except ValueError:
             raise LoweringUnsupported(f"{op.name}: its inputs do not broadcast") from None
         if any(value.shape != shape for value in node.outputs):
-            raise LoweringUnsupported(f"{op.name}: its results have other shapes than its inputs")
+            raise LoweringUnsupported(f"{op.name}: its results and inputs have different shapes")
         axes = self.axes_of_result(shape, known)
         inputs: list[Any] = []
         for one in node.inputs:
@@ -199,7 +199,9 @@ class ProgramBuilder:
         found = trace_kernel(op, inputs, ndims, statics, node.mixed)
         for value, expression in zip(node.outputs, found, strict=True):
             if expression.dtype != value.dtype:
-                raise LoweringUnsupported(f"{op.name}: symbols give {expression.dtype}, arrays {value.dtype}")
+                raise LoweringUnsupported(
+                    f"{op.name}: symbolic execution gives {expression.dtype}, NumPy {value.dtype}"
+                )
             self.placed[value] = PlacedExpression(expression, axes)
 
     def reduction(self, node: IRNode) -> None:
@@ -209,7 +211,7 @@ class ProgramBuilder:
         source = self.operand(value)
         dims = wrap_dims(node.op.name, statics["dim"], len(value.shape))
         if any(source.axes[dim] is None and value.shape[dim] != 1 for dim in dims):
-            raise LoweringUnsupported(f"{node.op.name}: it reduces what only repeats")
+            raise LoweringUnsupported(f"{node.op.name}: it reduces a broadcast dimension")
         over = tuple(sorted(axis for dim in dims if (axis := source.axes[dim]) is not None))
         self.reductions[frozenset(over)] = None
         make_reduced = _REDUCTIONS[node.op.name]
@@ -220,7 +222,7 @@ class ProgramBuilder:
         else:
             expression = make_reduced(source.expression, over, dtype, node.out.dtype)
         if expression.dtype != node.out.dtype:
-            raise LoweringUnsupported(f"{node.op.name}: there are no kernels for {node.out.dtype}")
+            raise LoweringUnsupported(f"{node.op.name}: kernels do not support {node.out.dtype}")
         kept = [None if dim in dims else axis for dim, axis in enumerate(source.axes)]
         if not statics["keepdim"]:
             kept = [axis for dim, axis in enumerate(kept) if dim not in dims]
@@ -284,7 +286,7 @@ class ProgramBuilder:
 
 def _check_dtype(value: IRValue) -> None:
     if value.dtype not in DTYPES and (value.device is CPU or value.dtype not in HALF_DTYPES):
-        raise LoweringUnsupported(f"there are no kernels for {value.dtype}")
+        raise LoweringUnsupported(f"kernels do not support {value.dtype}")
 
 
 def _check_texts(roots: Iterable[Expression]) -> None:

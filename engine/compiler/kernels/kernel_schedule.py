@@ -109,10 +109,10 @@ class KernelSchedule:
         store = self.stores[index]
         axes = {one.value[1] for one in self.inputs if one.value[0] == source}
         if len(axes) > 1 or {axis for one in axes for axis in one if axis is not None} - store.axes:
-            raise LoweringUnsupported("an output is written over an input that is read in another order")
+            raise LoweringUnsupported("an output overwrites an input that is read in another order")
         mine = self.stage(store.expression, self._stages), self.phase(store.expression, self._phases)
         if any(when > mine for when in self._reads.get(source, ())):
-            raise LoweringUnsupported("an output is written over an input that is read again")
+            raise LoweringUnsupported("an output overwrites an input that is read later")
 
     @cached_property
     def inputs(self) -> list[Expression]:

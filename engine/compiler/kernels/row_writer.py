@@ -113,7 +113,7 @@ class RowWriter:
                     f"{memory}[{flat}] = {combine_text(how, one.dtype, f'{memory}[{flat}]', value, writer.names)}"
                 )
             else:
-                raise LoweringUnsupported("it sums rows of what does not change along them")
+                raise LoweringUnsupported("it sums rows of a value that is constant along them")
         end += [f"{self.stashed[id(one)]}[{flat}] = {self.use(one, inside)}" for one in self.keep.get(phase, ())]
         for store in stored:
             self._store(inside, store, None, end)

@@ -57,7 +57,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __bool__(self) -> bool:
         if not self.known.weak:
-            raise LoweringUnsupported("it decides by the numbers in an array")
+            raise LoweringUnsupported("it branches on array values")
         return self._answers.answer(self.known)
 
     # -- what a kernel may do
@@ -84,7 +84,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
             stop = 0
         if stop >= self.size:
             return self
-        raise LoweringUnsupported("it takes parts of an array")
+        raise LoweringUnsupported("it indexes an array")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self[index].put(expression_of(value))
@@ -93,14 +93,14 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         if method != "__call__":
             raise LoweringUnsupported(f"it reduces with numpy.{ufunc.__name__}.{method}")
         if options.pop("where", True) is not True or options.pop("dtype", None) is not None:
-            raise LoweringUnsupported(f"it calls numpy.{ufunc.__name__} with further options")
+            raise LoweringUnsupported(f"it calls numpy.{ufunc.__name__} with unsupported options")
         found = _applied(ufunc, [expression_of(one) for one in inputs])
         ndim = max((one.ndim for one in inputs if isinstance(one, SymbolicArray)), default=0)
         target = out[0] if out is not None else None
         if target is None:
             return SymbolicArray(found, ndim, self._answers)
         if not isinstance(target, SymbolicArray):
-            raise LoweringUnsupported("it writes to memory from outside")
+            raise LoweringUnsupported("it writes to an array that is not its own")
         target.put(found)
         return target
 

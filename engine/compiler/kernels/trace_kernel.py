@@ -122,7 +122,7 @@ def _traced(
     def explore(given: tuple[bool, ...]) -> tuple[Expression, ...]:
         left[0] -= 1
         if left[0] < 0:
-            raise LoweringUnsupported(f"the kernel of {op.name} asks too much of run-time numbers")
+            raise LoweringUnsupported(f"{op.name}: it branches too often on run-time numbers")
         answers = BranchOutcomes(given)
         found = _run(op, inputs, ndims, statics, mixed, answers)
         if len(answers.asked) <= len(given):
@@ -133,7 +133,7 @@ def _traced(
 
     results = explore(())
     if sum(1 for _ in walk(results, [one for one in inputs if isinstance(one, Expression)])) > MAX_EXPRESSIONS:
-        raise LoweringUnsupported(f"{op.name}: it takes so many steps that a kernel gains nothing")
+        raise LoweringUnsupported(f"{op.name}: it has too many operations to gain from fusion")
     return results
 
 
@@ -154,7 +154,7 @@ def _run(
     except LoweringUnsupported as reason:
         raise LoweringUnsupported(f"{op.name}: {reason}") from None
     except (EngineError, TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
-        raise LoweringUnsupported(f"{op.name}: its kernel does not run over symbols ({error})") from error
+        raise LoweringUnsupported(f"{op.name}: its kernel does not support symbolic execution ({error})") from error
     results = [_strong(expression_of(one)) for one in (found if isinstance(found, tuple) else (found,))]
     if narrow and statics.get("dtype") is None:
         results = [cast(one, bfloat16.numpy) if one.dtype == _SINGLE else one for one in results]

@@ -19,7 +19,7 @@ def device_of(graph: IRGraph) -> Device:
     values = [*graph.inputs.values(), *(value for node in graph.nodes for value in node.outputs)]
     devices = {value.device for value in values}
     if len(devices) > 1:
-        raise PlanUnsupported(f"it computes on {' and '.join(sorted(map(str, devices)))}")
+        raise PlanUnsupported(f"it uses several devices: {', '.join(sorted(map(str, devices)))}")
     return devices.pop() if devices else CPU
 
 
@@ -32,7 +32,7 @@ class GpuTarget:
 
     def __init__(self, device: Device) -> None:
         if device.type != "cuda":
-            raise PlanUnsupported(f"there are no plans for {device}")
+            raise PlanUnsupported(f"{device} has no compiled kernels")
         self.device, self.xp = device, namespace(device)
         self._stream: Any = None
 

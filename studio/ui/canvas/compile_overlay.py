@@ -1,4 +1,4 @@
-"""The overlay of compiled regions on one canvas: its layers, its legend, and the pointer at its signs."""
+"""Overlay of compiled regions on a canvas: layers, legend and clicks on signs of graph breaks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from studio.ui.canvas.region_legend import RegionLegend
 from studio.ui.project.compile_explainer import CompileExplainer
 
 _EDGE = 12
-_WORKING = "Finding out on a copy of the model…"
-_STALE = "The graph was edited since"
-_EMPTY = "Not known yet what is compiled"
+_WORKING = "Running steps on a copy of the model…"
+_STALE = "The graph was edited"
+_EMPTY = "No explanation yet"
 
 
 class CompileOverlay(QObject):
-    """Off until it is asked for; then it follows the explainer."""
+    """Overlay of compiled regions; while shown, it follows the explainer."""
 
     toggled = Signal(bool)
     break_chosen = Signal(int)
-    """The sign of a break was clicked: its index in the explanation."""
+    """Index of the graph break whose sign was clicked."""
 
     def __init__(self, view: CanvasView, explainer: CompileExplainer) -> None:
         super().__init__(view)
@@ -63,12 +63,12 @@ class CompileOverlay(QObject):
         self.toggled.emit(on)
 
     def choose(self, chosen: Choice | None, *, bridge: int | None = None) -> None:
-        """Make a kernel, a segment or the sign of a break stand out."""
+        """Highlight a kernel, a segment or the sign of a graph break."""
         self.regions.choose(chosen)
         self.bridges.choose(bridge)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """The signs take the pointer before the canvas does."""
+        """Handle pointer events on signs before the canvas does."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             sign = self._sign(QPointF(event.pos()))
             if sign is not None:
@@ -107,7 +107,7 @@ class CompileOverlay(QObject):
             words, action = _EMPTY, "Explain the training step"
         self._words = words, action
         self._place_legend()
-        QTimer.singleShot(0, self._place_legend)  # once new rows know their size
+        QTimer.singleShot(0, self._place_legend)  # again when new rows have their size
 
     def _follow(self) -> None:
         if self._is_on:
@@ -123,7 +123,7 @@ class CompileOverlay(QObject):
             self._place_legend()
 
     def _place_legend(self) -> None:
-        """In the lower left corner, where scrolling the canvas must not leave it; the minimap keeps off it."""
+        """Keep the legend in the lower left corner, and the minimap away from it."""
         room = self._view.viewport().size()
         self.legend.show_map(self._explainer.map, *self._words, room.width())
         size = self.legend.sizeHint()

@@ -1,4 +1,4 @@
-"""What is compiled, drawn behind the graph: a region for each segment, a band for each kernel, planks for bridges."""
+"""Draws compiled regions behind the graph: a region per segment, a band per kernel, planks for graph breaks."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from studio.ui.canvas.wires.wire_item import WireItem
 
 _Z = -2.0
 _PAD, _CORRIDOR = 16.0, 26.0
-"""How far a region reaches beyond its nodes, and its width along wires."""
+"""Margin of a region around its nodes, and its width along wires."""
 _BAND_PAD, _BAND_CORRIDOR = 6.0, 14.0
-"""The same for a kernel."""
+"""Margin and width of a kernel's band."""
 _LINE = 1.25
 _PLANK = 12.0
 _MANY = 200
-"""Nodes of a region from which on it is drawn without smoothing from afar."""
+"""Number of nodes from which a region is drawn without antialiasing when zoomed out."""
 _NAME_PX, _TAG_PX = 11.0, 10.0
 _LARGEST = 4.0
-"""Text grows up to so much on the canvas to stay readable from afar."""
+"""Largest factor by which text grows when zoomed out."""
 
 Choice = tuple[int, int]
-"""Segment, and kernel in it; kernel 0 is the whole segment."""
+"""Segment number, and kernel number in it; kernel 0 means the whole segment."""
 
 
 class _Shape:
-    """Rounded boxes around nodes, and bands along the wires that join them."""
+    """Rounded boxes around nodes, and bands along the wires between them."""
 
     def __init__(self, pad: float, corridor: float) -> None:
         self.pad, self.corridor = pad, corridor
@@ -49,14 +49,14 @@ class _Shape:
         self._pieces: list[list[QPointF]] | None = None
 
     def within(self, area: Box) -> _Shape:
-        """What of it is in sight."""
+        """The part that intersects an area."""
         seen = _Shape(self.pad, self.corridor)
         seen.boxes = [box for box in self.boxes if box.meets(area)]
         seen.wires = [wire for wire in self.wires if wire.curve.box.meets(area)]
         return seen
 
     def paint(self, painter: QPainter, color: QColor, edge: float = 0.0) -> None:
-        """In one colour, wider by `edge`. Painted twice, in two colours, it is filled and has an outline."""
+        """Paint in one color, wider by `edge`. Painting twice gives an outline and a fill."""
         painter.setPen(self._pen(color, edge))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for wire in self.wires:
@@ -68,7 +68,7 @@ class _Shape:
             painter.drawRoundedRect(_rect(box, reach), radius, radius)
 
     def paint_plainly(self, painter: QPainter, color: QColor, edge: float = 0.0) -> None:
-        """The same for the whole graph seen from afar: boxes with corners, wires as straight pieces."""
+        """Paint in a simple form for small zoom: rectangles and straight segments."""
         painter.setPen(self._pen(color, edge))
         if self._pieces is None:
             self._pieces = [_pieces(wire.curve) for wire in self.wires]
@@ -79,7 +79,7 @@ class _Shape:
         painter.drawRects([_rect(box, self.pad + edge) for box in self.boxes])
 
     def bounds(self) -> Box | None:
-        """None if there is nothing of it."""
+        """Bounding box; None if the shape is empty."""
         around = bounds([*self.boxes, *(wire.curve.box for wire in self.wires)])
         reach = 2 * _PAD
         return around and Box(around.left - reach, around.top - reach, around.right + reach, around.bottom + reach)
@@ -93,16 +93,16 @@ class _Drawn:
     region: Region
     shape: _Shape
     bands: _Shape
-    """Of all kernels."""
+    """Bands of all kernels."""
     tags: list[tuple[QPointF, int]]
-    """Where the numbers of kernels stand."""
+    """Positions and numbers of kernel labels."""
     corner: QPointF
-    """Where the region's name stands."""
+    """Position of the region's name."""
     area: Box
 
 
 class RegionLayer(QGraphicsRectItem):
-    """Visible only while the overlay is on; hidden it costs nothing."""
+    """Graphics item with all regions. While hidden, it does no work."""
 
     def __init__(
         self, paint_context: PaintContext, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]
@@ -111,7 +111,7 @@ class RegionLayer(QGraphicsRectItem):
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)
         self.setVisible(False)
-        self.setFlag(QGraphicsRectItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)  # to know what is to be painted
+        self.setFlag(QGraphicsRectItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)  # for the exposed rectangle
         self._paint_context, self._nodes, self._wires = paint_context, nodes, wires
         self._map = Map()
         self._faded = False
@@ -119,18 +119,18 @@ class RegionLayer(QGraphicsRectItem):
         self._drawn: list[_Drawn] | None = None
 
     def show_map(self, map: Map, *, faded: bool = False) -> None:
-        """Draw this; `faded` if it is about another graph than the one that is shown."""
+        """Draw a map of regions, `faded` if it describes an earlier graph."""
         self._map, self._faded = map, faded
         self.refresh()
 
     def choose(self, chosen: Choice | None) -> None:
-        """Make a kernel or a segment stand out."""
+        """Highlight a kernel or a segment."""
         if chosen != self._chosen:
             self._chosen = chosen
             self.update()
 
     def refresh(self) -> None:
-        """Nodes or wires have changed."""
+        """Update after a change of nodes or wires."""
         self._drawn = None
         if self.isVisible():
             self._gather()
@@ -188,7 +188,7 @@ class RegionLayer(QGraphicsRectItem):
                 self._paint_tag(painter, corner, str(number), style.chosen() if chosen else style.line(segment))
 
     def _paint_tag(self, painter: QPainter, corner: QPointF, words: str, color: QColor) -> None:
-        """The number of a kernel on the corner of its band."""
+        """Paint the number of a kernel on the corner of its band."""
         growth = self._growth()
         font = interface_font(round(_TAG_PX * growth))
         painter.setFont(font)
@@ -239,7 +239,7 @@ class RegionLayer(QGraphicsRectItem):
     # -- what is where
 
     def _gather(self) -> None:
-        """One walk over the wires, whatever the number of kernels."""
+        """Collect the shapes in one pass over the wires."""
         regions = [region for region in self._map.regions if region.nodes & self._nodes.keys()]
         within = {name: region.segment for region in regions for name in region.nodes}
         owner = {name: (one.segment, one.number) for region in regions for one in region.groups for name in one.nodes}
@@ -266,14 +266,14 @@ class RegionLayer(QGraphicsRectItem):
             for name in group.nodes & boxes.keys():
                 box = boxes[name]
                 bands.boxes.append(box)
-                if name not in led_to:  # the nodes that no wire inside the kernel leads to have its number
+                if name not in led_to:  # label the nodes that no wire inside the kernel leads to
                     tags.append((QPointF(box.left - _BAND_PAD, box.top - _BAND_PAD), group.number))
         first = min(boxes.values(), key=lambda box: (round(box.top / 64), box.left))
         corner = QPointF(first.left - _PAD + 2, first.top - _PAD)
         return _Drawn(region, shape, bands, tags, corner, shape.bounds() or first)
 
     def _band(self, groups: Iterable[Group]) -> _Shape:
-        """Of some kernels alone."""
+        """The band of some kernels."""
         band = _Shape(_BAND_PAD, _BAND_CORRIDOR)
         for group in groups:
             band.boxes += self._boxes(group.nodes).values()
@@ -300,12 +300,12 @@ class RegionLayer(QGraphicsRectItem):
 
 
 def _rect(box: Box, reach: float) -> QRectF:
-    """A box and what is around it."""
+    """A box with a margin, as a rectangle."""
     return QRectF(box.left - reach, box.top - reach, box.width + 2 * reach, box.height + 2 * reach)
 
 
 def _pieces(curve: WireCurve) -> list[QPointF]:
-    """A few straight pieces in the place of a curve."""
+    """A curve as straight segments."""
     steps = 4 * len(curve.pieces)
     return [QPointF(*curve.at(step / steps)) for step in range(steps + 1)]
 

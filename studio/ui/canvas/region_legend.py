@@ -1,4 +1,4 @@
-"""What the colours of the overlay mean, in a strip at the foot of the canvas."""
+"""Legend of the overlay of compiled regions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
 
 _MOST = 4
-"""Segments that are named."""
+"""Number of segments that are named."""
 _FEW = 2
-"""Where there is little room."""
+"""The same on a narrow canvas."""
 _NARROW = 640
 _WORDS = 260
 
@@ -46,7 +46,7 @@ class RegionLegend(QFrame):
         self._row.addWidget(close)
 
     def show_map(self, map: Map, words: str, action: str, room: int) -> None:
-        """The samples of what is drawn; a remark, and what can be done about it."""
+        """Show samples of the drawn regions, a message, and the label of a button."""
         shown = (map, words, action, room < _NARROW)
         if shown == self._shown:
             return
@@ -75,7 +75,7 @@ class RegionLegend(QFrame):
         if grouped is not None:
             self._add("kernel", "One kernel", grouped)
         if map.bridges:
-            self._add("bridge", "Python bridge")
+            self._add("bridge", "Graph break")
 
     def _add(self, kind: Literal["region", "kernel", "bridge"], words: str, segment: int = 1) -> None:
         pair = QWidget(self)
@@ -87,11 +87,11 @@ class RegionLegend(QFrame):
         text.setFont(fonts.interface(12))
         line.addWidget(text)
         self._samples.addWidget(pair)
-        pair.show()  # so that its size counts at once
+        pair.show()  # so that the layout counts its size at once
 
 
 class _Sample(QWidget):
-    """A little of what is drawn on the canvas."""
+    """A sample of what is drawn on the canvas."""
 
     def __init__(self, kind: str, segment: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The colours of compiled regions: the theme's series on the canvas's ground."""
+"""Colors of compiled regions: the theme's series blended with the canvas background."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _FADED = 0.4
 
 @dataclass(frozen=True, slots=True)
 class RegionStyle:
-    """By the number of a segment. Faded colours are for what is about another graph than the one that is shown."""
+    """Colors by segment number. Faded colors mark an explanation of an earlier graph."""
 
     theme: Theme
     is_faded: bool = False
 
     def fill(self, segment: int, *, far: bool = False) -> QColor:
-        """Behind the nodes of a region; stronger where nodes are patches of colour."""
+        """Fill behind the nodes of a region; stronger when zoomed out far."""
         return self._on_ground(self._hue(segment), 0.34 if far else 0.16 if self.theme.is_dark else 0.11)
 
     def line(self, segment: int) -> QColor:
-        """Around a region."""
+        """Outline of a region."""
         return self._on_ground(self._hue(segment), 0.9)
 
     def band(self, segment: int) -> QColor:
-        """Behind the nodes of one kernel."""
+        """Fill behind the nodes of one kernel."""
         return self._on_ground(self._hue(segment), 0.36 if self.theme.is_dark else 0.27)
 
     def text(self, segment: int) -> QColor:
-        """The name of a region, on the ground."""
+        """Text color of a region's name."""
         return mix(self._hue(segment), self.theme.color("text"), 0.35)
 
     def plank(self) -> QColor:
-        """Of a bridge."""
+        """Color of a graph break."""
         return self._on_ground(self.theme.color("warning"), 0.85)
 
     def chosen(self) -> QColor:

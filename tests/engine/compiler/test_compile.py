@@ -77,11 +77,11 @@ def test_methods_and_other_callables() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"backend": "tensorrt"}, "no such backend. Choose one of: inductor, aot_eager, eager"),
-        ({"backend": lambda graph, inputs: graph}, "cannot be functions"),
-        ({"mode": "fastest"}, "no such mode"),
-        ({"mode": "default", "options": {"a": 1}}, "either mode or options"),
-        ({"options": {"max_autotune": True}}, "no option 'max_autotune'"),
+        ({"backend": "tensorrt"}, "this backend does not exist. Choose one of: inductor, aot_eager, eager"),
+        ({"backend": lambda graph, inputs: graph}, "functions as backends are not supported"),
+        ({"mode": "fastest"}, "this mode does not exist"),
+        ({"mode": "default", "options": {"a": 1}}, "mode or options, not both"),
+        ({"options": {"max_autotune": True}}, "option 'max_autotune' does not exist"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(arguments: dict[str, Any], message: str) -> None:
@@ -105,7 +105,7 @@ async def asynchronous() -> AsyncIterator[int]:
 
 @pytest.mark.parametrize(
     ("function", "message"),
-    [(generator, "generator"), (asynchronous, "generator"), (coroutine, "async"), (Network, "class"), (3, "not 3")],
+    [(generator, "generator"), (asynchronous, "generator"), (coroutine, "async"), (Network, "class"), (3, "got 3")],
 )
 def test_what_cannot_be_compiled_is_refused(function: Any, message: str) -> None:
     with pytest.raises(CompileError, match=message):

@@ -88,11 +88,11 @@ def test_a_break_is_explained_and_led_to(
     assert panel.header.figures["Breaks"].text.startswith("1 ")
     click_row(panel, Key("break", 0))
     detail = panel.details.detail
-    assert detail.title == "Decision by a tensor"
-    assert detail.summary.startswith("once a step, ")
+    assert detail.title == "Branch on tensor values"
+    assert detail.summary.startswith("once per step, ")
     assert detail.nodes == ("relu",)
-    assert dict(detail.facts)["Because"].startswith("Python asked whether a tensor is true")
-    assert "engine.where" in dict(detail.facts)["Instead"]
+    assert dict(detail.facts)["Reason"].startswith("Python asked whether a tensor is true")
+    assert "engine.where" in dict(detail.facts)["Fix"]
     assert "engine.where(y.mean() > 0, y + 1, y)" in detail.code
     click(panel.details.help)
     page = panel.details.page
@@ -116,8 +116,8 @@ def test_segments_tell_ops_and_guards(
     explain(qtbot, window, project)
     click_row(panel, Key("segment", 1))
     facts = dict(panel.details.detail.facts)
-    assert "32×1×8×8 float32" in facts["Found again"]
-    assert facts["Ends"] == "by a break: Decision by a tensor"
+    assert "32×1×8×8 float32" in facts["Guards"]
+    assert facts["Ends"] == "with a graph break: Branch on tensor values"
     assert marked(window) >= {"hidden", "relu"}
     assert "linear → 32×256 float32" in panel.details.detail.code
     click_row(panel, Key("recompile", 0))

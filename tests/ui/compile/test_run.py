@@ -38,8 +38,8 @@ def test_the_badge_and_the_panel_follow_a_run(
     window.commands.run("run.start")
     window.docks["compile"].reveal()
     overlay.show_overlay(True)
-    qtbot.waitUntil(lambda: badge.text().strip() in ("Compiled", "Replayed"))
-    assert {text.partition(" ")[0] for text in seen} <= {"", "Recording", "Interpreted", "Compiled", "Replayed"}
+    qtbot.waitUntil(lambda: badge.text().strip() in ("Compiled", "Fully compiled"))
+    assert {text.partition(" ")[0] for text in seen} <= {"", "Tracing", "Compiling", "Compiled", "Fully"}
     explainer = endless.explainer
     qtbot.waitUntil(lambda: explainer.explanation is not None and explainer.is_live)
     panel = window.project_views[endless].compile
@@ -100,9 +100,9 @@ def test_the_badge_of_a_short_run_does_not_go_on(
     assert run.run is not None and run.run.compiled
     run.run.compile_state = fit.CompileState(2, "interpreted", 0, 0, 16, 0, 0)  # as on a slow machine
     window.status.refresh()
-    assert window.status.tier.text().strip() == "Interpreted (kernels 0/16 ready)"
+    assert window.status.tier.text().strip() == "Compiling (kernels 0/16 ready)"
     stop(qtbot, window, endless)
     for badge in (window.status.tier, panel.header.badge):
         assert badge.isVisible()
-        assert badge.text().strip() == "Ended before it was compiled"
+        assert badge.text().strip() == "Stopped before compilation finished"
         assert "NumPy" in badge.toolTip()

@@ -108,7 +108,7 @@ class CudaExpressionWriter:
             return self.rounded(one.dtype, f"{self.function(name)}({given})")
         if name in _LIBRARY and is_float(dtype):
             return self.rounded(one.dtype, f"{self.function(_LIBRARY[name])}({given})")
-        raise LoweringUnsupported(f"numpy.{name} has no scalar form")
+        raise LoweringUnsupported(f"numpy.{name} is not supported in kernels")
 
     def combined(self, how: str, dtype: Any, a: str, b: str) -> str:
         """Two numbers of a reduction as one. Halves are added up in float32."""
@@ -222,7 +222,7 @@ def _of_float(template: str) -> Special:
 
 def _power(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> str:
     if not is_float(one.dtype):
-        raise LoweringUnsupported("whole powers have no scalar form")
+        raise LoweringUnsupported("integer powers are not supported in kernels")
     exponent = one.args[1]
     known = exponent.value if exponent.name == "number" else None
     if known == 1.0:

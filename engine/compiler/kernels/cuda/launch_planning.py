@@ -64,7 +64,7 @@ def plan_launches(
         if not wrong:
             return found
         if wrong <= late:
-            raise LoweringUnsupported("an output is written over an input that other threads read")
+            raise LoweringUnsupported("an output overwrites an input that other threads read")
         late |= wrong
 
 

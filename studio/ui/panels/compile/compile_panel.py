@@ -1,4 +1,4 @@
-"""Compile: what became of the training step, on a copy of the model or in the run under way."""
+"""Compile panel: shows how the training step is compiled, on a copy of the model or in the current run."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _EMPTY, _WORKING, _FAILED, _FOUND = range(4)
 
 class CompilePanel(QWidget):
     node_wanted = Signal(str)
-    """A node should come into view."""
+    """A node should be scrolled into view."""
     overlay_wanted = Signal(bool)
-    """Compiled regions should be shown on the canvas, or no longer."""
+    """The overlay of compiled regions should be shown or hidden."""
     chosen = Signal(object, object, object)
-    """What should stand out on the canvas: names of nodes; segment and kernel, or None; index of a break, or None."""
+    """What to highlight on the canvas: node names; segment and kernel, or None; index of a break, or None."""
 
     def __init__(
         self, store: ProjectStore, runner: TrainingRunner, explainer: CompileExplainer, parent: QWidget | None = None
@@ -50,12 +50,12 @@ class CompilePanel(QWidget):
         self.outline = Outline()
         self.details = Details()
         self.stale = _Notice(
-            "The graph was edited since. What is shown is about the graph as it was.", explainer.explain
+            "The graph was edited. These results describe the graph before the edit.", explainer.explain
         )
         self.empty = EmptyState(
             "compile",
-            "Nothing explained yet",
-            "Some steps on a copy of the model show what is compiled to which kernels, and what breaks the graph.",
+            "No explanation yet",
+            "Run a few steps on a copy of the model to see kernels, segments and graph breaks.",
             action="Explain the training step",
             run=explainer.explain,
         )
@@ -71,7 +71,9 @@ class CompilePanel(QWidget):
         line.setProperty("role", "line")
         column.addWidget(line)
         self._stack = QStackedLayout()
-        column.addLayout(self._stack, 1)  # first: the page in front is shown at once, and must not be a window
+        column.addLayout(
+            self._stack, 1
+        )  # before pages are added: the current one is shown at once and would be a window
         for page in (self.empty, self.working, self.failed, self._page()):
             self._stack.addWidget(page)
         self.outline.chosen.connect(self._choose)
@@ -85,7 +87,7 @@ class CompilePanel(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is known now."""
+        """Show the current state."""
         found = self._explainer
         self._show_tier()
         self.header.show_stage(found.stage)
@@ -109,19 +111,19 @@ class CompilePanel(QWidget):
             self._stack.setCurrentIndex(_EMPTY)
 
     def show_break(self, index: int) -> None:
-        """Choose a cause of breaks, as its sign on the canvas asks for."""
+        """Select a cause of graph breaks, after a click on its sign on the canvas."""
         self.outline.go_to(Key("break", index))
         self.outline.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_overlay(self, on: bool) -> None:
-        """Regions are shown on the canvas, or no longer."""
+        """Update the button of the overlay."""
         self.header.overlay.setChecked(on)
 
     def sizeHint(self) -> QSize:
         return QSize(900, 272)
 
     def set_in_sight(self, in_sight: bool) -> None:
-        """Whether a person sees the panel. Qt takes one behind the tab of another for visible, too."""
+        """Set whether the panel is in front. Qt reports panels behind other tabs as visible, too."""
         self._in_sight = in_sight
         self._explainer.watch("panel", in_sight)
         if in_sight:
@@ -153,30 +155,30 @@ class CompilePanel(QWidget):
         self.header.show_explanation(found, run if self._explainer.is_live else None)
 
     def _take(self, _: object) -> None:
-        """Something happened in the run."""
+        """Handle events of the run."""
         if self._in_sight:
             self._show_tier()
 
     def _switch(self, on: bool) -> None:
-        title = "Compile the training step" if on else "Do not compile the training step"
+        title = "Turn on compilation" if on else "Turn off compilation"
         self._store.edit(title, lambda document: edits.set_training(document, compile=on))
 
     # -- choosing
 
     def _choose(self, key: Key) -> None:
-        """A row was gone to: tell about it, and light up its nodes on the canvas."""
+        """Show details of a row and highlight its nodes on the canvas."""
         self._show_detail(key)
         self.chosen.emit(self._nodes_of(key), _choice(key), key.number if key.kind == "break" else None)
 
     def _activate(self, *_: object) -> None:
-        """Enter or a double click: to the node."""
+        """Go to the node of the current row."""
         key = self.outline.key
         names = [name for name in self._nodes_of(key) if name in self._store.document.nodes] if key else []
         if names:
             self.node_wanted.emit(names[0])
 
     def _mark(self, names: frozenset[str]) -> None:
-        """Nodes were selected on the canvas: choose their kernels."""
+        """Select the kernels of the nodes that are selected on the canvas."""
         if self._shown is None:
             return
         key = self.outline.mark_nodes(names)
@@ -195,7 +197,7 @@ class CompilePanel(QWidget):
 
 
 class _Working(QWidget):
-    """While the first explanation is on its way."""
+    """Page shown until the first explanation is ready."""
 
     def __init__(self, cancel: object) -> None:
         super().__init__()
@@ -218,7 +220,7 @@ class _Working(QWidget):
 
 
 class _Notice(QFrame):
-    """A strip with a remark and what to do about it."""
+    """A strip with a message and a button."""
 
     def __init__(self, text: str, run: object) -> None:
         super().__init__()
@@ -233,7 +235,7 @@ class _Notice(QFrame):
 
 
 def _choice(key: Key) -> Choice | None:
-    """What of the canvas's overlay stands out with a row."""
+    """The part of the canvas overlay that belongs to a row."""
     return (key.number, key.part) if key.kind in ("segment", "kernel") else None
 
 

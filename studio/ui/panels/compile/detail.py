@@ -1,4 +1,4 @@
-"""What is told of one thing in the outline, as plain data: the details pane lays it out."""
+"""Content of the details pane for one row of the outline, as plain data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from engine.compiler.explanation import (
     SegmentInfo,
     SourceLine,
 )
+from engine.compiler.explanation_text import execution_text
 from studio.training.regions import nodes_of, nodes_of_kernel, nodes_of_segment
 from studio.ui import number_format
 from studio.ui.window import help_page
 
 _OF_CALLS = frozenset(("shape", "device", "observed", "limit", "exposed", "memory", "disabled"))
-"""Reasons whose op is what could not be recorded, not the one whose numbers were needed."""
+"""Reasons whose op could not be traced; for the others the op's values were needed."""
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -33,60 +34,62 @@ class Detail:
     title: str
     summary: str = ""
     nodes: tuple[str, ...] = ()
-    """Canvas nodes to go to."""
+    """Canvas nodes that are shown as links."""
     facts: tuple[tuple[str, str], ...] = ()
     """Label and text."""
     code: str = ""
     code_title: str = ""
     mark: int | None = None
-    """A line of the code, from 1, that this is about."""
+    """Number of the highlighted line, from 1."""
     help: str = ""
-    """A section of the page on compiling."""
+    """Section of the reference page on graph breaks."""
 
 
 def of_break(one: GraphBreak) -> Detail:
     """A cause of graph breaks."""
     reason = REASONS[one.reason]
-    of = "" if one.op is None else f": {one.op}" if one.reason in _OF_CALLS else f". Needed is the result of {one.op}"
+    of = "" if one.op is None else f": {one.op}" if one.reason in _OF_CALLS else f". It needed the result of {one.op}"
     after = number_format.count(one.after, "ops") if one.after else "nothing"
     facts = [
-        ("Because", _sentence(f"{one.what}{of}")),
-        ("Instead", _sentence(_plain(one.rewrite))),
-        ("Parts", f"{number_format.count(one.before, 'ops')} before it, {after} after it"),
+        ("Reason", _sentence(f"{one.what}{of}")),
+        ("Fix", _sentence(_plain(one.rewrite))),
+        ("Splits", f"{number_format.count(one.before, 'ops')} before it, {after} after it"),
     ]
     nodes = nodes_of(one.line)
     if one.line is not None and not nodes:
-        facts.append(("Place", place(one.line)))
+        facts.append(("Location", place(one.line)))
     code, title, mark = _code_of_break(one)
-    times = "once a step" if one.count == 1 else f"{one.count} times a step"
+    times = "once per step" if one.count == 1 else f"{one.count} times per step"
     summary = f"{times}, {number_format.milliseconds(one.seconds)} lost"
     return Detail(reason.title, summary, nodes, tuple(facts), code, title, mark, one.reason)
 
 
 def of_segment(segment: SegmentInfo) -> Detail:
-    """An island of compiled code."""
-    facts = [("Runs", _how(segment))]
+    """A segment."""
+    facts = [("Executed by", _how(segment))]
     if segment.memory or segment.held:
-        facts.append(
-            ("Memory", f"{number_format.size(segment.memory)} inside; op by op {number_format.size(segment.held)}")
-        )
+        compiled, eager = number_format.size(segment.memory), number_format.size(segment.held)
+        facts.append(("Memory", f"{compiled} of intermediate values; op by op {eager}"))
     facts += [
-        ("Found again", ", ".join(_guards(segment)) or "in every step"),
-        ("Ends", "with the step" if segment.ended_by is None else f"by a break: {REASONS[segment.ended_by].title}"),
+        ("Guards", ", ".join(_guards(segment)) or "none"),
+        (
+            "Ends",
+            "with the step" if segment.ended_by is None else f"with a graph break: {REASONS[segment.ended_by].title}",
+        ),
     ]
     if segment.plans > 1:
-        facts.append(("Plans", f"{segment.plans}, as other results were held at its end"))
+        facts.append(("Variants", f"{segment.plans}, for different sets of results used after it"))
     summary = f"{number_format.count(len(segment.operations), 'ops')}, {number_format.milliseconds(segment.seconds)}"
     title = f"Segment {segment.number}"
     return Detail(
-        title, summary, nodes_of_segment(segment), tuple(facts), _listing(segment), "Ops, in the order they are called"
+        title, summary, nodes_of_segment(segment), tuple(facts), _listing(segment), "Ops in order of execution"
     )
 
 
 def of_kernel(kernel: KernelInfo, number: int) -> Detail:
-    """A generated kernel; or the call of an op's own one, which has number 0."""
+    """A generated kernel, or an op without one, which has number 0."""
     facts = [("Ops", " + ".join(_tallied(kernel.ops)))]
-    facts += [("Reads", ", ".join(_tallied(kernel.reads)) or "nothing"), ("Makes", ", ".join(_tallied(kernel.makes)))]
+    facts += [("Reads", ", ".join(_tallied(kernel.reads)) or "nothing"), ("Writes", ", ".join(_tallied(kernel.makes)))]
     if kernel.note:
         facts.append(("Note", _sentence(kernel.note)))
     if number:
@@ -95,17 +98,17 @@ def of_kernel(kernel: KernelInfo, number: int) -> Detail:
         return Detail(
             f"Kernel {number}", summary, nodes_of_kernel(kernel), tuple(facts), kernel.source, "Generated code"
         )
-    return Detail(kernel.ops[0], "by the op's own kernel", nodes_of_kernel(kernel), tuple(facts))
+    return Detail(kernel.ops[0], "computed without a generated kernel", nodes_of_kernel(kernel), tuple(facts))
 
 
 def of_recompile(one: RecompileInfo) -> Detail:
-    """A step that went another way than those before it."""
+    """A step that took another path than those before it."""
     at = "" if one.expected_line in (None, one.line) else f", {place(one.expected_line)}"
     facts = [
         ("Expected", f"{one.expected}{at}"),
         ("Got", one.got),
         *(("Differs" if place_ == 0 else "", text) for place_, text in enumerate(one.differences)),
-        ("As before", f"the first {number_format.count(one.after, 'ops')}" if one.after else "no op"),
+        ("Equal", f"the first {number_format.count(one.after, 'ops')}" if one.after else "no op"),
     ]
     code = one.line.code if one.line else ""
     return Detail(
@@ -119,18 +122,16 @@ def of_all(found: Explanation) -> Detail:
     ops = sum(len(segment.operations) for segment in found.segments)
     facts = [
         ("One step", speed(found)),
-        ("Ops", f"{ops:,} recorded, fused to {number_format.count(kernels, 'kernels')}"),
-        ("Memory", f"{number_format.size(found.memory)} inside"),
+        ("Ops", f"{ops:,} traced, fused into {number_format.count(kernels, 'kernels')}"),
+        ("Memory", f"{number_format.size(found.memory)} of intermediate values"),
     ]
     if found.first_seconds:
-        facts.append(("First step", f"{number_format.milliseconds(found.first_seconds)}, as it was recorded"))
+        facts.append(("First step", f"{number_format.milliseconds(found.first_seconds)}, with tracing"))
     facts += [
         ("Python", _sentence(f"runs on every step, because {text}")) for text in dict.fromkeys(found.replays.refused)
     ]
-    facts += [
-        ("Ran again", _sentence(f"Python, once {text} was not as before")) for text in _tallied(found.replays.missed)
-    ]
-    return Detail("Training step", "forward, backward and the optimizers' update in one", facts=tuple(facts))
+    facts += [("Guard failed", _sentence(f"this changed: {text}")) for text in _tallied(found.replays.missed)]
+    return Detail("Training step", "forward pass, backward pass and optimizer update", facts=tuple(facts))
 
 
 def speed(found: Explanation) -> str:
@@ -143,15 +144,15 @@ def speed(found: Explanation) -> str:
         found.eager_seconds / max(found.compiled_seconds, 1e-12),
     )
     if 0.95 < ratio < 1.05:
-        return f"{compiled}, as long as eager mode ({eager})"
+        return f"{compiled}, as fast as eager mode ({eager})"
     how = f"{ratio:.1f}× faster" if ratio > 1 else f"{1 / ratio:.1f}× slower"
     return f"{compiled}, {how} than eager mode ({eager})"
 
 
 def place(line: SourceLine | None) -> str:
-    """A node of the canvas, or file and line."""
+    """The canvas node of a line, or its file and number."""
     if line is None:
-        return "unknown place"
+        return "unknown line"
     return line.node or f"{Path(line.file).name}:{line.number}"
 
 
@@ -159,14 +160,16 @@ def _how(segment: SegmentInfo) -> str:
     made = sum(kernel.kind == "kernel" for kernel in segment.kernels)
     own = sum(kernel.kind == "call" for kernel in segment.kernels)
     if segment.how != "fused":
-        return _sentence(f"{segment.how}, because {segment.note}" if segment.note else segment.how)
+        return _sentence(
+            f"{execution_text(segment.how)}, because {segment.note}" if segment.note else execution_text(segment.how)
+        )
     parts = [number_format.count(made, "generated kernels")] if made else []
-    parts += [f"{number_format.count(own, 'calls')} of ops' own kernels"] if own else []
-    return " and ".join(parts) or "nothing but views"
+    parts += [f"{number_format.count(own, 'ops')} without generated kernel"] if own else []
+    return " and ".join(parts) or "views only"
 
 
 def _guards(segment: SegmentInfo) -> list[str]:
-    """The arrays that must look the same for the recording to be found again."""
+    """The inputs that must keep their shapes, dtypes and strides for the segment to be reused."""
 
     def told(guard: GuardInfo) -> str:
         return f"{guard.array}{', written to' if guard.written else ''}"
@@ -174,12 +177,12 @@ def _guards(segment: SegmentInfo) -> list[str]:
     counts = Counter(map(told, segment.guards))
     texts = [f"{n}× {text}" if n > 1 else text for text, n in counts.items()]
     if segment.numbers:
-        texts.append(f"{number_format.count(segment.numbers, 'numbers')} that may change")
+        texts.append(f"{number_format.count(segment.numbers, 'numbers')} of any value")
     return texts
 
 
 def _listing(segment: SegmentInfo) -> str:
-    """For each line of the program what was recorded there."""
+    """The ops that were traced on each line."""
     rows: list[tuple[str, str]] = []
     for (line, backward), members in groupby(segment.operations, lambda one: (one.line, one.backward)):
         ops = list(members)
@@ -190,22 +193,22 @@ def _listing(segment: SegmentInfo) -> str:
 
 
 def _code_of_break(one: GraphBreak) -> tuple[str, str, int | None]:
-    """The file where it happened, or what the line says and what to write instead, or an example of such a break."""
+    """The source file, or the line and its replacement, or an example of such a break."""
     line = one.line
     if line is not None and not line.node and Path(line.file).is_file():
         text = Path(line.file).read_text(encoding="utf-8", errors="replace")
         return text, f"{Path(line.file).name}, line {line.number}", line.number
     instead = _CODE.findall(one.rewrite)
     if line is not None and line.code and instead:
-        return f"# Now\n{line.code}\n\n# Instead\n" + "\n".join(instead), "In this line", None
+        return f"# Now\n{line.code}\n\n# Fix\n" + "\n".join(instead), "This line", None
     examples = help_page.examples("reference/graph-breaks.md", one.reason)
     if len(examples) < 2:
         return (line.code if line else ""), "The line", None
-    return f"# Breaks\n{examples[0]}\n\n# Does not\n{examples[1]}", "An example", None
+    return f"# Breaks\n{examples[0]}\n\n# Does not break\n{examples[1]}", "An example", None
 
 
 def _tallied(texts: Iterable[str]) -> Sequence[str]:
-    """Each text once, with how often it is there."""
+    """Each text once, with its count."""
     return [text if n == 1 else f"{n}× {text}" for text, n in Counter(texts).items()]
 
 
@@ -216,7 +219,7 @@ def _plain(text: str) -> str:
 def _sentence(text: str) -> str:
     text = _plain(text)
     first = text.partition(" ")[0]
-    begin = text[:1] if "(" in first or "." in first or "_" in first else text[:1].upper()  # code stays as it is
+    begin = text[:1] if "(" in first or "." in first or "_" in first else text[:1].upper()  # code is not capitalized
     return f"{begin}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
 
 

@@ -1,4 +1,4 @@
-"""What is known of the chosen row: in words on the left, as code on the right."""
+"""Details pane of the Compile panel: text on the left, code on the right."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from studio.ui.window import help_page
 _LABEL_WIDTH = 64
 _MOST_NODES = 24
 _NARROW = 400
-"""Pixels below which words and code take turns."""
+"""Width in pixels below which either text or code is shown."""
 
 
 class Details(QWidget):
     node_wanted = Signal(str)
-    """The name of a node that should come into view."""
+    """Name of a node that should be scrolled into view."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -73,7 +73,7 @@ class Details(QWidget):
 
     @property
     def page(self) -> help_page.HelpPage | None:
-        """The window with the help that was opened last."""
+        """The help window that was opened last."""
         return self._page
 
     def show_detail(self, detail: Detail) -> None:
@@ -94,7 +94,7 @@ class Details(QWidget):
         self.editor.mark([] if detail.mark is None else [detail.mark])
 
     def open_help(self) -> None:
-        """The page about the reason of the break that is shown."""
+        """Open the reference page of the break that is shown."""
         if not self._detail.help:
             return
         self._page = help_page.HelpPage(
@@ -105,7 +105,7 @@ class Details(QWidget):
         self._page.show()
 
     def copy(self) -> None:
-        """The code, to the clipboard."""
+        """Copy the code to the clipboard."""
         QApplication.clipboard().setText(self._detail.code)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -113,7 +113,7 @@ class Details(QWidget):
         self._fit()
 
     def _fit(self, *_: object) -> None:
-        """Where there is no room for both, the button decides which of the two is shown."""
+        """Show text and code side by side, or one of them if the pane is narrow."""
         is_narrow, has_code = self.width() < _NARROW, bool(self._detail.code)
         self.flip.setVisible(is_narrow and has_code)
         flipped = is_narrow and has_code and self.flip.isChecked()
@@ -160,7 +160,7 @@ class Details(QWidget):
         return self._code_pane
 
     def _show_facts(self, detail: Detail) -> None:
-        """Rows are used again: during a run this comes often, and nothing should flicker."""
+        """Fill the rows; existing widgets are reused, to avoid flicker during a run."""
         while len(self._rows) < len(detail.facts):
             row = label("", "dim"), label("", wrap=True, selectable=True)
             self._facts.addWidget(row[0], len(self._rows), 0, Qt.AlignmentFlag.AlignTop)

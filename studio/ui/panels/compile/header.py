@@ -1,4 +1,4 @@
-"""The bar of the Compile panel: how steps run now, the figures of the compiled step, what can be done."""
+"""Header of the Compile panel: compilation state, figures of the compiled step, and commands."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 from studio.ui.widgets.tier_mark import tier_icon
 
-_TITLES = ("One step", "Breaks", "Kernels", "Segments", "Recompiles", "Memory inside")
-"""The most telling first: where there is no room, the last ones go."""
+_TITLES = ("One step", "Breaks", "Kernels", "Segments", "Recompiles", "Intermediate values")
+"""In order of importance: the last ones are hidden if the panel is narrow."""
 STAGES = {
     "preparing": "Reading the data",
-    "recording": "Recording a step on a copy of the model",
+    "recording": "Tracing a step on a copy of the model",
     "compiling": "Compiling kernels",
     "timing": "Timing compiled and eager steps",
 }
@@ -56,7 +56,7 @@ class Header(QWidget):
         row.addWidget(self._stage)
         row.addStretch(1)
         self.switch = QCheckBox("Compile")
-        self.switch.setToolTip("Compile training step: steps run as plans of fused kernels, with the same numbers")
+        self.switch.setToolTip("Compile the training step into fused kernels")
         self.switch.clicked.connect(switch)
         row.addWidget(self.switch)
         tools = QHBoxLayout()
@@ -71,9 +71,9 @@ class Header(QWidget):
         row.addLayout(tools)
 
     def show_tier(self, run: Run | None, *, compiles: bool) -> None:
-        """How the steps of a run are made now."""
+        """Show the compilation state of a run."""
         tier = tier_of(run, compiles=compiles) or Tier(
-            "Not run yet", "Run, to see how steps are made.", "text-dim", 0.0
+            "Not run yet", "Start a run to see how its steps are executed.", "text-dim", 0.0
         )
         self.badge.setText(f" {tier.title}")
         self.badge.setIcon(tier_icon(tier))
@@ -82,7 +82,7 @@ class Header(QWidget):
         self._fit()
 
     def show_explanation(self, found: Explanation | None, run: Run | None) -> None:
-        """The figures; those that a run tells of itself before those of a copy."""
+        """Show figures; those reported by a run take precedence over those of a copy."""
         if found is None:
             for figure in self.figures.values():
                 figure.show_value("")
@@ -107,15 +107,15 @@ class Header(QWidget):
         self.figures["Kernels"].show_value(str(len(kernels) - waiting), ready if kernels else "")
         self.figures["Segments"].show_value(str(len(found.segments)))
         self.figures["Recompiles"].show_value(str(recompiles))
-        self.figures["Memory inside"].show_value(
+        self.figures["Intermediate values"].show_value(
             number_format.size(found.memory),
             "",
-            f"For values inside the step; op by op it would be {number_format.size(held)}.",
+            f"Memory for values inside the step; op by op it would be {number_format.size(held)}.",
         )
         self._fit()
 
     def show_stage(self, stage: Stage | None) -> None:
-        """What is under way; None for nothing."""
+        """Show the stage of a running explanation; None if there is none."""
         text = "" if stage is None else STAGES[stage.what]
         if stage is not None and stage.what == "compiling":
             text = f"{text}, {stage.ready} of {stage.kernels}"
@@ -130,7 +130,7 @@ class Header(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Figures for which there is no room stay away."""
+        """Hide figures that do not fit."""
         fixed = [self.badge, self.switch, self.overlay, self.explain if self.cancel.isHidden() else self.cancel]
         room = self.width() - sum(widget.sizeHint().width() for widget in fixed) - 20 - 5 * 16
         if not self._stage.isHidden():
@@ -141,7 +141,7 @@ class Header(QWidget):
 
 
 class _Figure(QWidget):
-    """A title above a number, and what it is compared with."""
+    """A title, a number, and a number to compare it with."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class _Figure(QWidget):
 
     def show_value(self, value: str, beside: str = "", tip: str = "", *, token: str = "") -> None:
         self._value.setText(value)
-        # Never narrower again: figures that change many times a second must not push each other about.
+        # Never narrower again, so that figures that change often do not move each other.
         self._value.setMinimumWidth(max(self._value.minimumWidth(), self._value.sizeHint().width()) if value else 0)
         self._beside.setText(beside)
         self._beside.setVisible(bool(beside))

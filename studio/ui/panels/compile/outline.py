@@ -1,4 +1,4 @@
-"""The compiled step as a tree: breaks, one row a cause; segments with their kernels; recompiles."""
+"""The compiled step as a tree: graph breaks by cause, segments with their kernels, and recompiles."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWi
 
 from engine.compiler.break_reasons import REASONS
 from engine.compiler.explanation import Explanation, KernelInfo, SegmentInfo
+from engine.compiler.explanation_text import execution_text
 from studio.training.regions import nodes_of, nodes_of_kernel
 from studio.ui import number_format
 from studio.ui.panels.compile.detail import place
@@ -20,28 +21,28 @@ from studio.ui.theme import fonts, icons, theme
 _KEY = int(Qt.ItemDataRole.UserRole)
 _NODES = _KEY + 1
 _NARROW = {2: 48, 3: 78}
-"""Widths of the columns of figures."""
+"""Widths of the columns with figures."""
 _TITLES = 0.62
-"""Share of the titles in what is left."""
+"""Share of the remaining width that titles get."""
 _LEAST = 230
-"""Pixels for titles and places below which the places are left out."""
+"""Width in pixels below which the column of locations is hidden."""
 _FEW = 4
-"""Segments up to which all are opened."""
+"""Number of segments up to which all are expanded."""
 
 
 class Key(NamedTuple):
-    """What a row stands for, also after the tree was filled anew."""
+    """Identifies a row, also after the tree was rebuilt."""
 
     kind: Literal["breaks", "break", "segment", "kernel", "own", "owns", "recompiles", "recompile"]
     number: int = 0
-    """Of the segment, from 1; of a break or a recompile, from 0."""
+    """Number of the segment, from 1; index of a break or recompile, from 0."""
     part: int = 0
-    """The kernel in its segment, from 1; of an op's own one the place among the segment's kernels."""
+    """Number of a generated kernel in its segment, from 1; index of an op among the segment's kernels."""
 
 
 class Outline(QTreeWidget):
     chosen = Signal(object)
-    """The Key of the row that a person went to."""
+    """Key of the row that the user selected."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,7 +77,7 @@ class Outline(QTreeWidget):
     # -- filling
 
     def show_explanation(self, found: Explanation) -> None:
-        """List this; what was chosen and opened stays so."""
+        """Show an explanation; the selection and expanded rows are kept."""
         kept, opened = self.key, {key for key, item in self._items() if item.isExpanded()}
         is_first = not self.topLevelItemCount()
         self.blockSignals(True)
@@ -114,7 +115,7 @@ class Outline(QTreeWidget):
 
     def _add_segment(self, segment: SegmentInfo) -> QTreeWidgetItem:
         made = [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
-        kernels = number_format.count(len(made), "kernels") if segment.how == "fused" else segment.how
+        kernels = number_format.count(len(made), "kernels") if segment.how == "fused" else execution_text(segment.how)
         top = self._row(
             None, Key("segment", segment.number), f"Segment {segment.number}", kernels, f"{len(segment.operations):,}",
             number_format.milliseconds(segment.seconds), icon=swatch(segment.number),
@@ -123,13 +124,13 @@ class Outline(QTreeWidget):
             self._add_kernel(top, segment.number, number, kernel)
         own = [(place_, kernel) for place_, kernel in enumerate(segment.kernels) if kernel.kind == "call"]
         if own:
-            title = f"Ops’ own kernels ({len(own)})"
+            title = f"Ops without generated kernel ({len(own)})"
             group = self._row(top, Key("owns", segment.number), title, icon=icons.themed("chip", "text-dim"))
             group.setFirstColumnSpanned(True)
             for place_, kernel in own:
                 nodes = nodes_of_kernel(kernel)
                 row = self._row(group, Key("own", segment.number, place_), kernel.ops[0], ", ".join(nodes), nodes=nodes)
-                row.setToolTip(0, kernel.note or "Computed by the op’s own kernel")
+                row.setToolTip(0, kernel.note or "NumPy or a hand-written kernel computes this op")
         return top
 
     def _add_kernel(self, top: QTreeWidgetItem, segment: int, number: int, kernel: KernelInfo) -> None:
@@ -140,7 +141,7 @@ class Outline(QTreeWidget):
         )  # fmt: skip
         row.setToolTip(0, " + ".join(kernel.ops))
         if kernel.note:
-            row.setText(3, "waits")
+            row.setText(3, "compiling")
             row.setToolTip(3, kernel.note)
 
     def _add_recompiles(self, found: Explanation) -> None:
@@ -192,18 +193,18 @@ class Outline(QTreeWidget):
 
     @property
     def key(self) -> Key | None:
-        """The row that the keyboard is at."""
+        """Key of the current row."""
         item = self.currentItem()
         return None if item is None else _key(item)
 
     def go_to(self, key: Key) -> None:
-        """Choose a row, as if a person had."""
+        """Select a row as if the user had selected it."""
         self.clearSelection()
         if self._go_to(key):
             self.chosen.emit(key)
 
     def mark_nodes(self, names: Iterable[str]) -> Key | None:
-        """Choose the kernels of canvas nodes, without telling so. Returns the first; None if they have none."""
+        """Select the kernels of canvas nodes without emitting `chosen`. Returns the first key, or None."""
         wanted = frozenset(names)
         rows = [item for key, item in self._items() if key.kind in ("kernel", "own") and wanted & set(_nodes(item))]
         made = [item for item in rows if _key(item).kind == "kernel"]
@@ -220,7 +221,7 @@ class Outline(QTreeWidget):
         return _key(rows[0]) if rows else None
 
     def nodes_of(self, key: Key) -> tuple[str, ...]:
-        """Canvas nodes of a row."""
+        """The canvas nodes of a row."""
         return next((_nodes(item) for found, item in self._items() if found == key), ())
 
     def _go_to(self, key: Key) -> bool:

@@ -1,4 +1,4 @@
-"""The colours of segments and kernels as they are on the canvas, for lists."""
+"""Icons in the canvas colors of segments and kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from studio.ui.theme import fonts, theme
 
 
 def swatch(segment: int, kernel: int = 0) -> QIcon:
-    """A patch in a segment's colour; for a kernel with its number."""
+    """An icon in the color of a segment; for a kernel with its number."""
     return QIcon(_Swatch(segment, kernel))
 
 
