@@ -80,10 +80,10 @@ def test_modes_are_part_of_what_a_replay_depends_on(first: str, second: str) -> 
 
 REFUSED: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "list of tensors": (lambda: [[engine.ones(2)], 2], ""),
-    "deque": (lambda: [deque([engine.ones(2)]), 2], "^0 is a deque: what that does is not known"),
-    "object": (lambda: [[engine.ones(2)], Clouds(seed=0)], "^1 is a Clouds: what that does is not known"),
+    "deque": (lambda: [deque([engine.ones(2)]), 2], "^0 is a deque, whose state is unknown"),
+    "object": (lambda: [[engine.ones(2)], Clouds(seed=0)], "^1 is a Clouds, whose state is unknown"),
     "argument with gradients": (lambda: [[engine.ones(2, requires_grad=True)], 2], "an argument requires gradients"),
-    "hook": (lambda: [_hooked_sum(), 2], r"^0\._hooks\[\d+\] is a Hook: what that does is not known"),
+    "hook": (lambda: [_hooked_sum(), 2], r"^0\._hooks\[\d+\] is a Hook, whose state is unknown"),
 }
 
 
