@@ -65,7 +65,7 @@ PATHS: Final[dict[str, str]] = {
     "utils.data.dataset": "data",
     "utils.data.distributed": "data",
     "utils.data.sampler": "data",
-    "utils.hooks": "graph.handle",
+    "utils.hooks": "graph.removable_handle",
     "utils.model_zoo": "torch_compat.model_zoo",
     "xpu": "torch_compat.other_devices:xpu",
 }

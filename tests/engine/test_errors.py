@@ -29,10 +29,10 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "linear's bias": (lambda: F.linear(z(2, 3), z(4, 3), z(5)), SHAPE, "the bias has 4, not 5"),
     "linear's weight": (lambda: F.linear(z(2, 3), z(3)), SHAPE, "the weight must have two dimensions.* not 3"),
     "channels": (lambda: F.conv2d(z(1, 3, 8, 8), z(4, 2, 3, 3)), SHAPE, "takes 2 channels, .* 1×3×8×8 has 3"),
-    "no batch": (lambda: F.conv2d(z(3, 8), z(4, 3, 3, 3)), SHAPE, "needs an input of 4 dimensions .* not 3×8"),
+    "no batch": (lambda: F.conv2d(z(3, 8), z(4, 3, 3, 3)), SHAPE, "requires an input of 4 dimensions .* not 3×8"),
     "kernel": (lambda: F.conv2d(z(1, 3, 2, 2), z(4, 3, 3, 3)), SHAPE, "3×3 .* into 2×2 .* smaller kernel or more"),
-    "conv's bias": (lambda: F.conv2d(z(1, 1, 3, 3), z(4, 1, 3, 3), z(5)), SHAPE, "the bias has 4, not 5"),
-    "groups": (lambda: F.conv2d(z(1, 4, 3, 3), z(3, 2, 3, 3), groups=2), SHAPE, "3 .* do not divide into 2 groups"),
+    "conv's bias": (lambda: F.conv2d(z(1, 1, 3, 3), z(4, 1, 3, 3), z(5)), SHAPE, "the bias must be 4, one per"),
+    "groups": (lambda: F.conv2d(z(1, 4, 3, 3), z(3, 2, 3, 3), groups=2), SHAPE, "3 .* not divisible by groups=2"),
     "stride": (lambda: F.max_pool2d(z(1, 1, 4, 4), 2, stride=0), SHAPE, "max_pool: .* stride 0×0 .* at least 1"),
     "padding": (lambda: F.conv2d(z(1, 3, 8, 8), z(4, 3, 3, 3), padding=-1), SHAPE, "padding -1×-1 at least 0"),
     "output size": (lambda: F.adaptive_avg_pool2d(z(1, 1, 4, 4), 0), SHAPE, "output size must be at least 1, not 0×0"),
@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "narrow": (lambda: z(4).narrow(0, 3, 2), SHAPE, "2 places from 3 on are not inside dimension 0 of 4"),
     "maximum of nothing": (lambda: z(0, 3).amax(0), SHAPE, "0×3 has no elements to choose from along dim=0"),
     "index_select": (lambda: z(2).index_select(0, tensor([[0]])), SHAPE, r"positions, not 1×1\. Use x\[index\]"),
-    "target": (lambda: F.cross_entropy(z(2, 3), tensor([0])), SHAPE, "needs a target of 2.* but the target is 1"),
+    "target": (lambda: F.cross_entropy(z(2, 3), tensor([0])), SHAPE, "requires a target of 2.* not 1"),
     # dtypes
     "dtypes": (lambda: z(2, 3) @ z(3, 2).double(), DTYPE, r"one dtype, not float32, float64\. Convert with \.to"),
     "conv's dtypes": (

@@ -1,4 +1,4 @@
-"""Layers and losses as functions: everything they need is an argument."""
+"""Functional interface of layers and losses, without parameters or state."""
 
 from engine.nn.functional import recurrent as recurrent
 from engine.nn.functional.activation import celu as celu

@@ -1,4 +1,4 @@
-"""Activations. All but `glu` keep the shape; at kinks their slopes are PyTorch's."""
+"""Activation functions. All except `glu` keep the shape; subgradients are those of PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
 
 
-# -- rectifiers -------------------------------------------------------------------------------
+# -- ReLU family -------------------------------------------------------------------------------
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -35,54 +35,54 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``negative_slope x`` (Maas et al., ICML 2013)."""
-    return _placed(lambda x: activation.leaky_relu_op(x, negative_slope), input, inplace)
+    return _apply(lambda x: activation.leaky_relu_op(x, negative_slope), input, inplace)
 
 
 @listed
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """``x`` where ``x > 0``, else ``weight x``; one weight, or one for each channel (He et al., arXiv 1502.01852)."""
+    """``x`` where ``x > 0``, else ``weight x``; one weight, or one per channel (He et al., arXiv 1502.01852)."""
     return activation.prelu(input, weight)
 
 
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Leaky ReLU with a random slope for each element in training, and their mean otherwise (arXiv 1505.00853)."""
+    """Leaky ReLU with random negative slopes in training, and the mean slope otherwise (arXiv 1505.00853)."""
     if lower > upper:
-        raise ValueError(f"rrelu: lower={lower} must not be above upper={upper}")
+        raise ValueError(f"rrelu: lower={lower} must not be greater than upper={upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     slope = rand_like(input.detach()) * (upper - lower) + lower
-    return _placed(lambda x: where(x > 0, x, x * slope), input, inplace)
+    return _apply(lambda x: where(x > 0, x, x * slope), input, inplace)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where ``x > 0``, else ``alpha (exp(x) - 1)`` (Clevert et al., arXiv 1511.07289)."""
-    return _placed(lambda x: activation.elu_op(x, alpha), input, inplace)
+    return _apply(lambda x: activation.elu_op(x, alpha), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """ELU scaled so that activations normalise themselves (Klambauer et al., arXiv 1706.02515)."""
-    return _placed(lambda x: activation.elu_op(x, SELU_ALPHA) * SELU_SCALE, input, inplace)
+    """Scaled ELU for self-normalizing networks (Klambauer et al., arXiv 1706.02515)."""
+    return _apply(lambda x: activation.elu_op(x, SELU_ALPHA) * SELU_SCALE, input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha (exp(x / alpha) - 1))`` (Barron, arXiv 1704.07483)."""
     if alpha == 0:
         raise ValueError("celu: alpha must not be 0")
-    return _placed(lambda x: activation.elu_op(x, alpha, alpha), input, inplace)
+    return _apply(lambda x: activation.elu_op(x, alpha, alpha), input, inplace)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``x`` where ``x > threshold``, else `value`."""
-    return _placed(lambda x: where(x <= threshold, value, x), input, inplace)
+    return _apply(lambda x: where(x <= threshold, value, x), input, inplace)
 
 
-# -- smooth ones ------------------------------------------------------------------------------
+# -- smooth activations ------------------------------------------------------------------------------
 
 
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
-    """``x Φ(x)`` (Hendrycks and Gimpel, arXiv 1606.08415), or its approximation by tanh."""
+    """``x Φ(x)`` (Hendrycks and Gimpel, arXiv 1606.08415), or the tanh approximation."""
     if approximate not in ("none", "tanh"):
         raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
     return activation.gelu(input, approximate)
@@ -90,12 +90,12 @@ def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x σ(x)`` (Elfwing et al., arXiv 1702.03118), also known as swish."""
-    return _placed(lambda x: x * x.sigmoid(), input, inplace)
+    return _apply(lambda x: x * x.sigmoid(), input, inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x tanh(softplus(x))`` (Misra, arXiv 1908.08681)."""
-    return _placed(lambda x: x * softplus(x).tanh(), input, inplace)
+    return _apply(lambda x: x * softplus(x).tanh(), input, inplace)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """``log σ(x)``, safe for large ``|x|``."""
+    """``log σ(x)``, numerically stable."""
     return -activation.softplus(-input, threshold=math.inf)
 
 
@@ -114,7 +114,7 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta x)) / beta``; ``x`` itself where ``beta x > threshold``."""
+    """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x > threshold``."""
     return activation.softplus(input, beta, threshold)
 
 
@@ -129,48 +129,48 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """One half of `input` along `dim` times the sigmoid of the other (Dauphin et al., arXiv 1612.08083)."""
+    """``a σ(b)`` with the halves a and b of `input` along `dim` (Dauphin et al., arXiv 1612.08083)."""
     if input.ndim == 0:
-        raise ShapeError("glu: the input needs a dimension to be halved, but it is a scalar")
+        raise ShapeError("glu: the input must have at least one dimension, but is a scalar")
     dim = wrap_dim("glu", dim, input.ndim)
     if input.shape[dim] % 2:
-        raise ShapeError(f"glu: dimension {dim} of {format_shape(input.shape)} does not divide into halves")
+        raise ShapeError(f"glu: dimension {dim} of {format_shape(input.shape)} must have an even size")
     half = input.shape[dim] // 2
     return input.narrow(dim, 0, half) * input.narrow(dim, half, half).sigmoid()
 
 
-# -- straight pieces --------------------------------------------------------------------------
+# -- piecewise linear activations --------------------------------------------------------------------------
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """`input` held between `min_val` and `max_val`."""
+    """`input` clamped to the range from `min_val` to `max_val`."""
     if min_val > max_val:
-        raise ValueError(f"hardtanh: min_val={min_val} must not be above max_val={max_val}")
+        raise ValueError(f"hardtanh: min_val={min_val} must not be greater than max_val={max_val}")
     if not input.is_floating_point():
         low, high = _whole_bounds(input, min_val, max_val)
-        return _placed(lambda x: x.clamp(low, high), input, inplace)
-    return _placed(
+        return _apply(lambda x: x.clamp(low, high), input, inplace)
+    return _apply(
         lambda x: where((x <= min_val) | (x >= max_val), x.detach().clamp(min_val, max_val), x), input, inplace
     )
 
 
 def _whole_bounds(input: Tensor, min_val: float, max_val: float) -> tuple[int, int]:
-    """The bounds of whole numbers, without their fractions as in PyTorch."""
+    """Bounds for integer inputs, truncated as in PyTorch."""
     if input.dtype is bool_:
-        raise DTypeError("hardtanh: booleans have no bounds.", in_code="Convert with .float().")
+        raise DTypeError("hardtanh does not support boolean inputs.", in_code="Convert with .float().")
     if input.dtype is uint8 and min_val < 0:
-        raise RangeError(f"hardtanh: min_val={min_val} is below what uint8 holds.", in_code="Convert with .long().")
+        raise RangeError(f"hardtanh: min_val={min_val} is out of range for uint8.", in_code="Convert with .long().")
     return int(min_val), int(max_val)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(x + 3) / 6`` (Howard et al., arXiv 1905.02244)."""
-    return _placed(lambda x: relu6(x + 3) / 6, input, inplace)
+    return _apply(lambda x: relu6(x + 3) / 6, input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x relu6(x + 3) / 6`` (Howard et al., arXiv 1905.02244)."""
-    return _placed(lambda x: x * (relu6(x + 3) / 6), input, inplace)
+    return _apply(lambda x: x * (relu6(x + 3) / 6), input, inplace)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -179,7 +179,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """`x` moved by `lambd` towards 0, where it stops."""
+    """``sign(x) max(|x| - lambd, 0)``."""
     if lambd < 0:
         raise ValueError(f"softshrink: lambd must be ≥ 0, not {lambd}")
     return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0))
@@ -188,8 +188,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 # -- helpers ----------------------------------------------------------------------------------
 
 
-def _placed(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
-    """`function(input)`, written into the input's memory if `inplace`; its gradient may need what was there."""
+def _apply(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
+    """`function(input)`, written to the memory of the input if `inplace` is set."""
     if not inplace:
         return function(input)
     return input.copy_(function(input.clone() if input.requires_grad else input))
@@ -232,4 +232,4 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """In-place `threshold`."""
-    return _placed(lambda x: where(x <= threshold, value, x), input, True)
+    return _apply(lambda x: where(x <= threshold, value, x), input, True)

@@ -1,4 +1,4 @@
-"""Pooling over as many windows as the output shall have places."""
+"""Pooling to a given output size."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ OutputSizes: TypeAlias = int | Sequence[int | None] | None
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: OutputSizes) -> Tensor:
-    """Means over windows of ``N×C×L`` chosen so that the result is `output_size` long."""
-    return _average("adaptive_avg_pool1d", input, output_size, 1)
+    """Average pooling of ``(N, C, L)`` to the length `output_size`."""
+    return _average_pool("adaptive_avg_pool1d", input, output_size, 1)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: OutputSizes) -> Tensor:
-    """Means over windows of ``N×C×H×W`` chosen so that the result is `output_size`; None keeps a size."""
-    return _average("adaptive_avg_pool2d", input, output_size, 2)
+    """Average pooling of ``(N, C, H, W)`` to the size `output_size`; None keeps a size."""
+    return _average_pool("adaptive_avg_pool2d", input, output_size, 2)
 
 
 @listed
 def adaptive_avg_pool3d(input: Tensor, output_size: OutputSizes) -> Tensor:
-    """Means over windows of ``N×C×D×H×W`` chosen so that the result is `output_size`; None keeps a size."""
-    return _average("adaptive_avg_pool3d", input, output_size, 3)
+    """Average pooling of ``(N, C, D, H, W)`` to the size `output_size`; None keeps a size."""
+    return _average_pool("adaptive_avg_pool3d", input, output_size, 3)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: OutputSizes, return_indices: bool = False) -> Any:
-    """Maxima over windows of ``N×C×L`` chosen so that the result is `output_size` long."""
-    return _maximum("adaptive_max_pool1d", input, output_size, return_indices, 1)
+    """Max pooling of ``(N, C, L)`` to the length `output_size`."""
+    return _max_pool("adaptive_max_pool1d", input, output_size, return_indices, 1)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: OutputSizes, return_indices: bool = False) -> Any:
-    """Maxima over windows of ``N×C×H×W`` chosen so that the result is `output_size`; None keeps a size."""
-    return _maximum("adaptive_max_pool2d", input, output_size, return_indices, 2)
+    """Max pooling of ``(N, C, H, W)`` to the size `output_size`; None keeps a size."""
+    return _max_pool("adaptive_max_pool2d", input, output_size, return_indices, 2)
 
 
 @listed
 def adaptive_max_pool3d(input: Tensor, output_size: OutputSizes, return_indices: bool = False) -> Any:
-    """Maxima over windows of ``N×C×D×H×W`` chosen so that the result is `output_size`; None keeps a size."""
-    return _maximum("adaptive_max_pool3d", input, output_size, return_indices, 3)
+    """Max pooling of ``(N, C, D, H, W)`` to the size `output_size`; None keeps a size."""
+    return _max_pool("adaptive_max_pool3d", input, output_size, return_indices, 3)
 
 
 _MEANS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 
-def _average(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> Tensor:
+def _average_pool(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> Tensor:
     input, one = add_batch_dimension(name, input, ndim)
     input = input if input.is_floating_point() else input.to(get_default_dtype())
-    sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
+    sizes, wanted = tuple(input.shape[2:]), _output_sizes(name, input, output_size, ndim)
     if all(want == 1 for want in wanted) and input.is_floating_point():
         input = input.mean(tuple(range(2, 2 + ndim)), True)
     elif all(size % want == 0 for size, want in zip(sizes, wanted, strict=True)):
@@ -70,12 +70,12 @@ def _average(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> T
     return input.squeeze(0) if one else input
 
 
-def _maximum(name: str, input: Tensor, output_size: OutputSizes, return_indices: bool, ndim: int) -> Any:
+def _max_pool(name: str, input: Tensor, output_size: OutputSizes, return_indices: bool, ndim: int) -> Any:
     input, one = add_batch_dimension(name, input, ndim)
-    sizes, wanted = tuple(input.shape[2:]), _wanted(name, input, output_size, ndim)
-    flat, windows = input.flatten(2), input.new_tensor(_places(sizes, wanted), dtype=int64)
-    places = windows.reshape(1, 1, -1).expand(*input.shape[:2], windows.numel())
-    seen = gather_op(flat.detach(), places, dim=2).reshape(*input.shape[:2], *windows.shape)
+    sizes, wanted = tuple(input.shape[2:]), _output_sizes(name, input, output_size, ndim)
+    flat, windows = input.flatten(2), input.new_tensor(_window_indices(sizes, wanted), dtype=int64)
+    elements = windows.reshape(1, 1, -1).expand(*input.shape[:2], windows.numel())
+    seen = gather_op(flat.detach(), elements, dim=2).reshape(*input.shape[:2], *windows.shape)
     best = seen.argmax(-1, True)
     indices = gather_op(windows.expand(seen.shape), best, dim=-1).squeeze(-1)
     shape = (*input.shape[1 if one else 0 : 2], *wanted)
@@ -83,20 +83,20 @@ def _maximum(name: str, input: Tensor, output_size: OutputSizes, return_indices:
     return (values, indices.reshape(shape)) if return_indices else values
 
 
-def _wanted(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> tuple[Any, ...]:
+def _output_sizes(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> tuple[Any, ...]:
     given: Any = output_size if isinstance(output_size, Sequence) else (output_size,) * ndim
     if len(given) != ndim:
-        raise ShapeError(f"{name}: the output size has {ndim} numbers, not {len(given)}: {given}")
+        raise ShapeError(f"{name}: the output size must have {ndim} numbers, not {len(given)}: {given}")
     wanted = tuple(size if want is None else want for want, size in zip(given, input.shape[2:], strict=True))
     if any(not isinstance(want, Dim) and want < 1 for want in wanted):
         raise ShapeError(f"{name}: the output size must be at least 1, not {format_shape(wanted)}")
     if 0 in input.shape[1:]:
-        raise ShapeError(f"{name}: no size of {format_shape(input.shape)} may be 0 but the batch")
+        raise ShapeError(f"{name}: only the batch size may be 0, but the input is {format_shape(input.shape)}")
     return wanted
 
 
-def _places(sizes: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
-    """The flat positions of each window's elements, in order: windows × elements; short ones repeat their last."""
+def _window_indices(sizes: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
+    """Flat indices of the elements of each window, (windows, elements); shorter windows repeat the last element."""
     check_places(count(wanted))
     found = np.zeros((1, 1), np.int64)
     for size, want in zip(sizes, wanted, strict=True):

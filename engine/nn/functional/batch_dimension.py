@@ -1,4 +1,4 @@
-"""Inputs with and without a batch dimension."""
+"""Optional batch dimensions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from engine.tensors import Tensor
 
 
 def add_batch_dimension(name: str, input: Tensor, ndim: int) -> tuple[Tensor, bool]:
-    """``N×C×…`` from that or from ``C×…``, and whether there was no batch dimension. `ndim` counts what is spatial."""
+    """Add a batch dimension to an input without one, for `ndim` spatial dimensions.
+
+    Returns the input ``(N, C, *)`` and whether the dimension was added. Raises ShapeError for other numbers of
+    dimensions.
+    """
     if input.ndim == ndim + 2:
         return input, False
     if input.ndim == ndim + 1:
         return input.unsqueeze(0), True
     raise ShapeError(
-        f"{name} needs an input of {ndim + 2} dimensions (batch, channels, {ndim} spatial) or {ndim + 1} "
+        f"{name} requires an input of {ndim + 2} dimensions (batch, channels, {ndim} spatial) or {ndim + 1} "
         f"without batch, not {format_shape(input.shape)}."
     )

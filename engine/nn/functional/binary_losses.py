@@ -1,4 +1,4 @@
-"""Losses of yes-or-no predictions."""
+"""Binary classification losses."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def binary_cross_entropy_with_logits(
     reduction: Reduction = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """``-(p y log σ(x) + (1 - y) log(1 - σ(x)))`` with ``p = pos_weight``, safe for large ``|x|``.
+    """``-(p y log σ(x) + (1 - y) log(1 - σ(x)))`` with ``p = pos_weight``, numerically stable.
 
-    `weight` and `pos_weight` broadcast over the input.
+    `weight` and `pos_weight` are broadcast to the input.
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy_with_logits", input, target)
@@ -42,10 +42,10 @@ def binary_cross_entropy(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``-(y log x + (1 - y) log(1 - x))`` for probabilities ``x``; logarithms stop at -100, so that it stays finite.
+    """``-(y log x + (1 - y) log(1 - x))`` for probabilities ``x``; logarithms are clamped to at least -100.
 
     Raises:
-        RangeError: a number in `input` is NaN or not between 0 and 1; compiled steps check it in each run, too.
+        RangeError: `input` has a value that is NaN or not between 0 and 1; also raised by compiled steps
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy", input, target)
@@ -62,7 +62,7 @@ def soft_margin_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``log(1 + exp(-y x))`` for targets that are 1 or -1, which broadcast to the shape of the input."""
+    """``log(1 + exp(-y x))`` for targets 1 and -1, which are broadcast to the input."""
     reduction = resolve_reduction(size_average, reduce, reduction)
     margins = -target * input
     if margins.shape != input.shape:
@@ -78,7 +78,7 @@ def multilabel_soft_margin_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """`binary_cross_entropy_with_logits` averaged over the classes, which are the last dimension."""
+    """`binary_cross_entropy_with_logits` averaged over the classes (last dimension)."""
     reduction = resolve_reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     return reduce_loss((loss if weight is None else loss * weight).mean(-1), reduction)

@@ -1,4 +1,4 @@
-"""Normalisation of groups of channels, of single ones, and across neighbouring ones."""
+"""Group, instance and local response normalization."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from engine.tensors import Tensor
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """``(x - mean) / √(var + eps) · weight + bias`` over `num_groups` groups of channels of each sample of ``N×C×…``.
+    """``(x - mean) / √(var + eps) · weight + bias`` per channel group and sample of ``(N, C, *)``.
 
     Source: Wu and He, arXiv 1803.08494.
     """
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ShapeError(
-            f"group_norm: the channels of {format_shape(input.shape)} do not divide into {num_groups} groups"
+            f"group_norm: the channels of {format_shape(input.shape)} are not divisible by num_groups={num_groups}"
         )
     each = count(input.shape[2:]) * (input.shape[1] // num_groups)
     flat = input.reshape(input.shape[0] * num_groups, each)
@@ -42,17 +42,17 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """``(x - mean) / √(var + eps) · weight + bias`` for each channel of each sample of ``N×C×…``.
+    """``(x - mean) / √(var + eps) · weight + bias`` for each channel of each sample of ``(N, C, *)``.
 
-    With `use_input_stats` mean and variance are those of the input, and the running ones, if given, move towards their
-    means over the batch by `momentum`. Otherwise the running ones are used. Source: Ulyanov et al., arXiv 1607.08022.
+    With `use_input_stats`, uses the mean and variance of the input, and updates the running statistics, if given, with
+    their batch means. Otherwise uses the running statistics. Source: Ulyanov et al., arXiv 1607.08022.
     """
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     size = count(input.shape[2:])
     if size == 1:
         raise ShapeError(
-            f"instance_norm needs more than one value per channel in training, but the input is "
+            f"instance_norm requires more than one value per channel in training, but the input is "
             f"{format_shape(input.shape)}. Use larger images, or group_norm."
         )
     flat = input.reshape(1, input.shape[0] * input.shape[1], size)
@@ -66,19 +66,19 @@ def instance_norm(
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """``x / (k + alpha · mean of x² over `size` neighbouring channels)^beta`` for ``N×C×…``.
+    """``x / (k + alpha · mean(x²))^beta`` with the mean over `size` neighboring channels of ``(N, C, *)``.
 
     Source: Krizhevsky et al., ImageNet classification with deep convolutional neural networks, 2012.
     """
     if input.ndim < 3:
-        raise ShapeError(f"local_response_norm takes 3 dimensions or more, not {format_shape(input.shape)}.")
+        raise ShapeError(f"local_response_norm requires 3 or more dimensions, not {format_shape(input.shape)}.")
     channels, squares = input.shape[1], input * input
     border = squares.narrow(1, 0, 1) * 0.0
-    before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # there is nothing farther away
+    before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # limited to the existing channels
     padded = cat([*[border] * before, squares, *[border] * after], 1) if before else squares
     further = (padded.narrow(1, start, channels) for start in range(1, before + after + 1))
     total = sum(further, padded.narrow(1, 0, channels))
-    if input.dtype is int64:  # PyTorch's mean of whole numbers is a whole number
+    if input.dtype is int64:  # as in PyTorch, the mean of integers is an integer
         return input / (total // size * alpha + k) ** beta
     return input / (total * (alpha / size) + k) ** beta
 
@@ -87,6 +87,6 @@ def _by_channel(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor
     if weight is None:
         return x if bias is None else (x + bias.reshape(-1, *(1,) * (x.ndim - 2))).to(x.dtype)
     if tuple(weight.shape) != (x.shape[1],):
-        raise ShapeError(f"a weight of {format_shape(weight.shape)} does not fit an input of {x.shape[1]} channels")
+        raise ShapeError(f"weight must be {x.shape[1]}, one per channel, not {format_shape(weight.shape)}")
     flat = x.reshape(*x.shape[:2], count(x.shape[2:]))
     return channel_affine(flat, weight, bias).reshape(x.shape).to(x.dtype)

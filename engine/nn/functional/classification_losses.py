@@ -1,4 +1,4 @@
-"""Losses between scores of classes and the right class. Classes are dimension 1, or 0 of a single sample."""
+"""Classification losses. The class dimension is 1, or 0 for a single sample."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ def cross_entropy(
     reduction: Reduction = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """``-log softmax(x)[y]``, or ``-Σ y log softmax(x)`` for targets that are probabilities.
+    """Cross entropy, ``-log softmax(x)[y]``, or ``-Σ y log softmax(x)`` for class probabilities.
 
     Args:
-        input: scores (logits) ``N×C×…`` or ``C``
-        target: whole numbers ``N×…``, the classes, or floating-point probabilities ``N×C×…``
-        weight: a factor for each class, ``C``
-        ignore_index: targets of this class do not count
-        reduction: "mean" is weighted by `weight`
-        label_smoothing: how much of each target is spread over all classes (Szegedy et al., arXiv 1512.00567)
+        input: logits ``(N, C, *)`` or ``C``
+        target: class indices ``(N, *)``, or class probabilities ``(N, C, *)``
+        weight: weight of each class, ``C``
+        ignore_index: target class that does not contribute to the loss
+        reduction: "mean" (weighted by `weight`), "sum" or "none"
+        label_smoothing: probability mass of each target that is spread over all classes (Szegedy et al., arXiv
+            1512.00567)
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
@@ -56,7 +57,7 @@ def nll_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``-x[y]``, where ``x`` are log-probabilities; arguments as of `cross_entropy`."""
+    """Negative log likelihood ``-x[y]`` of log probabilities; arguments as in `cross_entropy`."""
     reduction = resolve_reduction(size_average, reduce, reduction)
     return _nll("nll_loss", input, target, weight, ignore_index, reduction)
 
@@ -70,7 +71,7 @@ def _nll(
     loss = -_pick(name, input, classes)
     if weight is not None:
         loss = loss * _factors(weight, classes)
-    loss = where(counted, loss, 0.0)  # an ignored target does not count, be its loss infinite
+    loss = where(counted, loss, 0.0)  # ignored targets contribute 0, even if their loss is infinite
     return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce_loss(loss, reduction)
 
 
@@ -98,9 +99,9 @@ def _soft_cross_entropy(
 ) -> Tensor:
     if tuple(target.shape) != tuple(log_probabilities.shape):
         raise ShapeError(
-            f"cross_entropy: targets with probabilities have the shape of the input, "
-            f"{format_shape(log_probabilities.shape)}, but this one is {format_shape(target.shape)}. "
-            "Give whole numbers if the target names classes."
+            f"cross_entropy: a floating-point target holds class probabilities and must have the shape of the input, "
+            f"{format_shape(log_probabilities.shape)}, not {format_shape(target.shape)}. "
+            "Use an integer target for class indices."
         )
     dim = _class_dim(log_probabilities)
     if label_smoothing:
@@ -112,12 +113,12 @@ def _soft_cross_entropy(
 
 def _class_dim(input: Tensor) -> int:
     if input.ndim == 0:
-        raise ShapeError("the input needs a dimension for the classes, but it is a scalar")
+        raise ShapeError("the input must have a class dimension, but is a scalar")
     return 1 if input.ndim > 1 else 0
 
 
 def _along(weight: Tensor, like: Tensor) -> Tensor:
-    """`weight` as a shape that broadcasts over the classes of `like`."""
+    """`weight` reshaped to broadcast over the class dimension of `like`."""
     return weight.reshape(-1, *(1,) * (like.ndim - 1 - _class_dim(like)))
 
 
@@ -127,19 +128,19 @@ def _pick(name: str, input: Tensor, classes: Tensor) -> Tensor:
 
 
 def _factors(weight: Tensor, classes: Tensor) -> Tensor:
-    """The weight of each target's class."""
+    """Weight of the target class of each sample."""
     return weight.index_select(0, classes.flatten()).reshape(classes.shape)
 
 
 def _total(counted: Tensor, classes: Tensor, weight: Tensor | None) -> Tensor:
-    """What a weighted mean is divided by."""
+    """Denominator of the weighted mean."""
     return counted.sum() if weight is None else where(counted, _factors(weight, classes), 0.0).sum()
 
 
 def _check_classes(loss: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     if target.dtype not in (int64, uint8):
         raise DTypeError(
-            f"{loss}: classes are whole numbers (int64), but the target is {target.dtype.name}.",
+            f"{loss}: class indices must be int64, but the target is {target.dtype.name}.",
             in_code="Use target.long().",
         )
     dim = _class_dim(input)
@@ -147,8 +148,8 @@ def _check_classes(loss: str, input: Tensor, target: Tensor, weight: Tensor | No
     if tuple(target.shape) != expected:
         hint = "Use target.squeeze(1)." if tuple(target.shape) == (*expected[:1], 1, *expected[1:]) else ""
         raise ShapeError(
-            f"{loss}: an input of {format_shape(input.shape)} needs a target of {format_shape(expected)}, "
-            f"one class for each sample, but the target is {format_shape(target.shape)}.",
+            f"{loss}: an input of {format_shape(input.shape)} requires a target of {format_shape(expected)}, "
+            f"one class index per sample, not {format_shape(target.shape)}.",
             in_code=hint,
         )
     if weight is not None and tuple(weight.shape) != (input.shape[dim],):

@@ -1,4 +1,4 @@
-"""Convolution and transposed convolution over one, two and three dimensions."""
+"""1D, 2D and 3D convolution and transposed convolution."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def conv1d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of ``N×C×L`` with ``O×(C/groups)×K``.
+    """``(N, C, L)`` convolved (cross-correlated) with a weight ``(O, C/groups, K)``.
 
-    `padding` may be "valid" (none) or "same" (the output keeps the size; needs stride 1).
+    `padding` may be "valid" (none) or "same" (keeps the size; requires stride 1).
     """
     return _convolve("conv1d", input, weight, bias, stride, padding, dilation, groups, 1)
 
@@ -45,9 +45,9 @@ def conv2d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of ``N×C×H×W`` with ``O×(C/groups)×KH×KW``.
+    """``(N, C, H, W)`` convolved (cross-correlated) with a weight ``(O, C/groups, KH, KW)``.
 
-    `padding` may be "valid" (none) or "same" (the output keeps the size; needs stride 1).
+    `padding` may be "valid" (none) or "same" (keeps the size; requires stride 1).
     """
     return _convolve("conv2d", input, weight, bias, stride, padding, dilation, groups, 2)
 
@@ -62,9 +62,9 @@ def conv3d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation of ``N×C×D×H×W`` with ``O×(C/groups)×KD×KH×KW``.
+    """``(N, C, D, H, W)`` convolved (cross-correlated) with a weight ``(O, C/groups, KD, KH, KW)``.
 
-    `padding` may be "valid" (none) or "same" (the output keeps the size; needs stride 1).
+    `padding` may be "valid" (none) or "same" (keeps the size; requires stride 1).
     """
     return _convolve("conv3d", input, weight, bias, stride, padding, dilation, groups, 3)
 
@@ -80,7 +80,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Tensor:
-    """The gradient of `conv1d` for its input, as a function: ``N×C×L`` with ``C×(O/groups)×K``."""
+    """Transposed convolution of ``(N, C, L)`` with ``(C, O/groups, K)``, the gradient of `conv1d`."""
     return _transpose("conv_transpose1d", input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
 
 
@@ -95,7 +95,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Tensor:
-    """The gradient of `conv2d` for its input, as a function: ``N×C×H×W`` with ``C×(O/groups)×KH×KW``."""
+    """Transposed convolution of ``(N, C, H, W)`` with ``(C, O/groups, KH, KW)``, the gradient of `conv2d`."""
     return _transpose("conv_transpose2d", input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
 
@@ -110,24 +110,23 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Tensor:
-    """The gradient of `conv3d` for its input, as a function: ``N×C×D×H×W`` with ``C×(O/groups)×KD×KH×KW``."""
+    """Transposed convolution of ``(N, C, D, H, W)`` with ``(C, O/groups, KD, KH, KW)``, the gradient of `conv3d`."""
     return _transpose("conv_transpose3d", input, weight, bias, stride, padding, output_padding, groups, dilation, 3)
 
 
 def borders(padding: Sizes | str, kernel_size: Sizes, stride: Sizes, dilation: Sizes, ndim: int) -> tuple[int, ...]:
-    """(before, after) of each dimension's padding, last dimension first, as `pad` takes it.
+    """(before, after) padding of each dimension, last dimension first, as in `pad`.
 
-    What is odd for "same" goes to the end. Raises ValueError for a word that is not "same" or "valid", and for "same"
-    with a stride.
+    "same" adds an odd element at the end. Raises ValueError for other strings, and for "same" with a stride.
     """
     if not isinstance(padding, str):
         return tuple(amount for side in reversed(per_dim(padding, ndim)) for amount in (side, side))
     if padding == "valid":
         return (0, 0) * ndim
     if padding != "same":
-        raise ValueError(f"padding must be a number, one for each dimension, 'same' or 'valid', not {padding!r}")
+        raise ValueError(f"padding must be one number, one per dimension, 'same' or 'valid', not {padding!r}")
     if max(per_dim(stride, ndim)) > 1:
-        raise ValueError(f"padding='same' needs stride 1, not {stride}. Give the padding as numbers.")
+        raise ValueError(f"padding='same' requires stride 1, not {stride}. Pass the padding as numbers.")
     sides = zip(per_dim(dilation, ndim), per_dim(kernel_size, ndim), strict=True)
     totals = [d * (k - 1) for d, k in sides]
     return tuple(amount for total in reversed(totals) for amount in (total // 2, total - total // 2))
@@ -136,7 +135,7 @@ def borders(padding: Sizes | str, kernel_size: Sizes, stride: Sizes, dilation: S
 def transposed_sizes(
     sizes: Sequence[Any], kernel: Sizes, stride: Sizes, padding: Sizes, output_padding: Sizes, dilation: Sizes
 ) -> tuple[Any, ...]:
-    """The spatial sizes that a transposed convolution of `sizes` has."""
+    """Spatial output sizes of a transposed convolution."""
     ndim = len(sizes)
     sides = [per_dim(value, ndim) for value in (kernel, stride, padding, output_padding, dilation)]
     return tuple((n - 1) * s - 2 * p + d * (k - 1) + o + 1 for n, k, s, p, o, d in zip(sizes, *sides, strict=True))
@@ -185,7 +184,7 @@ def _transpose(
     same_dtype(name, input.spec, weight.spec, None if bias is None else bias.spec)
     if input.shape[1] != weight.shape[0]:
         raise ShapeError(
-            f"{name}: the weight {format_shape(weight.shape)} takes {weight.shape[0]} channels, "
+            f"{name}: the weight {format_shape(weight.shape)} expects {weight.shape[0]} channels, "
             f"but the input {format_shape(input.shape)} has {input.shape[1]}."
         )
     stride, padding, dilation = per_dim(stride, ndim), per_dim(padding, ndim), per_dim(dilation, ndim)
@@ -197,7 +196,7 @@ def _transpose(
         )
     sizes = transposed_sizes(input.shape[2:], tuple(weight.shape[2:]), stride, padding, further, dilation)
     if any(isinstance(size, int) and size < 1 for size in sizes):
-        raise ShapeError(f"{name}: {format_shape(input.shape)} would become {format_shape(sizes)}. Use less padding.")
+        raise ShapeError(f"{name}: {format_shape(input.shape)} would give {format_shape(sizes)}. Reduce the padding.")
     out = convolution_transpose(input, weight, sizes, stride, padding, dilation, groups)
     out = out if bias is None else out + bias.reshape(-1, *(1,) * ndim)
     return out.squeeze(0) if one else out
@@ -205,10 +204,8 @@ def _transpose(
 
 def _check_weight(name: str, weight: Tensor, outputs: Any, bias: Tensor | None, groups: int, ndim: int) -> None:
     if weight.ndim != ndim + 2:
-        raise ShapeError(f"{name} takes a weight of {ndim + 2} dimensions, not {format_shape(weight.shape)}.")
+        raise ShapeError(f"{name}: the weight must have {ndim + 2} dimensions, not {format_shape(weight.shape)}.")
     if groups < 1 or weight.shape[0] % groups:
-        raise ShapeError(f"{name}: {weight.shape[0]} channels of the weight do not divide into {groups} groups")
+        raise ShapeError(f"{name}: the {weight.shape[0]} channels of the weight are not divisible by groups={groups}")
     if bias is not None and tuple(bias.shape) != (outputs,):
-        raise ShapeError(
-            f"{name}: the weight gives {outputs} channels, so the bias has {outputs}, not {format_shape(bias.shape)}"
-        )
+        raise ShapeError(f"{name}: the bias must be {outputs}, one per output channel, not {format_shape(bias.shape)}")

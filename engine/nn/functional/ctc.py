@@ -1,4 +1,4 @@
-"""The loss of a sequence of labels whose alignment with the input is unknown."""
+"""Connectionist temporal classification (CTC) loss."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def ctc_loss(
     reduction: Reduction = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """How surprising `targets` are, over all alignments (Graves et al., ICML 2006).
+    """Negative log likelihood of label sequences, summed over all alignments (Graves et al., ICML 2006).
 
     Args:
-        log_probs: ``T×N×C`` or ``T×C``, log-probabilities as `log_softmax` gives them
-        targets: ``N×S``, or the labels of all samples in a row
-        input_lengths: how many frames each sample has, at most T
-        target_lengths: how many labels each sample has
-        blank: the label that stands for no label
-        reduction: the mean divides each loss by its target's length first
-        zero_infinity: targets that are too long for their input count as 0 instead of ∞
+        log_probs: log probabilities ``(T, N, C)`` or ``(T, C)``, for example from `log_softmax`
+        targets: labels ``(N, S)``, or the concatenated labels of all samples
+        input_lengths: number of frames of each sample, at most T
+        target_lengths: number of labels of each sample
+        blank: index of the blank label
+        reduction: reduction over the samples; the mean first divides each loss by its target length
+        zero_infinity: replace infinite losses of targets that are too long for their input by 0
     """
     batched = log_probs.ndim == 3
     if log_probs.ndim not in (2, 3):
         raise ShapeError(f"ctc_loss: log_probs must be T×N×C or T×C, not {format_shape(log_probs.shape)}")
     if not 0 <= blank < log_probs.shape[-1]:
-        raise ValueError(f"ctc_loss: blank={blank} is none of the {log_probs.shape[-1]} labels")
+        raise ValueError(f"ctc_loss: blank={blank} is out of range for {log_probs.shape[-1]} labels")
     if not batched:
         log_probs, targets = log_probs.unsqueeze(1), targets.reshape(1, -1)
     frames, counts = _lengths(input_lengths, log_probs), _lengths(target_lengths, log_probs)
@@ -62,7 +62,7 @@ def ctc_loss(
 
 
 def _as_after_log_softmax(log_probs: Tensor, frames: Tensor, possible: Tensor) -> Tensor:
-    """0, with the gradient that PyTorch adds: it takes `log_probs` to come from log_softmax, and is 0 before that."""
+    """Zero with the extra gradient of PyTorch, which assumes that `log_probs` are outputs of log_softmax."""
     if not log_probs.requires_grad:
         return log_probs.new_zeros(())
     time = as_tensor(np.arange(log_probs.shape[0])).to(device=log_probs.device)
@@ -74,21 +74,19 @@ def _as_after_log_softmax(log_probs: Tensor, frames: Tensor, possible: Tensor) -
 def _lengths(given: Any, log_probs: Tensor) -> Tensor:
     lengths = as_tensor(given).reshape(-1).to(device=log_probs.device)
     if not log_probs.is_meta and lengths.numel() != log_probs.shape[1]:
-        raise ShapeError(f"ctc_loss: {log_probs.shape[1]} samples need as many lengths, not {lengths.numel()}")
+        raise ShapeError(f"ctc_loss: {log_probs.shape[1]} samples, but {lengths.numel()} lengths")
     return lengths.long()
 
 
 def _padded(targets: Tensor, counts: Tensor) -> Tensor:
-    """Labels in a row as samples × places; places past the end repeat some label, which nobody looks at."""
+    """Concatenated labels as (samples, positions); positions past the end hold arbitrary labels."""
     if targets.ndim != 1:
         return targets.long()
     numbers = np.asarray(counts.tolist())
     if targets.numel() != numbers.sum():
-        raise ShapeError(
-            f"ctc_loss: there are {targets.numel()} labels in a row, but the lengths add up to {numbers.sum()}"
-        )
-    places = (np.cumsum(numbers) - numbers)[:, None] + np.arange(max(numbers, default=0))
-    at = as_tensor(np.minimum(places, max(targets.numel() - 1, 0))).to(device=targets.device)
+        raise ShapeError(f"ctc_loss: targets has {targets.numel()} labels, but target_lengths sum to {numbers.sum()}")
+    positions = (np.cumsum(numbers) - numbers)[:, None] + np.arange(max(numbers, default=0))
+    at = as_tensor(np.minimum(positions, max(targets.numel() - 1, 0))).to(device=targets.device)
     return targets.long()[at]
 
 
@@ -96,4 +94,4 @@ def _check(log_probs: Tensor, targets: Tensor, frames: Tensor, counts: Tensor) -
     for name, lengths, most in (("input", frames, log_probs.shape[0]), ("target", counts, targets.shape[1])):
         longest = max(lengths.tolist(), default=0)
         if longest > most:
-            raise ShapeError(f"ctc_loss: a length of {longest} is longer than the {name}, which has {most}")
+            raise ShapeError(f"ctc_loss: a length of {longest} exceeds the {name} of {most}")

@@ -1,4 +1,4 @@
-"""How far, or how alike, vectors are, pair by pair."""
+"""Distance and similarity functions."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from engine.tensors import Tensor
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of ``x₁ - x₂ + eps`` along the last dimension."""
+    """p-norm of ``x₁ - x₂ + eps`` along the last dimension."""
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @listed
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along `dim`; lengths count as `eps` at least."""
+    """Cosine similarity along `dim`; norms are clamped to at least `eps`."""
     x1, x2 = broadcast_tensors(x1, x2)
     lengths = [_at_least(vector_norm(x, 2, dim, True), eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
 def _at_least(length: Tensor, eps: float) -> Tensor:
-    """`length`, or `eps` if that is more; the slope is the length's own either way, as in PyTorch."""
+    """`length` clamped to at least `eps`, with the gradient of `length`, as in PyTorch."""
     number = length.detach()
     return length + (number.clamp(min=eps) - number)

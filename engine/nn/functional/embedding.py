@@ -1,4 +1,4 @@
-"""Look-ups in a table of vectors."""
+"""Embedding lookups."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Rows of `weight` at the whole numbers `input`; row `padding_idx` gets no gradient.
+    """Look up rows of `weight`: ``…`` indices give ``(*, embedding_dim)``.
 
     Args:
-        input: positions in the table, of any shape
-        weight: the table, rows × size
-        padding_idx: a row that gets no gradient
-        max_norm: rows looked up that are longer are shortened to this length, in the table itself
-        norm_type: the norm that measures it
-        scale_grad_by_freq: divide a row's gradient by how often it is looked up
-        sparse: PyTorch's; gradients are dense here
+        input: row indices, any shape
+        weight: embedding matrix ``(num_embeddings, embedding_dim)``
+        padding_idx: row without gradient
+        max_norm: upper bound of the norm; looked-up rows with a larger norm are rescaled in `weight`
+        norm_type: exponent of the norm for `max_norm`
+        scale_grad_by_freq: divide each row's gradient by its number of lookups
+        sparse: accepted for compatibility; gradients are dense
     """
     _check_index("embedding", input)
     if max_norm is not None and not input.is_meta and not weight.is_meta:
-        _shorten(weight, input, max_norm, norm_type)
+        _renormalize_rows(weight, input, max_norm, norm_type)
     rows = index_select(weight, 0, input.flatten(), owner=_ROWS).reshape((*input.shape, weight.shape[1]))
     if scale_grad_by_freq and not input.is_meta:
         share = _frequencies(input).to(rows.dtype).reciprocal().unsqueeze(-1)
@@ -53,12 +53,12 @@ _ROWS = Owner("embedding", "rows of the weight")
 def _check_index(name: str, input: Tensor) -> None:
     if input.dtype.kind != 1:
         raise DTypeError(
-            f"{name} looks up whole numbers, but the input is {input.dtype.name}.", in_code="Use input.long()."
+            f"{name} requires integer indices, but the input is {input.dtype.name}.", in_code="Use input.long()."
         )
 
 
 def _frequencies(input: Tensor) -> Tensor:
-    """How often each of the numbers occurs."""
+    """Number of occurrences of each index."""
     numbers = input.flatten().tolist()
     times: dict[int, int] = {}
     for number in numbers:
@@ -66,14 +66,14 @@ def _frequencies(input: Tensor) -> Tensor:
     return tensor([times[number] for number in numbers], device=input.device).reshape(input.shape)
 
 
-def _shorten(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+def _renormalize_rows(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     with no_grad():
-        places = tensor(sorted(set(input.flatten().tolist())), dtype=int64, device=weight.device)
-        if not places.numel():
+        indices = tensor(sorted(set(input.flatten().tolist())), dtype=int64, device=weight.device)
+        if not indices.numel():
             return
-        rows = weight.detach().index_select(0, places)
+        rows = weight.detach().index_select(0, indices)
         size = vector_norm(rows, norm_type, -1, True)
-        weight[places] = where(size > max_norm, rows * (max_norm / (size + 1e-7)), rows)
+        weight[indices] = where(size > max_norm, rows * (max_norm / (size + 1e-7)), rows)
 
 
 def embedding_bag(
@@ -89,47 +89,49 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or maximum of the rows that each bag looks up: ``B×size``.
+    """Sum, mean or maximum of the rows of each bag of indices: ``(B, embedding_dim)``.
 
     Args:
-        input: ``B×N``, a bag in each row; or all bags one after the other, with `offsets`
-        weight: the table, rows × size
-        offsets: where each bag begins in a one-dimensional input
-        max_norm: as of `embedding`
-        norm_type: as of `embedding`
-        scale_grad_by_freq: as of `embedding`
-        mode: what is made of a bag
-        sparse: PyTorch's; gradients are dense here
-        per_sample_weights: factors of the rows, in the shape of `input`, for mode "sum"
-        include_last_offset: the last offset is the end of the last bag
-        padding_idx: positions that do not count
+        input: indices ``(B, N)``, one bag per row; or one-dimensional, with `offsets`
+        weight: embedding matrix ``(num_embeddings, embedding_dim)``
+        offsets: start index of each bag in a one-dimensional input
+        max_norm: as in `embedding`
+        norm_type: as in `embedding`
+        scale_grad_by_freq: as in `embedding`
+        mode: reduction of each bag: "sum", "mean" or "max"
+        sparse: accepted for compatibility; gradients are dense
+        per_sample_weights: weights of the looked-up rows, in the shape of `input`; mode "sum" only
+        include_last_offset: `offsets` ends with the end of the last bag
+        padding_idx: index that is left out of the reduction
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f'embedding_bag: mode must be "sum", "mean" or "max", not {mode!r}')
     _check_index("embedding_bag", input)
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(f'embedding_bag: per_sample_weights go with mode="sum", not {mode!r}')
+        raise NotImplementedError(f'embedding_bag: per_sample_weights require mode="sum", not {mode!r}')
     if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
         raise ShapeError(
             f"embedding_bag: per_sample_weights {format_shape(per_sample_weights.shape)} must have the shape of the "
             f"input, {format_shape(input.shape)}"
         )
-    places, valid = _bags(input, offsets, include_last_offset)
-    numbers = input if places is None else input.flatten().index_select(0, places.flatten()).reshape(places.shape)
+    positions, valid = _bags(input, offsets, include_last_offset)
+    numbers = (
+        input if positions is None else input.flatten().index_select(0, positions.flatten()).reshape(positions.shape)
+    )
     if padding_idx is not None:
         counted = numbers != padding_idx % weight.shape[0]
         valid = counted if valid is None else valid & counted
     rows = embedding(numbers, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if per_sample_weights is not None:
         factors = per_sample_weights
-        if places is not None:
-            factors = factors.flatten().index_select(0, places.flatten()).reshape(places.shape)
+        if positions is not None:
+            factors = factors.flatten().index_select(0, positions.flatten()).reshape(positions.shape)
         rows = rows * factors.unsqueeze(-1)
     return _reduced(rows, valid, mode)
 
 
 def _reduced(rows: Tensor, valid: Tensor | None, mode: str) -> Tensor:
-    """One row for each bag; of an empty bag, zeros."""
+    """One row per bag; zeros for empty bags."""
     if rows.shape[1] == 0:
         return rows.sum(1)
     if mode == "max":
@@ -144,28 +146,28 @@ def _reduced(rows: Tensor, valid: Tensor | None, mode: str) -> Tensor:
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Tensor | None, Tensor | None]:
-    """For a one-dimensional input: positions of each bag's numbers, bags × longest, and which of them are meant."""
+    """For a one-dimensional input: index positions (bags, longest bag) and the mask of valid ones."""
     if input.ndim == 2:
         if offsets is not None:
-            raise ValueError("embedding_bag: offsets are for an input of one dimension; rows are bags by themselves")
+            raise ValueError("embedding_bag: offsets require a one-dimensional input; each row of a matrix is a bag")
         return None, None
     if input.ndim != 1 or offsets is None:
         raise ShapeError(
-            f"embedding_bag: the input has 2 dimensions, or 1 with offsets, but is {format_shape(input.shape)} "
+            f"embedding_bag: the input must have 2 dimensions, or 1 with offsets, but is {format_shape(input.shape)} "
             f"{'with' if offsets is not None else 'without'} offsets"
         )
     starts = [int(offset) for offset in offsets.tolist()]
     if starts and starts[0] != 0:
-        raise ValueError(f"embedding_bag: the first bag must begin at 0, not at {starts[0]}")
+        raise ValueError(f"embedding_bag: offsets must start with 0, not {starts[0]}")
     ends = starts[1:] if include_last else [*starts[1:], input.shape[0]]
     starts = starts[: len(ends)]
     if any(end < start for start, end in zip(starts, ends, strict=True)) or any(e > input.shape[0] for e in ends):
-        raise ValueError(f"embedding_bag: the offsets {starts} do not ascend, or go beyond {input.shape[0]} numbers")
+        raise ValueError(f"embedding_bag: offsets must be sorted and at most {input.shape[0]}, not {starts}")
     longest = max((end - start for start, end in zip(starts, ends, strict=True)), default=0)
-    places = [[*range(a, b), *[0] * (longest - b + a)] for a, b in zip(starts, ends, strict=True)]
+    positions = [[*range(a, b), *[0] * (longest - b + a)] for a, b in zip(starts, ends, strict=True)]
     meant = [[i < b - a for i in range(longest)] for a, b in zip(starts, ends, strict=True)]
     shape = (len(ends), longest)
     return (
-        tensor(places, dtype=int64, device=input.device).reshape(shape),
+        tensor(positions, dtype=int64, device=input.device).reshape(shape),
         (tensor(meant, device=input.device).reshape(shape) != 0),
     )

@@ -1,4 +1,4 @@
-"""Windows of images as columns, and back."""
+"""Sliding windows to columns (im2col), and columns to images (col2im)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Sizes: TypeAlias = int | Sequence[int]
 
 
 def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
-    """The windows of ``N×C×H×W`` as columns: ``N×(C·kernel)×windows``."""
+    """Extract sliding windows of ``(N, C, H, W)`` as columns ``(N, C·kernel, windows)`` (im2col)."""
     windows = Windows.of(kernel_size, stride, padding, dilation, 2)
     if input.ndim not in (3, 4):
-        raise ShapeError(f"unfold takes N×C×H×W, or C×H×W, not {format_shape(input.shape)}.")
+        raise ShapeError(f"unfold requires N×C×H×W or C×H×W, not {format_shape(input.shape)}.")
     if input.ndim == 4:
         return im2col(input, windows=windows)
     return im2col(input.unsqueeze(0), windows=windows).squeeze(0)
@@ -32,10 +32,10 @@ def fold(
     padding: Sizes = 0,
     stride: Sizes = 1,
 ) -> Tensor:
-    """``N×C×H×W`` of `output_size` from the columns that `unfold` makes, added up where windows overlap."""
+    """Sum columns ``(N, C·kernel, windows)`` into images ``(N, C, H, W)`` of `output_size` (col2im)."""
     windows = Windows.of(kernel_size, stride, padding, dilation, 2)
     if input.ndim not in (2, 3):
-        raise ShapeError(f"fold takes N×(C·kernel)×windows, or that without N, not {format_shape(input.shape)}.")
+        raise ShapeError(f"fold requires N×(C·kernel)×windows, N optional, not {format_shape(input.shape)}.")
     sizes = per_dim(output_size, 2)
     if input.ndim == 3:
         return col2im(input, sizes=sizes, windows=windows)

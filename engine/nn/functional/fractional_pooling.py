@@ -1,4 +1,4 @@
-"""Max pooling over windows in places that are drawn, by a factor that need not be whole."""
+"""Max pooling with random window positions and a fractional ratio."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima over windows of ``N×C×H×W`` that lie at random steps, as many as `output_size`, or a share of the size.
+    """Maxima over windows of ``(N, C, H, W)`` at random positions, to `output_size` or by `output_ratio`.
 
     Source: Graham, Fractional max-pooling, arXiv 1412.6071.
     """
     sizes = _wanted("fractional_max_pool2d", input, output_size, output_ratio, 2)
-    # The first number drawn is for the width.
+    # The first random number is for the width.
     return _pool("fractional_max_pool2d", input, kernel_size, sizes, return_indices, _random_samples, (1, 0))
 
 
@@ -45,7 +45,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima over windows of ``N×C×D×H×W`` that lie at random steps, as many as `output_size`, or a share of the size.
+    """Maxima over windows of ``(N, C, D, H, W)`` at random positions, to `output_size` or by `output_ratio`.
 
     Source: Graham, Fractional max-pooling, arXiv 1412.6071.
     """
@@ -57,7 +57,7 @@ def _wanted(
     name: str, input: Tensor, output_size: Sizes | None, output_ratio: Ratios | None, ndim: int
 ) -> tuple[int, ...]:
     if (output_size is None) == (output_ratio is None):
-        raise ValueError(f"{name} needs either output_size or output_ratio")
+        raise ValueError(f"{name} requires either output_size or output_ratio")
     if output_size is not None:
         return per_dim(output_size, ndim)
     ratios = output_ratio if isinstance(output_ratio, Sequence) else (output_ratio,) * ndim
@@ -78,7 +78,7 @@ def _pool(
     kernel, sizes = per_dim(kernel_size, ndim), tuple(input.shape[2:])
     if any(want < 1 or want + k - 1 > size for want, k, size in zip(wanted, kernel, sizes, strict=True)):
         raise ShapeError(
-            f"{name}: {format_shape(sizes)} has no room for {format_shape(wanted)} windows of {format_shape(kernel)}"
+            f"{name}: {format_shape(sizes)} is too small for {format_shape(wanted)} windows of {format_shape(kernel)}"
         )
     if samples is None:
         samples = rand(*input.shape[:2], ndim, dtype=input.dtype, device=input.device)
@@ -100,7 +100,7 @@ def _pool(
 
 
 def _starts(drawn: Tensor, size: int, wanted: int, kernel: int) -> Tensor:
-    """Where the windows of one dimension begin: the last one at the end, the others about equally far apart."""
+    """Start indices of the windows in one dimension; the last window ends at the end."""
     last = arange(wanted, device=drawn.device) == wanted - 1
     step = (size - kernel) / max(wanted - 1, 1)
     begin = ((arange(wanted, device=drawn.device) + drawn) * step).long() - (drawn * step).long()

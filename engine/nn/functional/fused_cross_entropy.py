@@ -1,4 +1,4 @@
-"""Cross entropy with classes: the usual case, in one op over rows of scores."""
+"""Cross entropy with class indices as one op."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.tensors import Tensor
 def fused_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: Reduction
 ) -> Tensor:
-    """``-log softmax(x)[y]`` of scores ``N×C×…`` or ``C`` and classes ``N×…``, whose shapes are known to fit."""
+    """``-log softmax(x)[y]`` of logits ``(N, C, *)`` or ``C`` and class indices ``(N, *)``, with checked shapes."""
     if input.ndim == 2:
         return _of_rows(input, target, weight, ignore_index, reduction)
     classes = input.shape[1] if input.ndim > 1 else input.shape[0]

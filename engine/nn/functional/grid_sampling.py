@@ -1,4 +1,4 @@
-"""Images looked at in places that a grid gives."""
+"""Sampling of images and volumes at grid positions."""
 
 from __future__ import annotations
 
@@ -27,32 +27,41 @@ def grid_sample(
     padding_mode: PaddingMode = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """``N×C×H×W`` at the places of ``N×H'×W'×2``, as ``N×C×H'×W'``; volumes with a grid of three numbers likewise.
+    """Sample ``(N, C, H, W)`` at the positions of a grid ``(N, H_out, W_out, 2)``: ``(N, C, H_out, W_out)``.
+
+    Volumes ``(N, C, D, H, W)`` take a grid ``(N, D_out, H_out, W_out, 3)``.
 
     Args:
         input: images or volumes
-        grid: (x, y) or (x, y, z) of each output place, from -1 to 1 over the input
-        mode: how a place between pixels is computed; "bilinear" is trilinear for volumes, which "bicubic" is not for
-        padding_mode: what lies outside: zeros, the nearest border, or the mirror image
-        align_corners: -1 and 1 are the centres of the outermost pixels, not their outer borders
+        grid: coordinates (x, y) or (x, y, z) of each output pixel, from -1 to 1 across the input
+        mode: interpolation: "bilinear" (trilinear for volumes), "nearest", or "bicubic" (images only)
+        padding_mode: values outside of the input: "zeros", "border" or "reflection"
+        align_corners: -1 and 1 refer to the centers of the corner pixels instead of their outer edges
 
     Source: Jaderberg et al., arXiv 1506.02025.
     """
     _check(input, grid, mode, padding_mode)
     sizes = tuple(input.shape[2:])
     corners = bool(align_corners)
-    places = [
-        _unnormalised(grid[..., len(sizes) - 1 - axis].flatten(1), size, corners) for axis, size in enumerate(sizes)
+    positions = [
+        _pixel_coordinates(grid[..., len(sizes) - 1 - axis].flatten(1), size, corners)
+        for axis, size in enumerate(sizes)
     ]
     if mode != "bicubic":
-        places = [_inside(place, size, padding_mode, corners) for place, size in zip(places, sizes, strict=True)]
-    taps = [_TAPS[mode](place) for place in places]
+        positions = [
+            _padded_coordinates(position, size, padding_mode, corners)
+            for position, size in zip(positions, sizes, strict=True)
+        ]
+    taps = [_TAPS[mode](position) for position in positions]
     flat, total = input.flatten(2), None
     for chosen in itertools.product(*taps):
         indices = [index for index, _ in chosen]
         if mode == "bicubic":
-            indices = [_inside(index, size, padding_mode, corners) for index, size in zip(indices, sizes, strict=True)]
-        part = _at(flat, indices, sizes)
+            indices = [
+                _padded_coordinates(index, size, padding_mode, corners)
+                for index, size in zip(indices, sizes, strict=True)
+            ]
+        part = _gather_pixels(flat, indices, sizes)
         for _, weight in chosen:
             part = part if weight is None else part * weight.unsqueeze(1)
         total = part if total is None else total + part
@@ -61,14 +70,14 @@ def grid_sample(
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The grid for `grid_sample` that moves an image of `size` N×C×H×W by matrices ``N×2×3``; volumes by ``N×3×4``.
+    """Grid for `grid_sample` from affine matrices ``(N, 2, 3)`` and an output size N×C×H×W (volumes: ``(N, 3, 4)``).
 
     Source: Jaderberg et al., arXiv 1506.02025.
     """
     spatial = len(size) - 2
     if spatial not in (2, 3) or tuple(theta.shape[1:]) != (spatial, spatial + 1):
         raise ShapeError(
-            f"affine_grid takes N×2×3 for N×C×H×W or N×3×4 for N×C×D×H×W, "
+            f"affine_grid requires N×2×3 for N×C×H×W or N×3×4 for N×C×D×H×W, "
             f"not {format_shape(theta.shape)} for {format_shape(size)}"
         )
     sides = [_steps(length, bool(align_corners)) for length in size[2:]]
@@ -80,7 +89,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 def _steps(length: int, align_corners: bool) -> Any:
     if length < 1:
-        raise ShapeError(f"affine_grid: no size may be {length}")
+        raise ShapeError(f"affine_grid: sizes must be at least 1, not {length}")
     steps = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
     return steps if align_corners else steps * (length - 1) / length
 
@@ -88,43 +97,45 @@ def _steps(length: int, align_corners: bool) -> Any:
 def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
     if input.ndim not in (4, 5) or grid.ndim != input.ndim or grid.shape[-1] != input.ndim - 2:
         raise ShapeError(
-            "grid_sample takes N×C×H×W and a grid N×H'×W'×2, or N×C×D×H×W and N×D'×H'×W'×3, "
+            "grid_sample requires N×C×H×W and a grid N×H×W×2, or N×C×D×H×W and a grid N×D×H×W×3, "
             f"not {format_shape(input.shape)} and {format_shape(grid.shape)}"
         )
     if input.shape[0] != grid.shape[0]:
-        raise ShapeError(f"grid_sample: a batch of {input.shape[0]} needs as many grids, not {grid.shape[0]}")
+        raise ShapeError(f"grid_sample: the batch has {input.shape[0]} samples, but {grid.shape[0]} grids")
     if 0 in input.shape[2:]:
         raise ShapeError(f"grid_sample: an image of {format_shape(input.shape)} has no pixels")
     if input.dtype is not grid.dtype:
-        raise DTypeError(f"grid_sample: input and grid must have one dtype, not {input.dtype.name}, {grid.dtype.name}")
+        raise DTypeError(
+            f"grid_sample: input and grid must have one dtype, not {input.dtype.name} and {grid.dtype.name}"
+        )
     if mode not in _TAPS or (mode == "bicubic" and input.ndim != 4):
         raise ValueError(f"grid_sample: mode must be 'bilinear', 'nearest' or, for images, 'bicubic', not {mode!r}")
     if padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(f"grid_sample: padding_mode must be zeros, border or reflection, not {padding_mode!r}")
 
 
-def _unnormalised(place: Tensor, size: Any, align_corners: bool) -> Tensor:
-    """Pixels from -1…1."""
-    return (place + 1) * ((size - 1) / 2) if align_corners else ((place + 1) * size - 1) / 2
+def _pixel_coordinates(position: Tensor, size: Any, align_corners: bool) -> Tensor:
+    """Pixel coordinates from normalized coordinates between -1 and 1."""
+    return (position + 1) * ((size - 1) / 2) if align_corners else ((position + 1) * size - 1) / 2
 
 
-def _inside(place: Tensor, size: Any, padding_mode: str, align_corners: bool) -> Tensor:
-    """Pixels brought into the image, where the padding says how."""
+def _padded_coordinates(position: Tensor, size: Any, padding_mode: str, align_corners: bool) -> Tensor:
+    """Pixel coordinates mapped into the image according to the padding mode."""
     if padding_mode == "zeros":
-        return place
+        return position
     if padding_mode == "reflection":
         low, span = (0.0, size - 1) if align_corners else (-0.5, size)
         if span == 0:
-            return place * 0
-        distance = (place - low).abs()
+            return position * 0
+        distance = (position - low).abs()
         flips = (distance / span).floor().detach()
         rest = distance - flips * span
-        place = where(flips % 2 == 0, rest + low, span - rest + low)
-    return place.clamp(0, size - 1)
+        position = where(flips % 2 == 0, rest + low, span - rest + low)
+    return position.clamp(0, size - 1)
 
 
-def _at(flat: Tensor, indices: list[Tensor], sizes: tuple[int, ...]) -> Tensor:
-    """The pixels at whole places, N×C×places; zeros outside."""
+def _gather_pixels(flat: Tensor, indices: list[Tensor], sizes: tuple[int, ...]) -> Tensor:
+    """Pixels at integer coordinates, (N, C, positions); zeros outside."""
     position: Any = 0
     within: Any = None
     for axis, (index, size) in enumerate(zip(indices, sizes, strict=True)):
@@ -140,20 +151,20 @@ def _at(flat: Tensor, indices: list[Tensor], sizes: tuple[int, ...]) -> Tensor:
 Tap: TypeAlias = tuple[Tensor, Tensor | None]
 
 
-def _nearest(place: Tensor) -> list[Tap]:
-    return [(place.round(), None)]
+def _nearest(position: Tensor) -> list[Tap]:
+    return [(position.round(), None)]
 
 
-def _linear(place: Tensor) -> list[Tap]:
-    low = place.detach().floor()
-    share = place - low
+def _linear(position: Tensor) -> list[Tap]:
+    low = position.detach().floor()
+    share = position - low
     return [(low, 1 - share), (low + 1, share)]
 
 
-def _cubic(place: Tensor) -> list[Tap]:
+def _cubic(position: Tensor) -> list[Tap]:
     """Source: Keys, Cubic convolution interpolation, 1981, with a = -0.75."""
-    low = place.detach().floor()
-    share, a = place - low, -0.75
+    low = position.detach().floor()
+    share, a = position - low, -0.75
 
     def near(x: Tensor) -> Tensor:
         return ((a + 2) * x - (a + 3)) * x * x + 1

@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Interpolation (resizing) of spatial dimensions."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """``N×C×…`` with its spatial dimensions brought to `size`, or multiplied by `scale_factor`.
+    """Resize the spatial dimensions of ``(N, C, *)`` to `size`, or by `scale_factor`.
 
     Args:
-        input: a batch of sequences, images or volumes
-        size: the new spatial sizes; one number for all of them
-        scale_factor: instead of `size`; the new sizes are rounded down
-        mode: how new places are computed from the old ones
-        align_corners: for the linear modes and "bicubic": the outermost places keep theirs; otherwise the borders of
-            the outermost places do
-        recompute_scale_factor: take the ratio of the sizes, not `scale_factor`, for the positions
-        antialias: for "bilinear" and "bicubic": average over as many places as a new one covers
+        input: batch of sequences, images or volumes
+        size: output size; one number for all spatial dimensions
+        scale_factor: factor of the spatial sizes, instead of `size`; sizes are rounded down
+        mode: interpolation mode
+        align_corners: align the centers of the corner elements of input and output instead of their outer edges
+        recompute_scale_factor: recompute the scale factor from the rounded output size
+        antialias: average over all covered input elements when downscaling ("bilinear" and "bicubic")
     """
     sizes, wanted, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
     _check(input, mode, align_corners, antialias)
@@ -59,42 +58,42 @@ def upsample(
     mode: Mode = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """`interpolate`, by its older name."""
+    """Deprecated name of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: int | Sequence[int] | None = None
 ) -> Tensor:
-    """`interpolate` in the mode "nearest", by its older name."""
+    """Deprecated name of `interpolate` with mode "nearest"."""
     return interpolate(input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """`interpolate` of images in the mode "bilinear" with `align_corners`, by its older name."""
+    """Deprecated name of `interpolate` with mode "bilinear" and `align_corners`."""
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def _sizes(
     input: Tensor, size: Any, scale_factor: Any, recompute: bool | None
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], list[float | None]]:
-    """The spatial sizes, those wanted, and how far apart new places are, where `scale_factor` says."""
+    """Input sizes, output sizes, and the sampling steps if `scale_factor` sets them."""
     if input.ndim not in (3, 4, 5):
         raise ShapeError(
-            f"interpolate takes 3 to 5 dimensions (batch, channels, spatial), not {format_shape(input.shape)}."
+            f"interpolate requires 3 to 5 dimensions (batch, channels, spatial), not {format_shape(input.shape)}."
         )
     sizes = tuple(input.shape[2:])
     if (size is None) == (scale_factor is None):
-        raise ValueError("interpolate needs either size or scale_factor")
+        raise ValueError("interpolate requires either size or scale_factor")
     given = size if scale_factor is None else scale_factor
     numbers = tuple(given) if isinstance(given, Sequence) else (given,) * len(sizes)
     if len(numbers) != len(sizes):
-        raise ValueError(f"interpolate: {len(sizes)} spatial dimensions need one number, or as many, not {given}")
+        raise ValueError(f"interpolate: size or scale_factor must be one number, or {len(sizes)} numbers, not {given}")
     if scale_factor is None:
         if recompute:
-            raise ValueError("interpolate: recompute_scale_factor is only for scale_factor, not for size")
+            raise ValueError("interpolate: recompute_scale_factor requires scale_factor instead of size")
         return sizes, numbers, [None] * len(sizes)
     wanted = tuple(
         old * int(factor) if isinstance(old, Dim) else int(np.floor(old * factor))
@@ -105,62 +104,60 @@ def _sizes(
 
 def _check(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
     if mode not in ("nearest", "nearest-exact", "area", *_SPATIAL):
-        raise ValueError(
-            f"interpolate knows no mode {mode!r}. Use nearest, nearest-exact, area, {', '.join(_SPATIAL)}."
-        )
+        raise ValueError(f"interpolate has no mode {mode!r}. Use nearest, nearest-exact, area, {', '.join(_SPATIAL)}.")
     if mode in _SPATIAL and input.ndim != 2 + _SPATIAL[mode]:
         fitting = [name for name, spatial in _SPATIAL.items() if spatial == input.ndim - 2]
         raise ShapeError(
-            f"interpolate: mode {mode!r} takes {2 + _SPATIAL[mode]} dimensions, not {format_shape(input.shape)}. "
+            f"interpolate: mode {mode!r} requires {2 + _SPATIAL[mode]} dimensions, not {format_shape(input.shape)}. "
             f"Use {' or '.join(map(repr, fitting))}."
         )
     if align_corners is not None and mode not in _SPATIAL:
-        raise ValueError(f"interpolate: align_corners is only for {', '.join(_SPATIAL)}, not for {mode!r}")
+        raise ValueError(f"interpolate: align_corners is supported only for {', '.join(_SPATIAL)}, not for {mode!r}")
     if antialias and mode not in ("bilinear", "bicubic"):
-        raise ValueError(f"interpolate: antialias is only for 'bilinear' and 'bicubic', not for {mode!r}")
+        raise ValueError(f"interpolate: antialias is supported only for 'bilinear' and 'bicubic', not for {mode!r}")
 
 
 def _along(
     input: Tensor, dim: int, old: Any, new: Any, scale: float | None, mode: str, align_corners: bool, antialias: bool
 ) -> Tensor:
-    """One dimension brought from `old` to `new` places."""
+    """Resize one dimension from `old` to `new` elements."""
     if isinstance(new, Dim) or isinstance(old, Dim):
         if old == new:
             return input
-        raise ShapeError(f"interpolate: the symbolic size {old} cannot become {new}")
+        raise ShapeError(f"interpolate: the symbolic size {old} cannot be resized to {new}")
     if new < 1 or old < 1:
-        raise ShapeError(f"interpolate: dimension {dim} of {format_shape(input.shape)} cannot become {new} long")
+        raise ShapeError(f"interpolate: dimension {dim} of {format_shape(input.shape)} cannot be resized to {new}")
     check_places(new)
     step = old / new if scale is None else scale
     if mode in ("nearest", "nearest-exact"):
         shift = 0.5 if mode == "nearest-exact" else 0.0
-        place = np.floor((np.arange(new, dtype=np.float32) + np.float32(shift)) * np.float32(step))
-        index = np.minimum(place.astype(np.int64), old - 1)[None]
+        position = np.floor((np.arange(new, dtype=np.float32) + np.float32(shift)) * np.float32(step))
+        index = np.minimum(position.astype(np.int64), old - 1)[None]
         return resample(input, dim=dim, table=Resampling(index, np.ones(index.shape), old))
     if align_corners:
         step = (old - 1) / (new - 1) if new > 1 else 0.0
     if antialias:
         return resample(input, dim=dim, table=_averaging(old, new, step, mode))
-    place = np.arange(new) * step if align_corners else (np.arange(new) + 0.5) * step - 0.5
-    return resample(input, dim=dim, table=_cubic(place, old) if mode == "bicubic" else _linear(place, old))
+    position = np.arange(new) * step if align_corners else (np.arange(new) + 0.5) * step - 0.5
+    return resample(input, dim=dim, table=_cubic(position, old) if mode == "bicubic" else _linear(position, old))
 
 
-def _linear(place: Any, size: int) -> Resampling:
-    place = np.maximum(place, 0)
-    low = np.minimum(np.floor(place).astype(np.int64), size - 1)
-    share = np.clip(place - low, 0, 1)
+def _linear(position: Any, size: int) -> Resampling:
+    position = np.maximum(position, 0)
+    low = np.minimum(np.floor(position).astype(np.int64), size - 1)
+    share = np.clip(position - low, 0, 1)
     return Resampling(np.stack([low, np.minimum(low + 1, size - 1)]), np.stack([1 - share, share]), size)
 
 
-def _cubic(place: Any, size: int) -> Resampling:
+def _cubic(position: Any, size: int) -> Resampling:
     """Source: Keys, Cubic convolution interpolation, 1981, with a = -0.75."""
-    low = np.floor(place).astype(np.int64)
+    low = np.floor(position).astype(np.int64)
     index = low + np.arange(-1, 3)[:, None]
-    return Resampling(np.clip(index, 0, size - 1), cubic(np.abs(place - index), -0.75), size)
+    return Resampling(np.clip(index, 0, size - 1), cubic(np.abs(position - index), -0.75), size)
 
 
 def _averaging(old: int, new: int, step: float, mode: str) -> Resampling:
-    """Weights over all old places that a new one covers, as Pillow computes them."""
+    """Weights of the input elements that an output element covers, as in Pillow."""
     kernel: tuple[float, Callable[[Any], Any]] = {
         "bilinear": (1.0, lambda x: np.maximum(1 - x, 0)),
         "bicubic": (2.0, lambda x: cubic(x, -0.5)),
@@ -175,7 +172,7 @@ def _averaging(old: int, new: int, step: float, mode: str) -> Resampling:
 
 
 def cubic(x: Any, a: float) -> Any:
-    """The weight of a place at distance x from 0 to 2 and beyond."""
+    """Cubic convolution kernel at distance x ≥ 0; zero from 2."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((x - 5) * x + 8) * x * a - 4 * a
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))

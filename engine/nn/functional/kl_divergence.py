@@ -1,4 +1,4 @@
-"""How far one distribution is from another."""
+"""Kullback-Leibler divergence."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ def kl_div(
     reduction: Reduction | Literal["batchmean"] = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """``y (log y - x)``, the Kullback-Leibler divergence, for ``x`` that are logarithms of probabilities.
+    """Kullback-Leibler divergence ``y (log y - x)`` of log probabilities ``x`` from a target ``y``.
 
     Args:
-        input: log-probabilities
-        target: probabilities, or their logarithms with `log_target`
-        reduction: "batchmean" divides the sum by the number of samples, which is the divergence; "mean" by the number
-            of elements, which is not
-        log_target: `target` holds logarithms too
+        input: log probabilities
+        target: probabilities, or log probabilities with `log_target`
+        reduction: "batchmean" divides the sum by the batch size (the divergence), "mean" by the number of elements
+        log_target: the target contains log probabilities
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     if log_target:

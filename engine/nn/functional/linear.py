@@ -1,4 +1,4 @@
-"""Matrix products with weights."""
+"""Linear and bilinear maps."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from engine.tensors import Tensor
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``x Wᵀ + b`` over the last dimension: ``…×I`` with `weight` ``O×I`` and `bias` ``O`` gives ``…×O``."""
+    """``x Wᵀ + b``: input ``(*, I)``, weight ``(O, I)`` and bias ``O`` give ``(*, O)``."""
     return matmul.linear(input, weight, bias)
 
 
 @listed
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``x₁ᵀ W x₂ + b`` over the last dimensions: ``…×I`` and ``…×J`` with `weight` ``O×I×J`` give ``…×O``."""
+    """``x₁ᵀ W x₂ + b``: inputs ``(*, I)`` and ``(*, J)`` and weight ``(O, I, J)`` give ``(*, O)``."""
     outputs, first, second = weight.shape
     if input1.shape[-1] != first or input2.shape[-1] != second or input1.shape[:-1] != input2.shape[:-1]:
         raise ShapeError(
-            f"bilinear: the weight takes …×{first} and …×{second}, "
+            f"bilinear: the weight requires inputs …×{first} and …×{second}, "
             f"not {format_shape(input1.shape)} and {format_shape(input2.shape)}"
         )
     spread = input1 @ weight.permute((1, 0, 2)).reshape((first, outputs * second))

@@ -1,4 +1,4 @@
-"""Cross entropy of scores that a linear map gives: the head of a classifier or language model with its loss."""
+"""Linear layer followed by cross entropy: the output layer of a classifier or language model with its loss."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from engine.tensors import Tensor
 
 @dataclass(frozen=True, slots=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch saves memory, part by part of a batch. Taken for its sake: here all scores are computed at once.
+    """PyTorch's options for chunked computation, accepted for compatibility: all scores are computed at once.
 
     Args:
-        allow_retain_graph: a second backward pass is possible; here it always is
-        batch_chunk_size: samples in a part
-        chunking_method: how that is found where it is not given
-        acc_policy: which sums are kept in `acc_dtype`
-        acc_dtype: what is summed in
+        allow_retain_graph: allow a second backward pass; always possible here
+        batch_chunk_size: samples per chunk
+        chunking_method: selection of the chunk size
+        acc_policy: sums that use `acc_dtype`
+        acc_dtype: dtype of the sums
     """
 
     allow_retain_graph: bool = False
@@ -48,36 +48,36 @@ def linear_cross_entropy(
     """``cross_entropy(linear(input, linear_weight, linear_bias), target, …)``.
 
     Args:
-        input: ``N×I`` or ``I``
-        linear_weight: ``C×I`` or ``C×…×I``, which gives scores ``N×C×…``
-        target: as of `cross_entropy`
-        linear_bias: ``C`` or ``C×…``
-        weight: a factor for each class, ``C``
-        reduction: "mean" is weighted by `weight`
-        ignore_index: targets of this class do not count; -100 unless given
-        label_smoothing: how much of each target is spread over all classes
-        options: taken for PyTorch's sake; all scores are computed at once
+        input: ``(N, I)`` or ``I``
+        linear_weight: ``(C, I)`` or ``(C, *, I)``, for scores ``(N, C, *)``
+        target: as in `cross_entropy`
+        linear_bias: ``C`` or ``(C, *)``
+        weight: weight of each class, ``C``
+        reduction: "mean" (weighted by `weight`), "sum" or "none"
+        ignore_index: target class that does not contribute to the loss (default: -100)
+        label_smoothing: probability mass of each target that is spread over all classes
+        options: accepted for compatibility; all scores are computed at once
     """
     classes, *rest = linear_weight.shape[:-1] or (0,)
     if input.ndim not in (1, 2) or linear_weight.ndim < 2 or input.shape[-1] != linear_weight.shape[-1]:
         raise ShapeError(
-            f"linear_cross_entropy: an input N×I or I goes with a weight C×I or C×…×I, "
+            f"linear_cross_entropy requires an input N×I or I and a weight C×I or C×…×I, "
             f"not {format_shape(input.shape)} with {format_shape(linear_weight.shape)}"
         )
     if rest and input.ndim == 1:
         raise ShapeError(
-            f"linear_cross_entropy: a weight {format_shape(linear_weight.shape)} needs a batch of inputs N×I, "
+            f"linear_cross_entropy: a weight {format_shape(linear_weight.shape)} requires a batch of inputs N×I, "
             f"not {format_shape(input.shape)}.",
             in_code="Add a dimension with input.unsqueeze(0).",
         )
     if linear_bias is not None and tuple(linear_bias.shape) != tuple(linear_weight.shape[:-1]):
         raise ShapeError(
-            f"linear_cross_entropy: a weight {format_shape(linear_weight.shape)} takes a bias "
+            f"linear_cross_entropy: a weight {format_shape(linear_weight.shape)} requires a bias "
             f"{format_shape(linear_weight.shape[:-1])}, not {format_shape(linear_bias.shape)}"
         )
     shape = (*input.shape[:-1], classes, *rest)
     if ignore_index is not None and tuple(target.shape) == shape:
-        raise ShapeError("linear_cross_entropy: ignore_index is for targets that are classes, not probabilities")
+        raise ShapeError("linear_cross_entropy: ignore_index requires class indices as target, not probabilities")
     rows = count((classes, *rest))
     flat = None if linear_bias is None else linear_bias.reshape(rows)
     scores = linear(input, linear_weight.reshape(rows, linear_weight.shape[-1]), flat).reshape(shape)

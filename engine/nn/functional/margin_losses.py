@@ -1,4 +1,4 @@
-"""Losses that are 0 once a margin is kept: between classes, ranks, or distances."""
+"""Margin losses of distances, ranks and classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hinge_embedding_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``x`` where the target is 1, ``max(0, margin - x)`` where it is -1, for distances ``x``."""
+    """For distances ``x``: ``x`` for targets 1, ``max(0, margin - x)`` for targets -1."""
     reduction = resolve_reduction(size_average, reduce, reduction)
     apart = where(target != 1, (margin - input).clamp(min=0), 0.0)
     return reduce_loss(apart + where(target != -1, input, 0.0), reduction)
@@ -40,11 +40,11 @@ def margin_ranking_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``max(0, -y (x₁ - x₂) + margin)``: the first shall be larger where the target is 1, smaller where it is -1."""
+    """``max(0, -y (x₁ - x₂) + margin)``: target 1 if ``x₁`` should be larger, -1 if smaller."""
     reduction = resolve_reduction(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         shapes = " and ".join(format_shape(tensor.shape) for tensor in (input1, input2, target))
-        raise ShapeError(f"margin_ranking_loss: all tensors need the same number of dimensions, not {shapes}")
+        raise ShapeError(f"margin_ranking_loss: all tensors must have the same number of dimensions, not {shapes}")
     return reduce_loss((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
@@ -58,14 +58,14 @@ def cosine_embedding_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``1 - cos(x₁, x₂)`` where the target is 1, ``max(0, cos(x₁, x₂) - margin)`` where it is -1."""
+    """``1 - cos(x₁, x₂)`` for targets 1, ``max(0, cos(x₁, x₂) - margin)`` for targets -1."""
     reduction = resolve_reduction(size_average, reduce, reduction)
     if tuple(input1.shape) != tuple(input2.shape) or target.ndim != input1.ndim - 1:
         raise ShapeError(
-            "cosine_embedding_loss needs two N×D inputs and a target of N, or two vectors and a scalar, not "
+            "cosine_embedding_loss requires two inputs N×D and a target N, or two vectors and a scalar, not "
             f"{format_shape(input1.shape)}, {format_shape(input2.shape)} and {format_shape(target.shape)}"
         )
-    # As PyTorch's: a tiny number under the root, not under each norm.
+    # As in PyTorch, the epsilon is under the common root, not under each norm.
     tiny = 1e-12
     product = (input1 * input2).sum(-1)
     cosine = product / (((input1 * input1).sum(-1) + tiny) * ((input2 * input2).sum(-1) + tiny)).sqrt()
@@ -86,9 +86,9 @@ def triplet_margin_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with the p-norm's distance (Balntas et al., 2016).
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with p-norm distances (Balntas et al., 2016).
 
-    With `swap` the negative may also be compared with the positive, if those are nearer.
+    With `swap`, uses the distance from positive to negative if it is smaller than that from anchor to negative.
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     return triplet_margin_with_distance_loss(
@@ -112,13 +112,13 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with a distance of one's own; by default `pairwise_distance`."""
+    """`triplet_margin_loss` with a custom distance function (default: `pairwise_distance`)."""
     if margin <= 0:
         raise ValueError(f"triplet_margin_loss: margin must be > 0, not {margin}")
     distance = distance_function or pairwise_distance
     if not anchor.ndim == positive.ndim == negative.ndim:
         shapes = " and ".join(format_shape(tensor.shape) for tensor in (anchor, positive, negative))
-        raise ShapeError(f"triplet_margin_loss: all tensors need the same number of dimensions, not {shapes}")
+        raise ShapeError(f"triplet_margin_loss: all tensors must have the same number of dimensions, not {shapes}")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
@@ -136,7 +136,7 @@ def multi_margin_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``Σ max(0, margin - x[y] + x[i])ᵖ / C`` over the wrong classes; scores ``N×C`` or ``C``, classes ``N`` or one."""
+    """``Σ max(0, margin - x[y] + x[i])ᵖ / C`` over ``i ≠ y``; scores ``(N, C)`` or ``C``, target ``N`` or one class."""
     reduction = resolve_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p}")
@@ -145,7 +145,7 @@ def multi_margin_loss(
         input = input.reshape((*target.shape, -1))
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape[:-1]):
         raise ShapeError(
-            f"multi_margin_loss needs scores N×C and classes N, not {format_shape(input.shape)} and "
+            f"multi_margin_loss requires scores N×C and class indices N, not {format_shape(input.shape)} and "
             f"{format_shape(target.shape)}"
         )
     right = input.gather(-1, target.unsqueeze(-1))
@@ -166,9 +166,9 @@ def multilabel_margin_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``Σ max(0, 1 - (x[y] - x[i])) / C`` over all right classes y and wrong classes i.
+    """``Σ max(0, 1 - (x[y] - x[i])) / C`` over target classes y and other classes i.
 
-    `target` has the input's shape ``N×C`` or ``C`` and begins with the right classes; the first -1 ends them.
+    `target` has the shape of the input, ``(N, C)`` or ``C``: target classes, terminated by -1.
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     _check_whole("multilabel_margin_loss", target)
@@ -176,7 +176,7 @@ def multilabel_margin_loss(
         input, target = input.reshape(1), target.reshape(1)
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
         raise ShapeError(
-            f"multilabel_margin_loss needs input and target of one shape, N×C or C, not {format_shape(input.shape)} "
+            f"multilabel_margin_loss requires input and target of one shape N×C or C, not {format_shape(input.shape)} "
             f"and {format_shape(target.shape)}"
         )
     listed = (target < 0).to(input.dtype).cumsum(-1) == 0
@@ -191,9 +191,7 @@ def multilabel_margin_loss(
 
 def _check_whole(loss: str, target: Tensor) -> None:
     if target.dtype is not int64:
-        raise DTypeError(
-            f"{loss}: classes are whole numbers (int64), not {target.dtype.name}.", in_code="Use target.long()."
-        )
+        raise DTypeError(f"{loss}: class indices must be int64, not {target.dtype.name}.", in_code="Use target.long().")
 
 
 __all__ = [

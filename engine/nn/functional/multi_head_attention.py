@@ -1,4 +1,4 @@
-"""Attention: values weighted by how well their keys fit a query (Vaswani et al., arXiv 1706.03762)."""
+"""Scaled dot-product attention and multi-head attention (Vaswani et al., arXiv 1706.03762)."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """``softmax(scale · Q Kᵀ + mask) V`` of queries ``…×L×E``, keys ``…×S×E`` and values ``…×S×V``: ``…×L×V``.
+    """``softmax(scale · Q Kᵀ + mask) V`` of ``(*, L, E)``, ``(*, S, E)`` and ``(*, S, V)``: ``(*, L, V)``.
 
     Args:
-        query: what is asked
-        key: what the queries are compared with
-        value: what is averaged
-        attn_mask: true where attention is allowed, or numbers to add to the scores; broadcasts to ``…×L×S``
-        dropout_p: probability of dropping a weight. Applied always: pass 0 in evaluation.
-        is_causal: each query sees the keys up to its own place only; not together with `attn_mask`
-        scale: factor of the scores, ``1/√E`` by default
-        enable_gqa: several heads of queries (dimension -3) share one head of keys and values
+        query: queries
+        key: keys
+        value: values
+        attn_mask: true where attention is allowed, or numbers added to the scores; broadcasts to ``(*, L, S)``
+        dropout_p: dropout probability of the attention weights; always applied, so pass 0 in evaluation
+        is_causal: apply a causal mask, which hides later keys; not together with `attn_mask`
+        scale: factor of the scores (default: ``1/√E``)
+        enable_gqa: grouped-query attention: several query heads (dimension -3) share a key and value head
     """
     if is_causal and attn_mask is not None:
-        raise ValueError("scaled_dot_product_attention: give attn_mask or is_causal=True, not both")
+        raise ValueError("scaled_dot_product_attention: attn_mask and is_causal=True cannot both be given")
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     if not enable_gqa or query.shape[-3] == key.shape[-3]:
         weights = attention_weights(query, key, attn_mask, scale=scale, causal=is_causal)
@@ -45,8 +45,8 @@ def scaled_dot_product_attention(
     heads, shared = query.shape[-3], key.shape[-3]
     if heads % shared or shared != value.shape[-3]:
         raise ShapeError(
-            f"scaled_dot_product_attention: {heads} heads of queries cannot share {shared} of keys and "
-            f"{value.shape[-3]} of values. The first must be a multiple of the others."
+            f"scaled_dot_product_attention: the number of query heads ({heads}) must be a multiple of the number "
+            f"of key heads ({shared}) and value heads ({value.shape[-3]})"
         )
     grouped = query.unflatten(-3, (shared, heads // shared))
     if attn_mask is not None and attn_mask.ndim > 2:
@@ -84,17 +84,16 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention with `num_heads` heads of learned projections; see `nn.MultiheadAttention`.
+    """Multi-head attention with given projection weights; see `nn.MultiheadAttention`.
 
-    Inputs are ``L×N×E``, or ``L×E`` without a batch. In masks *true forbids*, or numbers are added. `static_k` and
-    `static_v`, ``(N·heads)×S×head size``, take the place of projected keys and values.
+    Inputs: ``(L, N, E)``, or ``(L, E)`` without batch. Boolean masks are true where attention is *not* allowed; other
+    masks are added to the scores. `static_k` and `static_v`, ``(N·heads, S, head_dim)``, replace the projected keys and
+    values.
     """
     batched = query.ndim == 3
     _check_inputs(query, key, value, embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:
-        raise ValueError(
-            "multi_head_attention_forward: is_causal is a hint for attn_mask, which is missing. Pass both."
-        )
+        raise ValueError("multi_head_attention_forward: is_causal=True requires attn_mask. Pass both.")
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -131,11 +130,11 @@ def multi_head_attention_forward(
 def _check_inputs(query: Tensor, key: Tensor, value: Tensor, width: int, heads: int) -> None:
     given = " and ".join(format_shape(x.shape) for x in (query, key, value))
     if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-        raise ShapeError(f"attention: query, key and value have 3 dimensions, or 2 without a batch, not {given}")
+        raise ShapeError(f"attention: query, key and value must have 3 dimensions, or 2 without batch, not {given}")
     if query.shape[-1] != width:
-        raise ShapeError(f"attention: embed_dim is {width}, but queries have {query.shape[-1]}: {given}")
+        raise ShapeError(f"attention: embed_dim is {width}, but queries have size {query.shape[-1]}: {given}")
     if key.shape[:-1] != value.shape[:-1]:
-        raise ShapeError(f"attention: there must be as many keys as values, in {given}")
+        raise ShapeError(f"attention: the numbers of keys and values must be equal, not {given}")
     if width % heads:
         raise ValueError(f"attention: embed_dim={width} must be divisible by num_heads={heads}")
 
@@ -146,19 +145,19 @@ def _projections(
     joint, *single = weights
     found = tuple(single) if separate or joint is None else joint.chunk(3)
     if any(weight is None for weight in found):
-        raise ValueError("attention: give in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight")
+        raise ValueError("attention: pass in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight")
     return found, (None, None, None) if bias is None else bias.chunk(3)  # pyright: ignore[reportReturnType]
 
 
 def _heads(x: Tensor, heads: int) -> Tensor:
-    """``L×N×E`` as ``N×heads×L×E/heads``."""
+    """``(L, N, E)`` reshaped to ``(N, heads, L, E/heads)``."""
     return x.unflatten(-1, (heads, x.shape[-1] // heads)).permute((1, 2, 0, 3))
 
 
 def _joint_mask(
     attention: Tensor | None, padding: Tensor | None, shape: tuple[int, int, int, int], like: Tensor
 ) -> Tensor | None:
-    """Both masks as one that broadcasts to ``N×heads×L×S``: true where allowed, or numbers to add."""
+    """Combine both masks to one that broadcasts to ``(N, heads, L, S)``: true where allowed, or numbers to add."""
     batch, heads, length, keys = shape
     masks: list[Tensor] = []
     if attention is not None:
@@ -182,7 +181,7 @@ def _joint_mask(
 
 
 def _widened(mask: Tensor, keys: int) -> Tensor:
-    """The mask with the keys that the module itself adds (bias, zeros), which are allowed."""
+    """Extend a mask by the keys that the module appends (bias, zeros), which are allowed."""
     missing = keys - mask.shape[-1]
     if isinstance(missing, Dim) or missing == 0:
         return mask
@@ -192,7 +191,9 @@ def _widened(mask: Tensor, keys: int) -> Tensor:
 
 def _check_mask(name: str, mask: Tensor) -> None:
     if mask.dtype.kind == 1:
-        raise DTypeError(f"attention: {name} is boolean (true forbids) or floating point, not {mask.dtype.name}")
+        raise DTypeError(
+            f"attention: {name} must be boolean (true: forbidden) or floating point, not {mask.dtype.name}"
+        )
 
 
 def _check_sizes(name: str, mask: Tensor, allowed: tuple[tuple[int, ...], ...]) -> None:

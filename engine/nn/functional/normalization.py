@@ -1,4 +1,4 @@
-"""Shifting and scaling activations to mean 0 and variance 1."""
+"""Batch, layer and RMS normalization."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ def batch_norm(
     momentum: float | Tensor = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """``(x - mean) / √(var + eps) · weight + bias`` for each channel of ``N×C×…``.
+    """``(x - mean) / √(var + eps) · weight + bias`` for each channel of ``(N, C, *)``.
 
-    In training, mean and variance are those of the batch, and the running ones move towards them by `momentum` (the
-    running variance towards the unbiased one). Otherwise the running ones are used.
-    Source: Ioffe and Szegedy, arXiv 1502.03167.
+    In training, uses the mean and variance of the batch and updates the running statistics (with the unbiased
+    variance). Otherwise uses the running statistics. Source: Ioffe and Szegedy, arXiv 1502.03167.
     """
     shape = (1, -1) + (1,) * (input.ndim - 2)
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError(
-                "batch_norm in evaluation needs running_mean and running_var. Pass them, or training=True."
+                "batch_norm requires running_mean and running_var in evaluation. Pass them, or training=True."
             )
         scale = (running_var + eps).rsqrt()
         scale = scale if weight is None else scale * weight
@@ -47,8 +46,8 @@ def batch_norm(
     size = count(input.shape[dim] for dim in dims)
     if size == 1:
         raise ShapeError(
-            "batch_norm needs more than one value per channel in training, "
-            f"but the input is {format_shape(input.shape)}. Use larger batches, or drop the last one.",
+            "batch_norm requires more than one value per channel in training, "
+            f"but the input is {format_shape(input.shape)}. Use larger batches, or drop the last batch.",
             in_code="To evaluate, call eval().",
         )
     flat = input.reshape(*input.shape[:2], count(input.shape[2:]))
@@ -67,7 +66,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """``(x - mean) / √(var + eps) · weight + bias`` over the last dimensions, of sizes `normalized_shape`.
+    """``(x - mean) / √(var + eps) · weight + bias`` over the last dimensions, whose sizes are `normalized_shape`.
 
     Source: Ba et al., arXiv 1607.06450.
     """
@@ -79,9 +78,9 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """``x / √(mean(x²) + eps) · weight`` over the last dimensions, of sizes `normalized_shape`.
+    """``x / √(mean(x²) + eps) · weight`` over the last dimensions, whose sizes are `normalized_shape`.
 
-    Without `eps` it is the smallest step of the dtype. Source: Zhang and Sennrich, arXiv 1910.07467.
+    `eps` defaults to the precision of the dtype. Source: Zhang and Sennrich, arXiv 1910.07467.
     """
     own = tuple(normalized_shape)
     _check_shape("rms_norm", input, own)
@@ -94,7 +93,7 @@ def rms_norm(
 def normalize(
     input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
-    """Vectors along `dim` divided by their `p`-norm, or by `eps` if that is larger."""
+    """Divide vectors along `dim` by their `p`-norm, clamped to at least `eps`."""
     norms = vector_norm(input, p, dim, True).clamp(min=eps)
     return input / norms if out is None else div(input, norms, out=out)
 

@@ -1,4 +1,4 @@
-"""Widening a tensor at its borders."""
+"""Padding of tensors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PaddingMode: TypeAlias = Literal["constant", "reflect", "replicate", "circular"]
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: PaddingMode = "constant", value: float | None = None) -> Tensor:
-    """`input` with more places before and after its last dimensions, or with fewer where a number is negative.
+    """Pad the last dimensions of `input`; negative amounts crop.
 
     Args:
         input: any tensor
-        pad: (before, after) of the last dimension, then of the one before it, and so on: ``(left, right, top, bottom)``
-        mode: what the new places hold: `value`, the mirror image without the border ("reflect"), the border
-            ("replicate"), or the other end ("circular")
-        value: for the mode "constant"; 0 if left out
+        pad: (before, after) of the last dimension, then of the previous one, and so on: ``(left, right, top, bottom)``
+        mode: "constant" (`value`), "reflect" (without the border), "replicate" (border values) or "circular" (opposite
+            end)
+        value: value for mode "constant" (default: 0)
     """
     _check(input, pad, mode, value)
     return (mirrored if mode in ("reflect", "replicate") else _padded)(input, pad, mode, value)
@@ -31,7 +31,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: PaddingMode = "constant", value
 
 @listed
 def mirrored(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | None) -> Tensor:
-    """`pad` with what is at the borders."""
+    """`pad` in the modes that copy elements of the input."""
     return _padded(input, pad, mode, value)
 
 
@@ -48,7 +48,7 @@ def _padded(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float |
 
 
 def _parts(input: Tensor, dim: int, before: int, after: int, mode: PaddingMode, value: float) -> list[Tensor]:
-    """What stands before, the input, and what stands after."""
+    """Padding before, the input, and padding after."""
     size = input.shape[dim]
 
     def border(length: int) -> tuple[Any, ...]:
@@ -69,19 +69,19 @@ def _parts(input: Tensor, dim: int, before: int, after: int, mode: PaddingMode, 
 def _shortened(input: Tensor, dim: int, before: int, after: int) -> Tensor:
     size = input.shape[dim]
     if not isinstance(size, Dim) and before + after > size:
-        raise ShapeError(f"pad: dimension {dim} of {format_shape(input.shape)} cannot lose {before + after} places")
+        raise ShapeError(f"pad: dimension {dim} of {format_shape(input.shape)} cannot be cropped by {before + after}")
     return input.narrow(dim, before, size - before - after)
 
 
 def _check(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | None) -> None:
     if len(pad) % 2 or len(pad) > 2 * input.ndim:
         raise ValueError(
-            f"pad needs two numbers for each of up to {input.ndim} dimensions, last one first, not {tuple(pad)}"
+            f"pad must have two numbers for each of up to {input.ndim} dimensions, last one first, not {tuple(pad)}"
         )
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise ValueError(f"mode must be 'constant', 'reflect', 'replicate' or 'circular', not {mode!r}")
     if mode != "constant" and value:
-        raise ValueError(f"pad: value={value} is for the mode 'constant', not for {mode!r}. Leave it out.")
+        raise ValueError(f"pad: value={value} requires mode 'constant', not {mode!r}. Omit value.")
 
 
 def _check_room(input: Tensor, dim: int, amount: int, mode: PaddingMode) -> None:
@@ -89,8 +89,8 @@ def _check_room(input: Tensor, dim: int, amount: int, mode: PaddingMode) -> None
     most = {"reflect": size - 1, "circular": size}.get(mode)
     if most is not None and not isinstance(most, Dim) and amount > most:
         raise ShapeError(
-            f"pad: {mode} can add at most {most} places to dimension {dim} of {format_shape(input.shape)}, "
+            f"pad: mode {mode!r} can add at most {most} elements to dimension {dim} of {format_shape(input.shape)}, "
             f"not {amount}. Use a smaller padding, or the mode 'replicate'."
         )
     if mode == "replicate" and size == 0:
-        raise ShapeError(f"pad: dimension {dim} of {format_shape(input.shape)} has no border to repeat")
+        raise ShapeError(f"pad: dimension {dim} of {format_shape(input.shape)} is empty: mode {mode!r} has no values")

@@ -1,4 +1,4 @@
-"""Pooling over windows of one size, and its inverse for the maximum."""
+"""Max, average and power-average pooling, and max unpooling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Maximum over windows of ``N×C×L``; with `return_indices` also where it is."""
+    """Maximum over windows of ``(N, C, L)``; with `return_indices`, also their indices."""
     return _max_pool("max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 1)
 
 
@@ -44,7 +44,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Maximum over windows of ``N×C×H×W``; with `return_indices` also where it is, counted through ``H·W``."""
+    """Maximum over windows of ``(N, C, H, W)``; with `return_indices`, also their flat indices in ``H·W``."""
     return _max_pool("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 2)
 
 
@@ -58,7 +58,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Maximum over windows of ``N×C×D×H×W``; with `return_indices` also where it is, counted through ``D·H·W``."""
+    """Maximum over windows of ``(N, C, D, H, W)``; with `return_indices`, also their flat indices in ``D·H·W``."""
     return _max_pool("max_pool3d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 3)
 
 
@@ -71,7 +71,7 @@ def max_unpool1d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Zeros with the maxima of `max_pool1d` where its indices say."""
+    """Partial inverse of `max_pool1d`: places the values at their indices; other elements are 0."""
     return _max_unpool("max_unpool1d", input, indices, kernel_size, stride, padding, output_size, 1)
 
 
@@ -84,7 +84,7 @@ def max_unpool2d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Zeros with the maxima of `max_pool2d` where its indices say."""
+    """Partial inverse of `max_pool2d`: places the values at their indices; other elements are 0."""
     return _max_unpool("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
 
 
@@ -97,7 +97,7 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Zeros with the maxima of `max_pool3d` where its indices say."""
+    """Partial inverse of `max_pool3d`: places the values at their indices; other elements are 0."""
     return _max_unpool("max_unpool3d", input, indices, kernel_size, stride, padding, output_size, 3)
 
 
@@ -109,7 +109,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Mean over windows of ``N×C×L``."""
+    """Mean over windows of ``(N, C, L)``."""
     return _avg_pool("avg_pool1d", input, kernel_size, stride, padding, ceil_mode, count_include_pad, None, 1)
 
 
@@ -122,7 +122,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Mean over windows of ``N×C×H×W``, or their sum divided by `divisor_override`."""
+    """Mean over windows of ``(N, C, H, W)``, or their sum divided by `divisor_override`."""
     return _avg_pool(
         "avg_pool2d", input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 2
     )
@@ -138,7 +138,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Mean over windows of ``N×C×D×H×W``, or their sum divided by `divisor_override`."""
+    """Mean over windows of ``(N, C, D, H, W)``, or their sum divided by `divisor_override`."""
     return _avg_pool(
         "avg_pool3d", input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 3
     )
@@ -147,26 +147,26 @@ def avg_pool3d(
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: int, stride: int | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``N×C×L``."""
+    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``(N, C, L)``."""
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``N×C×H×W``."""
+    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``(N, C, H, W)``."""
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``N×C×D×H×W``."""
+    """``(Σ x^norm_type)^(1 / norm_type)`` over windows of ``(N, C, D, H, W)``."""
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)
 
 
 def _stride(kernel_size: Sizes, stride: Sizes | None) -> Sizes:
-    """None and () mean the kernel's size."""
+    """The stride; None and () stand for the kernel size."""
     return kernel_size if stride is None or stride in ((), []) else stride
 
 
@@ -176,11 +176,11 @@ def _windows(
     given = {"kernel_size": kernel_size, "stride": stride or 1, "padding": padding, "dilation": dilation}
     for title, value in given.items():
         if isinstance(value, (tuple, list)) and len(value) != ndim:
-            raise ShapeError(f"{name}: {title} takes one number, or one for each of {ndim} dimensions, not {value}")
+            raise ShapeError(f"{name}: {title} must be one number, or one for each of {ndim} dimensions, not {value}")
     windows = Windows.of(kernel_size, _stride(kernel_size, stride), padding, dilation, ndim, ceil_mode)
     if any(2 * p > k for p, k in zip(windows.padding, windows.kernel, strict=True)):
         raise ShapeError(
-            f"{name}: padding {format_shape(windows.padding)} is more than half of "
+            f"{name}: padding {format_shape(windows.padding)} must be at most half of "
             f"the kernel {format_shape(windows.kernel)}"
         )
     return windows
@@ -218,14 +218,16 @@ def _max_unpool(
     ndim: int,
 ) -> Tensor:
     if tuple(input.shape) != tuple(indices.shape):
-        raise ShapeError(f"{name}: {format_shape(indices.shape)} indices for an input of {format_shape(input.shape)}")
+        raise ShapeError(
+            f"{name}: indices must be {format_shape(input.shape)}, as the input, not {format_shape(indices.shape)}"
+        )
     input, one = add_batch_dimension(name, input, ndim)
     indices = indices.unsqueeze(0) if one else indices
     kernel, step, sides = (per_dim(value, ndim) for value in (kernel_size, _stride(kernel_size, stride), padding))
     usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[2:], step, sides, kernel, strict=True))
     sizes = usual if output_size is None else tuple(output_size)[-ndim:]
     if any(not abs(size - other) < s for size, other, s in zip(sizes, usual, step, strict=True)):
-        raise ValueError(f"{name}: output_size {format_shape(sizes)} is not within a stride of {format_shape(usual)}")
+        raise ValueError(f"{name}: output_size {format_shape(sizes)} must be within a stride of {format_shape(usual)}")
     shape = (*input.shape[:2], count(sizes))
     out = gather_backward(input.flatten(2), indices.flatten(2), shape=shape, dim=2, unique=True)
     out = out.reshape(*input.shape[:2], *sizes)
@@ -244,7 +246,7 @@ def _avg_pool(
     ndim: int,
 ) -> Tensor:
     if divisor == 0:
-        raise ValueError(f"{name}: divisor_override must not be zero")
+        raise ValueError(f"{name}: divisor_override must not be 0")
     input, one = add_batch_dimension(name, input, ndim)
     windows = _windows(name, kernel_size, stride, padding, 1, ceil_mode, ndim)
     total = sum_pool(input, windows=windows)
@@ -254,16 +256,16 @@ def _avg_pool(
     elif input.device is META or (not ceil_mode and (count_include_pad or not any(windows.padding))):
         members = count(windows.kernel)
     else:
-        members = total.new_tensor(_members(windows, tuple(input.shape[2:]), count_include_pad))
+        members = total.new_tensor(_window_sizes(windows, tuple(input.shape[2:]), count_include_pad))
     return div_trunc(total, members) if input.dtype is int64 else total / members
 
 
-def _members(windows: Windows, sizes: tuple[int, ...], count_include_pad: bool) -> Any:
-    """How many elements each window averages over; what ceil mode adds beyond the padding never counts."""
+def _window_sizes(windows: Windows, sizes: tuple[int, ...], count_include_pad: bool) -> Any:
+    """Number of averaged elements per window, without the elements beyond the padding in ceil mode."""
     found: Any = np.ones(())
     sides = zip(windows.places("avg_pool", sizes), windows.stride, windows.padding, windows.kernel, sizes, strict=True)
-    for places, stride, padding, kernel, size in sides:
-        start = np.arange(places) * stride - padding
+    for steps, stride, padding, kernel, size in sides:
+        start = np.arange(steps) * stride - padding
         end = np.minimum(start + kernel, size + padding)
         if not count_include_pad:
             start, end = np.maximum(start, 0), np.minimum(end, size)

@@ -1,4 +1,4 @@
-"""Layers of recurrent units over sequences, and single steps of them."""
+"""Recurrent layers over sequences, and their single steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.tensors import Tensor
 DIFFERENTIATION.grad = grad
 
 
-class Weights:
+class RecurrentWeights:
     """Parameters of one direction of one layer."""
 
     __slots__ = ("input", "input_bias", "projection", "state", "state_bias")
@@ -31,16 +31,16 @@ class Weights:
 
     @property
     def bias(self) -> Tensor | None:
-        """Both biases, where the unit only adds them."""
+        """Sum of both biases, for units that only add them."""
         if self.input_bias is None or self.state_bias is None:
             return self.input_bias
         return self.input_bias + self.state_bias
 
 
 def lstm(
-    x: Tensor, state: tuple[Tensor, ...], weights: Weights, batch_sizes: BatchSizes, reverse: bool
+    x: Tensor, state: tuple[Tensor, ...], weights: RecurrentWeights, batch_sizes: BatchSizes, reverse: bool
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """T×N×I and (hidden, cell) to the results T×N×H and the last (hidden, cell)."""
+    """LSTM over ``(T, N, I)`` from (hidden, cell): output ``(T, N, H)`` and final (hidden, cell)."""
     gates = linear(x, weights.input, weights.bias)
     out, h, c, _, _ = lstm_layer(
         gates, *state, weights.state, weights.projection, batch_sizes=batch_sizes, reverse=reverse
@@ -49,9 +49,9 @@ def lstm(
 
 
 def gru(
-    x: Tensor, state: tuple[Tensor, ...], weights: Weights, batch_sizes: BatchSizes, reverse: bool
+    x: Tensor, state: tuple[Tensor, ...], weights: RecurrentWeights, batch_sizes: BatchSizes, reverse: bool
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """T×N×I and (hidden,) to the results T×N×H and the last (hidden,)."""
+    """Recurrent layer over ``(T, N, I)`` from (hidden,): output ``(T, N, H)`` and final (hidden,)."""
     gates = linear(x, weights.input, weights.input_bias)
     out, h, _, _ = gru_layer(gates, *state, weights.state, weights.state_bias, batch_sizes=batch_sizes, reverse=reverse)
     return out, (h,)
@@ -60,12 +60,12 @@ def gru(
 def rnn(
     x: Tensor,
     state: tuple[Tensor, ...],
-    weights: Weights,
+    weights: RecurrentWeights,
     batch_sizes: BatchSizes,
     reverse: bool,
     nonlinearity: Nonlinearity,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """T×N×I and (hidden,) to the results T×N×H and the last (hidden,)."""
+    """Recurrent layer over ``(T, N, I)`` from (hidden,): output ``(T, N, H)`` and final (hidden,)."""
     gates = linear(x, weights.input, weights.bias)
     out, h = elman_layer(
         gates, *state, weights.state, nonlinearity=nonlinearity, batch_sizes=batch_sizes, reverse=reverse
@@ -73,19 +73,19 @@ def rnn(
     return out, (h,)
 
 
-def rnn_step(x: Tensor, h: Tensor, weights: Weights, nonlinearity: Nonlinearity) -> Tensor:
-    """The new state of simple recurrent units."""
+def rnn_step(x: Tensor, h: Tensor, weights: RecurrentWeights, nonlinearity: Nonlinearity) -> Tensor:
+    """Next hidden state of an Elman network."""
     found = linear(x, weights.input, weights.bias) + linear(h, weights.state)
     return found.tanh() if nonlinearity == "tanh" else found.relu()
 
 
-def lstm_step(x: Tensor, state: tuple[Tensor, Tensor], weights: Weights) -> tuple[Tensor, Tensor]:
-    """The new (hidden, cell) of long short-term memory."""
+def lstm_step(x: Tensor, state: tuple[Tensor, Tensor], weights: RecurrentWeights) -> tuple[Tensor, Tensor]:
+    """Next (hidden, cell) of an LSTM."""
     h, c = state
     return lstm_cell(linear(x, weights.input, weights.bias) + linear(h, weights.state), c)
 
 
-def gru_step(x: Tensor, h: Tensor, weights: Weights) -> Tensor:
-    """The new state of gated recurrent units."""
+def gru_step(x: Tensor, h: Tensor, weights: RecurrentWeights) -> Tensor:
+    """Next hidden state of a GRU."""
     of_input = linear(x, weights.input, weights.input_bias)
     return gru_cell(of_input, linear(h, weights.state, weights.state_bias), h)

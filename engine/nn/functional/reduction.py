@@ -1,4 +1,4 @@
-"""How the losses of single elements become one loss."""
+"""Reductions of losses, and shape checks of their inputs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from engine.tensors import Tensor
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 Deprecated: TypeAlias = Any
-"""`size_average` and `reduce`, which PyTorch replaced by `reduction`. They keep their places and their meaning."""
+"""`size_average` and `reduce`, which PyTorch replaced by `reduction`."""
 
 R = TypeVar("R", bound=str)
 
 
 def reduce_loss(loss: Tensor, reduction: Reduction) -> Tensor:
-    """The mean or the sum of `loss`, or `loss` itself for "none"."""
+    """Mean or sum of `loss`, or `loss` unchanged for "none"."""
     if reduction == "mean":
         return loss.mean()
     if reduction == "sum":
@@ -32,7 +32,7 @@ def reduce_loss(loss: Tensor, reduction: Reduction) -> Tensor:
 
 
 def resolve_reduction(size_average: Deprecated, reduce: Deprecated, reduction: R) -> R:
-    """`reduction`, or what PyTorch's two older arguments mean, if one of them is given; then it warns."""
+    """`reduction`, or the equivalent of the deprecated arguments, with a warning."""
     if size_average is None and reduce is None:
         return reduction
     meant: Reduction = "none" if reduce is not None and not reduce else "mean"
@@ -40,18 +40,18 @@ def resolve_reduction(size_average: Deprecated, reduce: Deprecated, reduction: R
         meant = "sum"
     text = "size_average and reduce were replaced by reduction."
     warnings.warn(EngineWarning(text, in_code=f"Pass reduction={meant!r}."), stacklevel=3)
-    return meant  # pyright: ignore[reportReturnType] - one of the words that every loss knows
+    return meant  # pyright: ignore[reportReturnType] - every loss supports these three
 
 
 def require_same_shape(loss: str, input: Tensor, target: Tensor) -> None:
-    """Raises ShapeError where input and target would broadcast: pairs that do not belong together."""
+    """Raise ShapeError unless input and target have the same shape."""
     if tuple(input.shape) != tuple(target.shape):
         message, remedy = _different_shapes(loss, input, target)
         raise ShapeError(message, in_code=remedy)
 
 
 def warn_of_broadcast(loss: str, input: Tensor, target: Tensor) -> None:
-    """Warns where input and target broadcast, which PyTorch does too. Within `exact_shapes` it raises ShapeError."""
+    """Warn if input and target broadcast, as PyTorch does; within `exact_shapes`, raise ShapeError."""
     if tuple(input.shape) == tuple(target.shape):
         return
     message, remedy = _different_shapes(loss, input, target)
@@ -62,7 +62,7 @@ def warn_of_broadcast(loss: str, input: Tensor, target: Tensor) -> None:
 
 
 class _Shapes(threading.local):
-    """Whether losses refuse, in this thread, shapes that PyTorch broadcasts with a warning."""
+    """Thread-local flag: losses raise an error instead of broadcasting with a warning."""
 
     exact = False
 
@@ -72,7 +72,7 @@ _SHAPES = _Shapes()
 
 @contextlib.contextmanager
 def exact_shapes() -> Iterator[None]:
-    """Within it no loss broadcasts its input and target: they have one shape, or it raises ShapeError."""
+    """Context in which losses raise ShapeError instead of broadcasting input and target."""
     before, _SHAPES.exact = _SHAPES.exact, True
     try:
         yield
@@ -86,13 +86,13 @@ def _broadcast(input: Tensor, target: Tensor) -> bool:
 
 
 def _different_shapes(loss: str, input: Tensor, target: Tensor) -> tuple[str, str]:
-    """What is wrong, and what to write instead."""
+    """Error message and remedy."""
     remedy = "Make both the same shape."
     if input.ndim == target.ndim + 1 and tuple(input.shape[:-1]) == tuple(target.shape) and input.shape[-1] == 1:
         remedy = "Use input.squeeze(-1) or target.unsqueeze(-1)."
     elif target.ndim == input.ndim + 1 and tuple(target.shape[:-1]) == tuple(input.shape) and target.shape[-1] == 1:
         remedy = "Use target.squeeze(-1) or input.unsqueeze(-1)."
     return (
-        f"{loss} compares numbers one by one, but the input is {format_shape(input.shape)} "
+        f"{loss} compares input and target elementwise, but the input is {format_shape(input.shape)} "
         f"and the target {format_shape(target.shape)}."
     ), remedy

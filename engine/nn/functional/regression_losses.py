@@ -1,4 +1,4 @@
-"""Losses between numbers and numbers. Where input and target have different shapes, they broadcast, with a warning."""
+"""Regression losses. Inputs and targets of different shapes broadcast with a warning."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def poisson_nll_loss(
     reduce: Deprecated = None,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``exp(x) - y x``, how surprising a count is under a Poisson distribution; with `full` Stirling's term for log y!.
+    """Poisson negative log likelihood ``exp(x) - y x``; `full` adds Stirling's approximation of ``log y!``.
 
-    `input` is the logarithm of the expected count, or the count itself without `log_input`; then `eps` is added to it.
+    `input` is the logarithm of the expected count; without `log_input`, the expected count, to which `eps` is added.
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -117,15 +117,15 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: Reduction = "mean",
 ) -> Tensor:
-    """``(log v + (x - y)² / v) / 2``, how surprising `target` is under a normal distribution of variance `var`.
+    """Gaussian negative log likelihood ``(log v + (x - y)² / v) / 2`` with the variance `var`.
 
-    `var` has the shape of `input`, or 1 in one of its dimensions, or lacks the last one; it counts as `eps` at least,
-    to which gradients pay no heed. With `full` the constant ``log(2π) / 2`` is added.
+    `var` has the shape of `input`, with size 1 in one dimension or without the last dimension. It is clamped to at
+    least `eps`, which gradients ignore. `full` adds the constant ``log(2π) / 2``.
     """
     variance = _variance(input, var)
     if not variance.is_meta and bool((variance < 0).any()):
-        raise ValueError("gaussian_nll_loss: var is a variance and cannot be negative")
-    # The bound is written past the gradient, as in PyTorch: the slope of a variance below eps is as if it were eps.
+        raise ValueError("gaussian_nll_loss: var must not be negative")
+    # As in PyTorch, the clamp is invisible to autograd: variances below eps get the gradient at eps.
     variance = variance + (variance.detach().clamp(min=eps) - variance.detach())
     difference = input - target
     loss = (variance.log() + difference * difference / variance) * 0.5
@@ -135,7 +135,7 @@ def gaussian_nll_loss(
 def _variance(input: Tensor, var: Tensor | float) -> Tensor:
     if not isinstance(var, Tensor):
         if var < 0:
-            raise ValueError(f"gaussian_nll_loss: var is a variance and cannot be negative, but is {var}")
+            raise ValueError(f"gaussian_nll_loss: var must not be negative, but is {var}")
         return input.new_full(input.shape, var)
     if tuple(var.shape) == tuple(input.shape):
         return var
@@ -146,13 +146,13 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
         if different == [1]:
             return var
     raise ShapeError(
-        f"gaussian_nll_loss: var must be {format_shape(input.shape)} as the input, or that without its last "
-        f"dimension or with 1 in one dimension, not {format_shape(var.shape)}"
+        f"gaussian_nll_loss: var must have the shape of the input {format_shape(input.shape)}, without the "
+        f"last dimension or with size 1 in one dimension, not {format_shape(var.shape)}"
     )
 
 
 def _weighted(loss: Tensor, input: Tensor, weight: Tensor | None, reduction: Reduction) -> Tensor:
-    """The mean of weighted losses is divided by the sum of the weights."""
+    """Reduce weighted losses; the mean divides by the sum of the weights."""
     if weight is None:
         return reduce_loss(loss, reduction)
     loss = loss * _fitting(weight, input)
@@ -161,5 +161,5 @@ def _weighted(loss: Tensor, input: Tensor, weight: Tensor | None, reduction: Red
 
 def _fitting(weight: Tensor, input: Tensor) -> Tensor:
     if tuple(weight.shape) != tuple(input.shape):
-        raise ShapeError(f"weight must be {format_shape(input.shape)} as the input, not {format_shape(weight.shape)}")
+        raise ShapeError(f"weight must be {format_shape(input.shape)}, as the input, not {format_shape(weight.shape)}")
     return weight

@@ -1,4 +1,4 @@
-"""Channels as pixels, pixels as channels, and channels in another order."""
+"""Pixel and channel shuffles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from engine.tensors import Tensor
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """``…×(C·r²)×H×W`` as ``…×C×(H·r)×(W·r)``. Source: Shi et al., arXiv 1609.05158."""
+    """Rearrange ``(*, C·r², H, W)`` to ``(*, C, H·r, W·r)``. Source: Shi et al., arXiv 1609.05158."""
     r = upscale_factor
     _check("pixel_shuffle", input, r)
     *lead, channels, height, width = input.shape
     if channels % (r * r):
-        raise ShapeError(f"pixel_shuffle: {channels} channels do not divide by the {r}x{r} pixels they become")
+        raise ShapeError(f"pixel_shuffle: {channels} channels are not divisible by {r}×{r}")
     split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     n = len(lead)
     moved = split.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
@@ -21,12 +21,12 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """``…×C×(H·r)×(W·r)`` as ``…×(C·r²)×H×W``: the inverse of `pixel_shuffle`."""
+    """Rearrange ``(*, C, H·r, W·r)`` to ``(*, C·r², H, W)``, the inverse of `pixel_shuffle`."""
     r = downscale_factor
     _check("pixel_unshuffle", input, r)
     *lead, channels, height, width = input.shape
     if any(not isinstance(size, Dim) and size % r for size in (height, width)):
-        raise ShapeError(f"pixel_unshuffle: {format_shape((height, width))} does not divide into {r}x{r} pixels")
+        raise ShapeError(f"pixel_unshuffle: {format_shape((height, width))} is not divisible into {r}×{r} pixels")
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     n = len(lead)
     moved = split.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
@@ -34,9 +34,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of ``N×C×…`` taken from each of `groups` groups in turn. Source: Zhang et al., arXiv 1707.01083."""
+    """Interleave the channels of `groups` groups of ``(N, C, *)``. Source: Zhang et al., arXiv 1707.01083."""
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
-        raise ShapeError(f"channel_shuffle: {format_shape(input.shape)} has no channels in {groups} equal groups")
+        raise ShapeError(f"channel_shuffle: {format_shape(input.shape)} needs channels divisible by groups={groups}")
     batch, channels, *rest = input.shape
     split = input.reshape(batch, groups, channels // groups, *rest)
     return split.transpose(1, 2).reshape(input.shape)
@@ -48,6 +48,6 @@ native_channel_shuffle = channel_shuffle
 def _check(name: str, input: Tensor, factor: int) -> None:
     if input.ndim < 3 or factor < 1:
         raise ShapeError(
-            f"{name} takes 3 dimensions or more and a factor of at least 1, "
+            f"{name} requires 3 or more dimensions and a factor of at least 1, "
             f"not {format_shape(input.shape)} and {factor}"
         )

@@ -1,4 +1,4 @@
-"""Scores to probabilities along one dimension."""
+"""Softmax functions."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from engine.tensors.creation import rand_like, zeros_like
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
-    """``exp(xᵢ) / Σⱼ exp(xⱼ)`` along `dim`, computed in `dtype`. PyTorch guesses a `dim` that is left out: name it."""
-    return _as(input, dtype).softmax(_guessed("softmax", input, dim))
+    """``exp(xᵢ) / Σⱼ exp(xⱼ)`` along `dim`, computed in `dtype`. Without `dim`, PyTorch's rule selects it."""
+    return _as(input, dtype).softmax(_default_dim("softmax", input, dim))
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """`softmax` of ``-x``."""
-    return _as(-input, dtype).softmax(_guessed("softmin", input, dim))
+    return _as(-input, dtype).softmax(_default_dim("softmin", input, dim))
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
-    """The logarithm of `softmax`, safe for large numbers."""
-    return _as(input, dtype).log_softmax(_guessed("log_softmax", input, dim))
+    """Logarithm of `softmax`, numerically stable."""
+    return _as(input, dtype).log_softmax(_default_dim("log_softmax", input, dim))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Random choices that gradients flow through: `softmax` of the logits plus noise, over the temperature `tau`.
+    """Differentiable samples from a categorical distribution: `softmax` of noisy logits at temperature `tau`.
 
-    With `hard` the result is one-hot, and its gradient that of the soft choice. Sources: Jang et al., arXiv 1611.01144;
+    With `hard`, the result is one-hot and its gradient that of the soft sample. Sources: Jang et al., arXiv 1611.01144;
     Maddison et al., arXiv 1611.00712. `eps` has no effect, as in PyTorch.
     """
     uniform = rand_like(logits.detach())
-    exponential = -(1 - uniform).log()  # the draws are below 1, so the logarithm is finite
+    exponential = -(1 - uniform).log()  # the samples are below 1, so the logarithm is finite
     noise = -exponential.clamp(min=1e-38).log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
@@ -45,7 +45,7 @@ def _as(input: Tensor, dtype: DType | None) -> Tensor:
     return input if dtype is None else input.to(dtype=dtype)
 
 
-def _guessed(name: str, input: Tensor, dim: int | None) -> int:
+def _default_dim(name: str, input: Tensor, dim: int | None) -> int:
     if dim is not None:
         return dim
     guess = 0 if input.ndim in (0, 1, 3) else 1

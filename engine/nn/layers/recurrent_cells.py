@@ -9,7 +9,7 @@ from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.nn import init
 from engine.nn.functional import recurrent
-from engine.nn.functional.recurrent import Weights
+from engine.nn.functional.recurrent import RecurrentWeights
 from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
@@ -48,8 +48,8 @@ class RNNCellBase(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
-    def _weights(self) -> Weights:
-        return Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+    def _weights(self) -> RecurrentWeights:
+        return RecurrentWeights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
 
     def _state(self, input: Tensor, hx: Tensor | None) -> Tensor:
         """`hx` (default: zeros), after checking the shapes of both."""

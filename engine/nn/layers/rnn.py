@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from engine.dtypes import DType
 from engine.nn.functional import recurrent
-from engine.nn.functional.recurrent import Weights
+from engine.nn.functional.recurrent import RecurrentWeights
 from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.layers.rnn_base import Result, RNNBase
 from engine.registry import LAYERS, FromInput, Probability, Repeats, Size
@@ -64,7 +64,12 @@ class RNN(RNNBase):
         self.nonlinearity: Literal["tanh", "relu"] = nonlinearity
 
     def _run(
-        self, x: Tensor, state: tuple[Tensor, ...], weights: Weights, sizes: tuple[int, ...] | None, reverse: bool
+        self,
+        x: Tensor,
+        state: tuple[Tensor, ...],
+        weights: RecurrentWeights,
+        sizes: tuple[int, ...] | None,
+        reverse: bool,
     ) -> Result:
         return recurrent.rnn(x, state, weights, sizes, reverse, self.nonlinearity)
 

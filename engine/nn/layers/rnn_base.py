@@ -11,7 +11,7 @@ from engine.errors import ShapeError
 from engine.functions import cat, stack
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.functional.recurrent import Weights
+from engine.nn.functional.recurrent import RecurrentWeights
 from engine.nn.layers.annotations import DeviceArgument
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
@@ -112,9 +112,9 @@ class RNNBase(Module):
     def flatten_parameters(self) -> None:
         """Do nothing; in PyTorch, make the parameters contiguous for cuDNN."""
 
-    def _weights(self, suffix: str) -> Weights:
+    def _weights(self, suffix: str) -> RecurrentWeights:
         own = self._parameters
-        return Weights(
+        return RecurrentWeights(
             own["weight_ih" + suffix],
             own["weight_hh" + suffix],
             own.get("bias_ih" + suffix),
@@ -123,7 +123,12 @@ class RNNBase(Module):
         )
 
     def _run(
-        self, x: Tensor, state: tuple[Tensor, ...], weights: Weights, sizes: tuple[int, ...] | None, reverse: bool
+        self,
+        x: Tensor,
+        state: tuple[Tensor, ...],
+        weights: RecurrentWeights,
+        sizes: tuple[int, ...] | None,
+        reverse: bool,
     ) -> Result:
         """Run one direction of one layer."""
         raise NotImplementedError

@@ -321,7 +321,7 @@ def test_batch_norm_of_an_empty_batch_leaves_the_running_statistics(
 
 
 def test_batch_norm_of_one_value_per_channel_says_what_to_do() -> None:
-    with pytest.raises(engine.errors.ShapeError, match="drop the last one"):
+    with pytest.raises(engine.errors.ShapeError, match="drop the last batch"):
         nn.BatchNorm1d(3)(engine.ones(1, 3))
     assert nn.BatchNorm1d(3).eval()(engine.ones(1, 3)).shape == (1, 3)
 
@@ -338,7 +338,7 @@ def test_embedding_from_pretrained() -> None:
     [
         (lambda: nn.Linear(128, 10), (5, 64), "128"),
         (lambda: nn.Conv2d(3, 8, 3), (2, 1, 8, 8), "3 channels"),
-        (lambda: nn.Conv2d(3, 8, 3), (2, 8), "needs an input of 4 dimensions"),
+        (lambda: nn.Conv2d(3, 8, 3), (2, 8), "requires an input of 4 dimensions"),
         (lambda: nn.BatchNorm2d(3), (2, 4, 8, 8), "Set num_features to 4"),
         (lambda: nn.BatchNorm2d(3), (2, 3), "4 dimensions"),
         (lambda: nn.LayerNorm(3), (2, 4), "ends in 4"),
@@ -387,9 +387,11 @@ def test_a_convolution_says_which_argument_is_too_small(arguments: dict[str, Any
 
 def test_layers_say_what_does_not_fit() -> None:
     image = engine.zeros(2, 4, 8, 8)
-    with pytest.raises(ShapeError, match=r"stride takes one number, or one for each of 2 dimensions, not \(1, 2, 3\)"):
+    with pytest.raises(
+        ShapeError, match=r"stride must be one number, or one for each of 2 dimensions, not \(1, 2, 3\)"
+    ):
         nn.AvgPool2d(2, stride=(1, 2, 3))(image)  # type: ignore[arg-type]
-    with pytest.raises(ShapeError, match="a weight of 6 does not fit an input of 4 channels"):
+    with pytest.raises(ShapeError, match="weight must be 4, one per channel, not 6"):
         nn.GroupNorm(2, 6)(image)
     with pytest.raises(PositionError, match="glu: there is no dimension 5"):
         nn.GLU(5)(image)

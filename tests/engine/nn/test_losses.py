@@ -309,7 +309,7 @@ def test_shapes_that_broadcast_are_pointed_out(name: str, input: Any, target: An
 
 def test_shapes_that_cannot_broadcast() -> None:
     for name in BROADCASTING:
-        with pytest.raises(ShapeError, match="one by one"):
+        with pytest.raises(ShapeError, match="elementwise"):
             getattr(F, name)(engine.zeros(3), engine.zeros(2))
 
 
@@ -327,7 +327,7 @@ def test_weights_whose_sum_is_not_positive(weight: list[float]) -> None:
 @pytest.mark.parametrize(
     ("input", "target", "message"),
     [
-        ((5, 3), (4,), "needs a target of 5"),
+        ((5, 3), (4,), "requires a target of 5"),
         ((5, 3), (5, 1), r"target\.squeeze\(1\)"),
         ((5, 3, 2, 2), (5,), "5×2×2"),
     ],
@@ -338,7 +338,7 @@ def test_class_targets_of_another_shape(input: Any, target: Any, message: str) -
 
 
 def test_probabilities_of_another_shape() -> None:
-    with pytest.raises(ShapeError, match="whole numbers if the target names classes"):
+    with pytest.raises(ShapeError, match="an integer target for class indices"):
         F.cross_entropy(engine.zeros(5, 3), engine.zeros(5))
 
 
@@ -438,15 +438,15 @@ def test_old_arguments_mean_what_they_meant(size_average: bool | None, reduce: b
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: F.gaussian_nll_loss(engine.ones(2), engine.ones(2), -1.0), ValueError, "cannot be negative"),
+        (lambda: F.gaussian_nll_loss(engine.ones(2), engine.ones(2), -1.0), ValueError, "must not be negative"),
         (
             lambda: F.gaussian_nll_loss(engine.ones(2), engine.ones(2), -engine.ones(2)),
             ValueError,
-            "cannot be negative",
+            "must not be negative",
         ),
         (lambda: F.gaussian_nll_loss(engine.ones(2, 3), engine.ones(2, 3), engine.ones(3)), ShapeError, "2×3"),
         (lambda: F.gaussian_nll_loss(engine.ones(2, 3), engine.ones(2, 3), engine.ones(1, 1)), ShapeError, "2×3"),
-        (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(2)), DTypeError, "whole numbers"),
+        (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(2)), DTypeError, "class indices must be int64"),
         (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(3).long()), ShapeError, "N×C"),
         (lambda: F.multi_margin_loss(engine.ones(2, 3), engine.ones(2).long(), p=3), ValueError, "p must be 1 or 2"),
         (lambda: nn.MultiMarginLoss(p=3), ValueError, "p must be 1 or 2"),  # pyright: ignore[reportArgumentType]
@@ -456,7 +456,7 @@ def test_old_arguments_mean_what_they_meant(size_average: bool | None, reduce: b
         (lambda: nn.TripletMarginLoss(margin=-1.0), ValueError, "margin must be > 0"),
         (lambda: nn.TripletMarginWithDistanceLoss(margin=-1.0), ValueError, "margin must be > 0"),
         (lambda: F.margin_ranking_loss(engine.ones(2), engine.ones(2, 1), engine.ones(2)), ShapeError, "dimensions"),
-        (lambda: F.cosine_embedding_loss(*[engine.ones(2, 3)] * 3), ShapeError, "target of N"),
+        (lambda: F.cosine_embedding_loss(*[engine.ones(2, 3)] * 3), ShapeError, "a target N"),
     ],
 )
 def test_what_else_is_refused(call: Any, error: type[Exception], message: str) -> None:

@@ -62,5 +62,5 @@ def test_unknown_mode() -> None:
 
 @pytest.mark.parametrize(("mode", "most"), [("reflect", 2), ("circular", 3)])
 def test_more_than_there_is(mode: Any, most: int) -> None:
-    with pytest.raises(ShapeError, match=f"at most {most} places to dimension 1 of 2×3, not {most + 1}"):
+    with pytest.raises(ShapeError, match=f"at most {most} elements to dimension 1 of 2×3, not {most + 1}"):
         F.pad(engine.ones(2, 3), (most + 1, 0), mode)

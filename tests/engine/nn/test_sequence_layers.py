@@ -472,12 +472,12 @@ def test_dropout_between_recurrent_layers() -> None:
         (
             lambda: nn.MultiheadAttention(4, 2)(*[engine.ones(3, 2, 4)] * 3, attn_mask=engine.ones(3, 3).long()),
             DTypeError,
-            "attn_mask is boolean",
+            "attn_mask must be boolean",
         ),
         (
             lambda: nn.MultiheadAttention(4, 2)(*[engine.ones(3, 2, 4)] * 3, is_causal=True),
             ValueError,
-            "is_causal is a hint",
+            "is_causal=True requires attn_mask",
         ),
         (
             lambda: F.scaled_dot_product_attention(*[engine.ones(3, 4)] * 3, engine.ones(3, 3), is_causal=True),
@@ -502,8 +502,12 @@ def test_dropout_between_recurrent_layers() -> None:
         (lambda: nn.RNN(5, 4, nonlinearity="sigmoid"), ValueError, "nonlinearity must be"),
         (lambda: nn.GRUCell(5, 4)(engine.ones(2, 5), engine.ones(2, 3)), ShapeError, "state must be 2×4, not 2×3"),
         (lambda: nn.EmbeddingBag(5, 4)(engine.ones(3).long()), ShapeError, "without offsets"),
-        (lambda: nn.EmbeddingBag(5, 4)(engine.ones(3, 3)), DTypeError, "looks up whole numbers"),
-        (lambda: nn.Bilinear(3, 4, 5)(engine.ones(2, 3), engine.ones(2, 3)), ShapeError, "bilinear: the weight takes"),
+        (lambda: nn.EmbeddingBag(5, 4)(engine.ones(3, 3)), DTypeError, "requires integer indices"),
+        (
+            lambda: nn.Bilinear(3, 4, 5)(engine.ones(2, 3), engine.ones(2, 3)),
+            ShapeError,
+            "bilinear: the weight requires inputs",
+        ),
         (lambda: nn.RMSNorm(3)(engine.ones(2, 4)), ShapeError, "ends in 4"),
         (lambda: pack.pack_padded_sequence(engine.ones(4, 2, 3), [2, 4]), ShapeError, "do not descend"),
         (lambda: pack.pack_padded_sequence(engine.ones(4, 2, 3), [4, 0]), ShapeError, "between 1 and 4"),

@@ -322,10 +322,10 @@ def test_interpolation_of_whole_numbers() -> None:
     [
         (lambda: F.interpolate(engine.ones(1, 1, 3, 3)), "either size or scale_factor"),
         (lambda: F.interpolate(engine.ones(1, 1, 3, 3), 2, mode="linear"), "Use 'bilinear' or 'bicubic'"),
-        (lambda: F.interpolate(engine.ones(1, 1, 3, 3), 2, align_corners=True), "align_corners is only for"),
-        (lambda: F.interpolate(engine.ones(1, 1, 3, 3), 2, antialias=True), "antialias is only for"),
+        (lambda: F.interpolate(engine.ones(1, 1, 3, 3), 2, align_corners=True), "align_corners is supported only for"),
+        (lambda: F.interpolate(engine.ones(1, 1, 3, 3), 2, antialias=True), "antialias is supported only for"),
         (lambda: F.interpolate(engine.ones(3, 3), 2), "3 to 5 dimensions"),
-        (lambda: F.interpolate(engine.ones(1, 1, 3, 3), (2, 2, 2)), "need one number, or as many"),
+        (lambda: F.interpolate(engine.ones(1, 1, 3, 3), (2, 2, 2)), "must be one number, or 2 numbers"),
     ],
 )
 def test_sizes_that_cannot_be(call: Callable[[], Any], message: str) -> None:
@@ -453,21 +453,24 @@ def test_symbolic_batch(call: Callable[[Any], Any], shape: tuple[int, ...]) -> N
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: F.conv2d(x, engine.ones(2, 3, 3)), "a weight of 4 dimensions"),
-        (lambda x: F.conv1d(x, engine.ones(2, 3, 3)), "needs an input of 3 dimensions"),
-        (lambda x: F.conv2d(x, engine.ones(3, 4, 1, 1), groups=2), "3 channels of the weight do not divide into 2"),
+        (lambda x: F.conv2d(x, engine.ones(2, 3, 3)), "the weight must have 4 dimensions"),
+        (lambda x: F.conv1d(x, engine.ones(2, 3, 3)), "requires an input of 3 dimensions"),
+        (
+            lambda x: F.conv2d(x, engine.ones(3, 4, 1, 1), groups=2),
+            "3 channels of the weight are not divisible by groups=2",
+        ),
         (lambda x: F.conv2d(x, engine.ones(3, 5, 1, 1)), "takes 5 channels"),
         (lambda x: F.conv2d(x, engine.ones(3, 4, 9, 9)), "does not fit"),
-        (lambda x: F.conv_transpose2d(x, engine.ones(3, 4, 1, 1)), "takes 3 channels"),
-        (lambda x: F.conv_transpose2d(x, engine.ones(4, 4, 1, 1), padding=9), "Use less padding"),
-        (lambda x: F.max_pool2d(x, 2, padding=2), "more than half"),
-        (lambda x: F.max_pool3d(x[0], 2), "needs an input of 5 dimensions"),
+        (lambda x: F.conv_transpose2d(x, engine.ones(3, 4, 1, 1)), "expects 3 channels"),
+        (lambda x: F.conv_transpose2d(x, engine.ones(4, 4, 1, 1), padding=9), "Reduce the padding"),
+        (lambda x: F.max_pool2d(x, 2, padding=2), "at most half"),
+        (lambda x: F.max_pool3d(x[0], 2), "requires an input of 5 dimensions"),
         (lambda x: F.adaptive_avg_pool2d(x, 0), "at least 1, not 0×0"),
-        (lambda x: F.pixel_shuffle(x, 3), "do not divide by the 3x3 pixels"),
-        (lambda x: F.channel_shuffle(x, 3), "no channels in 3 equal groups"),
-        (lambda x: F.group_norm(x, 3), "do not divide into 3 groups"),
+        (lambda x: F.pixel_shuffle(x, 3), "are not divisible by 3×3"),
+        (lambda x: F.channel_shuffle(x, 3), "needs channels divisible by groups=3"),
+        (lambda x: F.group_norm(x, 3), "are not divisible by num_groups=3"),
         (lambda x: F.fold(x[0], 8, 3), "do not fit"),
-        (lambda x: F.grid_sample(x, engine.ones(3, 1, 1, 2)), "as many grids"),
+        (lambda x: F.grid_sample(x, engine.ones(3, 1, 1, 2)), "the batch has 2 samples"),
     ],
 )
 @pytest.mark.parametrize("device", ["cpu", "meta"])
