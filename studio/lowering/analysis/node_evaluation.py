@@ -20,11 +20,11 @@ from engine.errors import EngineError
 from engine.nn.functional.reduction import exact_shapes
 from engine.shape import Dim, Spec
 from studio.lowering.analysis.check_budget import TOTAL_SECONDS, Budget, OverBudgetError
+from studio.lowering.analysis.data_nodes import apply_data_node, split_transform_arguments
 from studio.lowering.analysis.input_scale import Scale, scale_of
 from studio.lowering.analysis.optimizer_trial import try_steps
 from studio.lowering.error_translation import told
 from studio.lowering.schedules.schedule_context import ScheduleContext
-from studio.nodes.derived_types import MAPPING
 from studio.nodes.schedule_nodes import LENGTHS, SCHEDULING, is_per_step
 from studio.nodes.types import NodeType, Role
 
@@ -176,7 +176,7 @@ def frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
 
 def _counted(parts: Sequence[Part]) -> tuple[int | None, Stamp]:
     try:
-        splits = _opened(parts)
+        splits = _open_chain(parts)
         return len(splits.train), stamp(list(splits.files))
     except Exception:  # noqa: BLE001 - whatever data do not give is said where they are read
         return None, ()
@@ -184,7 +184,7 @@ def _counted(parts: Sequence[Part]) -> tuple[int | None, Stamp]:
 
 def _scaled(parts: Sequence[Part]) -> tuple[Scale | None, Stamp]:
     try:
-        splits = _opened(parts)
+        splits = _open_chain(parts)
         return scale_of(splits.train), stamp(list(splits.files))
     except Exception:  # noqa: BLE001 - the same
         return None, ()
@@ -192,15 +192,14 @@ def _scaled(parts: Sequence[Part]) -> tuple[Scale | None, Stamp]:
 
 def _divided(parts: Sequence[Part]) -> tuple[Division, Stamp]:
     try:
-        before = _opened(parts[:-1])
+        before = _open_chain(parts[:-1])
         files = stamp(list(before.files))
         parted = () if before.is_stream else (before.train, before.validation)
         count = sum(len(part) for part in parted if part is not None)
     except Exception:  # noqa: BLE001 - the same
         return Division(), ()
     try:
-        target: Any = parts[-1][0].target
-        after: Splits = target(before, **parts[-1][1])
+        after = apply_data_node(*parts[-1], before)
         return Division(count, _classes(after)), files
     except Exception as error:  # noqa: BLE001 - whatever it is, the samples cannot be divided in this way
         return Division(count, failure=_failed(error, "inputs").failure), files
@@ -223,17 +222,12 @@ def _class_counts(samples: Samples | None, classes: int) -> list[int]:
     return np.bincount(targets[(targets >= 0) & (targets < classes)], minlength=classes).tolist()
 
 
-def _opened(parts: Sequence[Part]) -> Splits:
-    splits: Any = None
+def _open_chain(parts: Sequence[Part]) -> Splits:
+    """The samples that leave the last node of a chain that starts at a source."""
+    splits: Splits | None = None
     for node_type, arguments in parts:
-        target: Any = node_type.target
-        if splits is None:
-            splits = target(**arguments)
-        elif node_type.role is Role.TRANSFORM:
-            own, applied = divided(arguments)
-            splits = splits.map(target(**own), **applied)
-        else:
-            splits = target(splits, **arguments)
+        splits = apply_data_node(node_type, arguments, splits)
+    assert splits is not None, "a chain starts with a source"
     return splits
 
 
@@ -268,7 +262,7 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
             files += splits.files
             return lambda _: Outcome({node_type.outputs[0].name: samples}, diagnostics=found)
         case Role.TRANSFORM:
-            own, applied = divided(arguments)
+            own, applied = split_transform_arguments(arguments)
             transform = target(**own)
             return lambda inputs: _transformed(node_type, transform, inputs, **applied)
         case Role.DIVISION:
@@ -317,13 +311,6 @@ def operation(node_type: NodeType, arguments: Mapping[str, Any]) -> Callable[...
 
 def takes_list(node_type: NodeType) -> bool:
     return any(port.optional for port in node_type.inputs)
-
-
-def divided(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of a transform's node: those that make the transform, and those that say how it is applied."""
-    mapping = {parameter.name for parameter in MAPPING}
-    own = {name: value for name, value in arguments.items() if name not in mapping}
-    return own, {name: value for name, value in arguments.items() if name in mapping}
 
 
 def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> Outcome:

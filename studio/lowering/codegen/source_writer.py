@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from studio.document.model import End
+from studio.lowering.analysis.data_nodes import split_transform_arguments
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import located
-from studio.lowering.analysis.node_evaluation import SampleSpec, divided, own_arguments
+from studio.lowering.analysis.node_evaluation import SampleSpec, own_arguments
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, path_of
@@ -60,7 +61,7 @@ class Writer:
 
     def mapped(self, name: str, before: str) -> ast.Call:
         """`digits.map(transforms.Normalize(std=16.0))`: a transform, applied to the samples called `before`."""
-        own, applied = divided(self._keywords(name))
+        own, applied = split_transform_arguments(self._keywords(name))
         return syntax_trees.call(syntax_trees.attribute(before, "map"), [self._made(name, (), own)], applied)
 
     def schedule(self, name: str, optimizer: ast.expr) -> ast.Call:

@@ -12,8 +12,9 @@ from engine.data.splits import Splits
 from engine.errors import EngineError
 from studio.document.graph_walk import walk
 from studio.document.model import Document, End
+from studio.lowering.analysis.data_nodes import apply_data_node
 from studio.lowering.analysis.node_arguments import located, resolve
-from studio.lowering.analysis.node_evaluation import Stamp, divided, frozen, stamp
+from studio.lowering.analysis.node_evaluation import Stamp, frozen, stamp
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.types import NodeType, PortType, Role
 
@@ -103,7 +104,7 @@ class Opener:
             key = chain[: place + 1]
             found = self._opened.get(key)
             if found is None:
-                found = self._opened[key] = _opened(link, splits[-1] if splits else None)
+                found = self._opened[key] = _open_link(link, splits[-1] if splits else None)
                 if place == 0:
                     self._stamps[link] = stamp(list(found.files))
             self._opened.move_to_end(key)
@@ -142,20 +143,9 @@ def _link(name: str, document: Document, graph: NodeGraph, base: Path | None) ->
     return Link(name, kind.key, frozen(located(kind, arguments.values, base)), kind)
 
 
-def _opened(link: Link, before: Splits | None) -> Splits:
-    target: Any = link.type.target
+def _open_link(link: Link, before: Splits | None) -> Splits:
     try:
-        match link.type.role:
-            case Role.SOURCE:
-                return target(**link.values)
-            case Role.TRANSFORM if before is not None:
-                own, applied = divided(link.values)
-                return before.map(target(**own), **applied)
-            case Role.DIVISION if before is not None:
-                return target(before, **link.values)
-            case _:
-                assert before is not None
-                return before
+        return apply_data_node(link.type, link.values, before)
     except Exception as error:
         raise DataProblem(link.name, words(error)) from error
 
