@@ -15,8 +15,8 @@ from studio.document.model import Document
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
-from studio.training.data.data_chain import DATA_ROLES, DataProblem, Opener, chain_to, watched
-from studio.training.data.data_statistics import Progress, describing
+from studio.training.data.data_chain import DATA_ROLES, ChainOpener, DataProblem, chain_to, data_node_for_selection
+from studio.training.data.data_statistics import Progress, compute_statistics
 from studio.training.data.sample_preview import Preview
 from studio.training.data.statistics_records import ChannelFigures, Statistics
 
@@ -40,7 +40,7 @@ def data(
         name = _chosen_node(document, graph, node)
     try:
         chain = chain_to(name, document, graph, project_folder(file))
-        found = _compute_statistics(Preview(chain, Opener().open(chain), document.training.seed))
+        found = _compute_statistics(Preview(chain, ChainOpener().open(chain), document.training.seed))
     except DataProblem as problem:
         exit_with_error(Problem("error", "bad-data", str(problem), node=problem.node), as_json=as_json)
     if as_json:
@@ -60,7 +60,7 @@ def _chosen_node(document: Document, graph: NodeGraph, node: str | None) -> str:
         raise InputError(f"there is no node {node!r}. Its data nodes are {_data_nodes(graph)}.")
     if node is not None and graph.types[node].role not in DATA_ROLES:
         raise InputError(f"{node} handles no samples. The project's data nodes are {_data_nodes(graph)}.")
-    name = node or watched(graph, ())
+    name = node or data_node_for_selection(graph, ())
     if name is None:
         raise InputError("the project has no data. Add a data source, such as Digits.")
     return name
@@ -72,7 +72,7 @@ def _data_nodes(graph: NodeGraph) -> str:
 
 def _compute_statistics(preview: Preview) -> Statistics:
     found = None
-    for item in describing(preview):
+    for item in compute_statistics(preview):
         found = None if isinstance(item, Progress) else item
     assert found is not None
     return found

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from studio.document.model import Document
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.analysis.node_evaluation import Evaluator
+from studio.lowering.analysis.node_evaluation import NodeEvaluator
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.checks.common_mistakes import graph_mistakes, value_mistakes
-from studio.lowering.checks.data_source_checks import data_problems
-from studio.lowering.checks.data_split_checks import division_problems
-from studio.lowering.checks.memory_check import capacity_problems
+from studio.lowering.checks.data_source_checks import data_source_problems
+from studio.lowering.checks.data_split_checks import data_split_problems
+from studio.lowering.checks.memory_check import memory_problems
 from studio.lowering.checks.parameter_checks import parameter_problems
 from studio.lowering.checks.schedule_checks import schedule_problems
 from studio.lowering.checks.shape_checks import shape_problems
 from studio.lowering.checks.structure_checks import structure_problems
-from studio.lowering.checks.training_goal_checks import goal_problems, trainable_layers, trained_layers
-from studio.lowering.problems.fix_conflicts import distinct
+from studio.lowering.checks.training_goal_checks import trainable_layers, trained_layers, training_goal_problems
+from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.lowering.schedules.schedule_chains import learning_rate_plans
@@ -37,7 +37,7 @@ class Checker:
     """
 
     def __init__(self, previous: Report | None = None) -> None:
-        self.evaluator = Evaluator()
+        self.evaluator = NodeEvaluator()
         self._lock = threading.Lock()
         self._flow = None if previous is None else previous.dataflow
         self._structural = () if self._flow is None else _graph_problems(self._flow.graph)
@@ -65,13 +65,13 @@ class Checker:
 
     def _report(self, flow: Dataflow) -> Report:
         found = [
-            *goal_problems(flow),
+            *training_goal_problems(flow),
             *self._structural,
             *parameter_problems(flow),
             *shape_problems(flow),
-            *data_problems(flow),
-            *capacity_problems(flow),
-            *division_problems(flow),
+            *data_source_problems(flow),
+            *memory_problems(flow),
+            *data_split_problems(flow),
             *schedule_problems(flow),
             *value_mistakes(flow),
         ]
@@ -81,7 +81,7 @@ class Checker:
             wire: flow.facts[wire.source.node].labels for wire in flow.document.wires if wire.source.node in flow.facts
         }
         return Report(
-            problems=tuple(distinct(sorted(problems, key=lambda problem: problem.severity), flow.document)),
+            problems=tuple(deduplicate_problems(sorted(problems, key=lambda problem: problem.severity), flow.document)),
             nodes={name: facts.info for name, facts in flow.facts.items()},
             wires={wire: texts[wire.source.port] for wire, texts in labels.items() if wire.source.port in texts},
             trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},

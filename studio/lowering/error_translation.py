@@ -20,7 +20,7 @@ STEPS: tuple[tuple[type[EngineError], str], ...] = (
 """What to do on the canvas, by type of an error whose remedy is Python; the first type that fits counts."""
 
 
-def told(error: BaseException, node_at: NodeAt | None = None) -> str:
+def translate_error(error: BaseException, node_at: NodeAt | None = None) -> str:
     """The text of an error without Python code and lines of generated code."""
     if not isinstance(error, (EngineError, EngineWarning)):
         return str(error)
@@ -34,4 +34,4 @@ def told(error: BaseException, node_at: NodeAt | None = None) -> str:
     return f"{text} {step}".rstrip()
 
 
-__all__ = ["STEPS", "told"]
+__all__ = ["STEPS", "translate_error"]

@@ -13,13 +13,13 @@ from typing import Any
 
 from engine import fit
 from engine.errors import EngineError
-from studio.lowering.codegen.program_source import write
-from studio.lowering.codegen.program_verification import verified
+from studio.lowering.codegen.program_source import write_program
+from studio.lowering.codegen.program_verification import verify_source
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError
-from studio.lowering.error_translation import told
+from studio.lowering.error_translation import translate_error
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
-from studio.lowering.sample_pipeline import Reading, reading_of
+from studio.lowering.sample_pipeline import SamplePipeline, sample_pipeline_of
 
 _NUMBERS = itertools.count(1)
 
@@ -43,7 +43,7 @@ class Program:
     """Line → node."""
     model_class: str
     task_class: str
-    reading: Reading
+    reading: SamplePipeline
     warnings: tuple[Problem, ...] = ()
 
     def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
@@ -63,7 +63,7 @@ class Program:
 
     def _verified(self) -> ast.Module:
         try:
-            return verified(self.source)
+            return verify_source(self.source)
         except UnsafeSyntaxError as error:
             raise _unsafe(error, self.lines.get(error.line or 0)) from None
 
@@ -72,9 +72,9 @@ class Program:
         number = min(line for line, owner in self.lines.items() if owner == node)
         return self.source.splitlines()[number - 1].strip()
 
-    def told(self, error: BaseException) -> str:
+    def translate_error(self, error: BaseException) -> str:
         """The text of an error with the nodes of the canvas in place of lines and Python."""
-        return told(error, self.node_at)
+        return translate_error(error, self.node_at)
 
     def node_at(self, filename: str, line: int) -> str | None:
         """The node of a line, such as `engine.inspect` and tracebacks report it."""
@@ -113,7 +113,7 @@ def lower(report: Report, name: str | None = None) -> Program:
         raise LoweringError(report.errors)
     flow = report.checked
     try:
-        source = write(flow, name)
+        source = write_program(flow, name)
     except UnsafeSyntaxError as error:
         raise _unsafe(error) from None
     filename = f"<gradwire {source.model_class} {next(_NUMBERS)}>"
@@ -123,7 +123,7 @@ def lower(report: Report, name: str | None = None) -> Program:
         source.lines,
         source.model_class,
         source.task_class,
-        reading_of(flow.graph),
+        sample_pipeline_of(flow.graph),
         report.warnings,
     )
     # Tracebacks show the lines as long as the program lives. No modification time: linecache then never drops them.

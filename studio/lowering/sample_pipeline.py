@@ -17,7 +17,7 @@ from studio.nodes.types import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SamplePipeline:
     """From a source to its loader."""
 
     source: str
@@ -48,15 +48,15 @@ class Reading:
         return found
 
 
-def reading_of(graph: NodeGraph) -> Reading:
+def sample_pipeline_of(graph: NodeGraph) -> SamplePipeline:
     """The data nodes of a graph without errors."""
-    loader = next(name for name in graph.having(Role.LOADER) if name in graph.needed)
+    loader = next(name for name in graph.with_role(Role.LOADER) if name in graph.needed)
     chain = list(walk([loader], lambda name: [end.node for end in graph.sources(name).values()]))[::-1]
     transforms = tuple(name for name in chain if graph.types[name].role is Role.TRANSFORM)
     makers = {
         graph.types[name].target: name for name in chain if graph.types[name].role in (Role.SOURCE, Role.DIVISION)
     }
-    return Reading(chain[0], transforms, loader, makers)
+    return SamplePipeline(chain[0], transforms, loader, makers)
 
 
 def _objects(trace: TracebackType | None) -> Iterator[Any]:
@@ -66,4 +66,4 @@ def _objects(trace: TracebackType | None) -> Iterator[Any]:
         trace = trace.tb_next
 
 
-__all__ = ["Reading", "reading_of"]
+__all__ = ["SamplePipeline", "sample_pipeline_of"]

@@ -13,7 +13,7 @@ from engine.errors import RegistryError
 from studio.nodes.derived_types import derived_types
 from studio.nodes.loss_sum_node import loss_types
 from studio.nodes.operation_nodes import operation_types
-from studio.nodes.palette_search import ranked
+from studio.nodes.palette_search import rank_node_types
 from studio.nodes.schedule_nodes import schedule_types
 from studio.nodes.types import NodeType, Port, PortType
 
@@ -69,7 +69,7 @@ class Catalogue:
 
     def search(self, text: str, among: Iterable[NodeType] | None = None) -> list[NodeType]:
         """What the typed text may mean, best first."""
-        return ranked(self if among is None else among, text)
+        return rank_node_types(self if among is None else among, text)
 
 
 def placeholder(key: str, inputs: Mapping[str, PortType], outputs: Mapping[str, PortType]) -> NodeType:

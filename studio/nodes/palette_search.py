@@ -12,7 +12,7 @@ KEY, TAG, GROUP, SUMMARY = 0.95, 0.8, 0.5, 0.3
 """How much a hit counts in places other than the title."""
 
 
-def ranked(types: Iterable[NodeType], text: str) -> list[NodeType]:
+def rank_node_types(types: Iterable[NodeType], text: str) -> list[NodeType]:
     """The types that every word of `text` finds, best first, equals in the order given; all of them for no text."""
     words = text.lower().split()
     scored = [(_score(node_type, words), node_type) for node_type in types]

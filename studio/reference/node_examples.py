@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.dtypes import float32, int64
 from engine.shape import Dim, Spec
-from studio.lowering.analysis.node_arguments import resolve
-from studio.lowering.analysis.node_evaluation import Evaluator
+from studio.lowering.analysis.node_arguments import resolve_arguments
+from studio.lowering.analysis.node_evaluation import NodeEvaluator
 from studio.nodes.types import NodeType, Role
 
 N = Dim("N")
@@ -114,9 +114,9 @@ def shapes(kind: NodeType) -> tuple[Shapes, ...]:
     """Inputs that the node takes, and what comes out for each of them."""
     if kind.role not in WITH_SHAPES:
         return ()
-    evaluator, params, found = Evaluator(), required(kind), list[Shapes]()
+    evaluator, params, found = NodeEvaluator(), required(kind), list[Shapes]()
     for inputs in _candidates(kind):
-        arguments = resolve(kind, params, next(iter(inputs.values()), None))
+        arguments = resolve_arguments(kind, params, next(iter(inputs.values()), None))
         if arguments.waiting or arguments.complaints:
             continue
         with warnings.catch_warnings(action="ignore"):

@@ -26,7 +26,7 @@ def error_message(error: Exception, program: Program | None = None) -> str:
     """One line."""
     match error:
         case EngineError() if program is not None:
-            return program.told(error)
+            return program.translate_error(error)
         case EngineError() | LoweringError() | FileError():
             return str(error)
         case MemoryError():

@@ -409,7 +409,10 @@ class Session:
             try:
                 self._events.put(AutogradCaptured(look(self._task, self.program)))
             except Exception as error:  # noqa: BLE001 - a look must not end the run; the step itself would
-                self._warn("no-autograd-graph", [f"The autograd graph could not be made: {self.program.told(error)}"])
+                self._warn(
+                    "no-autograd-graph",
+                    [f"The autograd graph could not be made: {self.program.translate_error(error)}"],
+                )
 
     def _look_alone(self) -> None:
         """A look while no run is under way."""

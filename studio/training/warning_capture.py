@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from engine.errors import DataWarning
-from studio.lowering.error_translation import told
+from studio.lowering.error_translation import translate_error
 
 WarningHandler = Callable[[str], None]
 
@@ -55,7 +55,7 @@ def _show(message: Warning | str, category: type[Warning], *where: Any, **more: 
     if not hearers or not issubclass(category, UserWarning):
         _PREVIOUS[0](message, category, *where, **more)
     for tell in hearers if issubclass(category, UserWarning) else ():
-        tell(told(message) if isinstance(message, Warning) else message)
+        tell(translate_error(message) if isinstance(message, Warning) else message)
 
 
 __all__ = ["capture_warnings"]

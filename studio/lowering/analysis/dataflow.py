@@ -7,13 +7,20 @@ from pathlib import Path
 
 from engine.shape import Spec
 from studio.document.model import Document, End, Node
-from studio.lowering.analysis.input_scale import Scale
-from studio.lowering.analysis.node_arguments import Arguments, located, resolve
-from studio.lowering.analysis.node_evaluation import GIVEN_UP, NOTHING, Division, Evaluator, SampleSpec, Value
+from studio.lowering.analysis.input_scale import InputScale
+from studio.lowering.analysis.node_arguments import NodeArguments, resolve_arguments, resolve_paths
+from studio.lowering.analysis.node_evaluation import (
+    NO_OUTCOME,
+    TIMED_OUT,
+    NodeEvaluator,
+    SampleSpec,
+    SplitOutcome,
+    WireValue,
+)
 from studio.lowering.analysis.node_facts import NodeFacts, NodeInfo
-from studio.lowering.analysis.node_graph import NodeGraph, passed_through
+from studio.lowering.analysis.node_graph import NodeGraph, bypass_input
 from studio.lowering.analysis.node_summary import summary
-from studio.lowering.analysis.training_length import length_of, parts_of
+from studio.lowering.analysis.training_length import data_steps, training_length
 from studio.lowering.schedules.schedule_context import ScheduleContext, TrainingLength
 from studio.nodes.schedule_nodes import is_per_step
 from studio.nodes.types import NodeType, Role
@@ -32,7 +39,7 @@ class Dataflow:
         self,
         document: Document,
         graph: NodeGraph,
-        evaluator: Evaluator,
+        evaluator: NodeEvaluator,
         base: Path | None,
         previous: Dataflow | None = None,
     ) -> None:
@@ -53,43 +60,43 @@ class Dataflow:
                 facts = _find(node, node_type, inputs, evaluator, base, length)
             self.facts[name] = facts
 
-    def value(self, end: End) -> Value | None:
+    def value(self, end: End) -> WireValue | None:
         """What leaves an output, if it is known."""
         facts = self.facts.get(end.node)
         return None if facts is None else facts.outputs.get(end.port)
 
     def count(self, name: str) -> int | None:
         """How many training samples arrive at a node; None if they cannot be read. Reads as much as that takes."""
-        parts = parts_of(name, self.graph, self.facts, self.base)
+        parts = data_steps(name, self.graph, self.facts, self.base)
         return self._evaluator.count(parts) if parts else None
 
-    def scale(self, name: str) -> Scale | None:
+    def scale(self, name: str) -> InputScale | None:
         """How large the inputs are that arrive at a node, by some training samples; None if they cannot be read."""
-        parts = parts_of(name, self.graph, self.facts, self.base, transformed=True)
+        parts = data_steps(name, self.graph, self.facts, self.base, transformed=True)
         return self._evaluator.scale(parts) if parts else None
 
-    def division(self, name: str) -> Division | None:
+    def division(self, name: str) -> SplitOutcome | None:
         """What a node makes of the samples that it divides; None if nothing arrives. Reads as much as that takes."""
-        parts = parts_of(name, self.graph, self.facts, self.base, transformed=True)
+        parts = data_steps(name, self.graph, self.facts, self.base, transformed=True)
         return self._evaluator.divide(parts) if parts else None
 
-    def _inputs(self, name: str) -> dict[str, Value]:
-        feeding = self.graph.feeding[name].items()
+    def _inputs(self, name: str) -> dict[str, WireValue]:
+        feeding = self.graph.input_sources[name].items()
         return {port: value for port, end in feeding if (value := self.value(end)) is not None}
 
     def _length_for(self, name: str) -> TrainingLength | None:
         """How long the training is, if the node is an optimizer with schedules. Its data come before it."""
         graph = self.graph
-        if graph.types[name].role is not Role.OPTIMIZER or not graph.fed.get(name):
+        if graph.types[name].role is not Role.OPTIMIZER or not graph.outgoing_wires.get(name):
             return None
         if self._length is None:
-            self._length = length_of(self.document, graph, self.facts, self._evaluator, self.base)
+            self._length = training_length(self.document, graph, self.facts, self._evaluator, self.base)
         return self._length
 
 
-def _holds(facts: NodeFacts, node: Node, node_type: NodeType, inputs: Mapping[str, Value]) -> bool:
+def _holds(facts: NodeFacts, node: Node, node_type: NodeType, inputs: Mapping[str, WireValue]) -> bool:
     """Whether facts found earlier are still true. A data source is asked again: its files may have changed."""
-    if facts.outcome is GIVEN_UP:
+    if facts.outcome is TIMED_OUT:
         return False
     old = facts.node
     same = old is node or (old.params is node.params and old.muted == node.muted)
@@ -99,17 +106,17 @@ def _holds(facts: NodeFacts, node: Node, node_type: NodeType, inputs: Mapping[st
 def _find(
     node: Node,
     node_type: NodeType,
-    inputs: Mapping[str, Value],
-    evaluator: Evaluator,
+    inputs: Mapping[str, WireValue],
+    evaluator: NodeEvaluator,
     base: Path | None,
     length: TrainingLength | None,
 ) -> NodeFacts:
     first = inputs.get(node_type.inputs[0].name) if node_type.inputs else None
-    arguments = resolve(node_type, node.params, _tensor(first), _left(node_type, node, first))
-    outcome = NOTHING
+    arguments = resolve_arguments(node_type, node.params, _tensor(first), _left(node_type, node, first))
+    outcome = NO_OUTCOME
     if not node.muted and _complete(node_type, arguments, inputs):
-        given: Mapping[str, Value] = {} if node_type.role in ALONE else inputs
-        outcome = evaluator.evaluate(node_type, located(node_type, arguments.values, base), given)
+        given: Mapping[str, WireValue] = {} if node_type.role in ALONE else inputs
+        outcome = evaluator.evaluate(node_type, resolve_paths(node_type, arguments.values, base), given)
     outputs = _passed(node_type, inputs) if node.muted else outcome.outputs
     if length is not None and node_type.target is not None and not (node.muted or outcome.failure):
         context = ScheduleContext(node_type.target, tuple(arguments.values.items()), length)
@@ -126,23 +133,23 @@ def _find(
     return NodeFacts(node, node_type, arguments, inputs, outcome, outputs, info, labels, length)
 
 
-def _tensor(value: Value | None) -> Spec | None:
+def _tensor(value: WireValue | None) -> Spec | None:
     """What dimensions can be read from: a batch, or one sample's input."""
     found = value.input if isinstance(value, SampleSpec) else value
     return found if isinstance(found, Spec) else None
 
 
-def _left(node_type: NodeType, node: Node, value: Value | None) -> int | None:
+def _left(node_type: NodeType, node: Node, value: WireValue | None) -> int | None:
     """How much of the training a schedule has."""
     return value.left(per_step=is_per_step(node_type, node.params)) if isinstance(value, ScheduleContext) else None
 
 
-def _complete(node_type: NodeType, arguments: Arguments, inputs: Mapping[str, Value]) -> bool:
+def _complete(node_type: NodeType, arguments: NodeArguments, inputs: Mapping[str, WireValue]) -> bool:
     if arguments.complaints or arguments.waiting:
         return False
     return node_type.role in ALONE or all(port.optional or port.name in inputs for port in node_type.inputs)
 
 
-def _passed(node_type: NodeType, inputs: Mapping[str, Value]) -> dict[str, Value]:
-    ways = {port.name: passed_through(node_type, port.name) for port in node_type.outputs}
+def _passed(node_type: NodeType, inputs: Mapping[str, WireValue]) -> dict[str, WireValue]:
+    ways = {port.name: bypass_input(node_type, port.name) for port in node_type.outputs}
     return {name: inputs[way_in] for name, way_in in ways.items() if way_in is not None and way_in in inputs}

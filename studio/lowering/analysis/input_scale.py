@@ -20,7 +20,7 @@ SMALLEST, LARGEST = 0.25, 16.0
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class InputScale:
     """What was seen of the inputs of training samples."""
 
     samples: int
@@ -37,7 +37,7 @@ class Scale:
         return SMALLEST <= largest <= LARGEST
 
 
-def scale_of(samples: Samples) -> Scale | None:
+def measure_input_scale(samples: Samples) -> InputScale | None:
     """Of inputs of one size; None for a stream, whose samples come once."""
     if samples.stream is not None or not len(samples):
         return None
@@ -46,14 +46,16 @@ def scale_of(samples: Samples) -> Scale | None:
     if not isinstance(inputs, np.ndarray):
         return None
     found = Normalize.fitted([inputs])
-    return Scale(len(rows), float(inputs.min()), float(inputs.max()), {name: written(found[name]) for name in found})
+    return InputScale(
+        len(rows), float(inputs.min()), float(inputs.max()), {name: to_json_value(found[name]) for name in found}
+    )
 
 
-def written(value: Any) -> Json:
+def to_json_value(value: Any) -> Json:
     """As it stands in a project: no more digits than float32 has, and no tuples."""
     if isinstance(value, tuple):
-        return [written(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return [to_json_value(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
-__all__ = ["Scale", "scale_of", "written"]
+__all__ = ["InputScale", "measure_input_scale", "to_json_value"]

@@ -18,7 +18,7 @@ LONGEST_VALUE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ArgumentProblem:
     """What is wrong with one parameter. `message` is a sentence without the node's name, which goes before it."""
 
     code: str
@@ -27,21 +27,21 @@ class Complaint:
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class NodeArguments:
     """Values by argument, in the order of the signature; those that a wire should give and does not yet are absent."""
 
     values: Mapping[str, Any]
     explicit: frozenset[str]
     """Set by hand."""
     inferred: frozenset[str]
-    complaints: tuple[Complaint, ...] = ()
+    complaints: tuple[ArgumentProblem, ...] = ()
     waiting: bool = False
     """A wire has to say more before the node can be built."""
 
 
-def resolve(
+def resolve_arguments(
     node_type: NodeType, params: Mapping[str, Json], first_input: Spec | None, left: int | None = None
-) -> Arguments:
+) -> NodeArguments:
     """All arguments of a node.
 
     Args:
@@ -58,7 +58,7 @@ def resolve(
         if name in params:
             problem = parameter.problem(params[name])
             if problem is not None:
-                complaints.append(Complaint("bad-parameter", name, f"{name} {_short(problem)}."))
+                complaints.append(ArgumentProblem("bad-parameter", name, f"{name} {_short(problem)}."))
             else:
                 values[name] = _value(parameter, params[name])
                 explicit.add(name)
@@ -79,10 +79,10 @@ def resolve(
             complaints.append(_missing(parameter))
         else:
             values[name] = parameter.default
-    return Arguments(values, frozenset(explicit), frozenset(inferred), tuple(complaints), waiting)
+    return NodeArguments(values, frozenset(explicit), frozenset(inferred), tuple(complaints), waiting)
 
 
-def located(node_type: NodeType, values: Mapping[str, Any], base: Path | None) -> Mapping[str, Any]:
+def resolve_paths(node_type: NodeType, values: Mapping[str, Any], base: Path | None) -> Mapping[str, Any]:
     """The arguments with relative paths made to begin at `base`, the folder of the project file."""
     paths = [parameter.name for parameter in node_type.params if parameter.kind == "path"]
     if base is None or not any(values.get(name) for name in paths):
@@ -120,16 +120,16 @@ def _value(parameter: Parameter, value: Json) -> Any:
     return float(value) if parameter.kind == "float" and isinstance(value, int) else value
 
 
-def _missing(parameter: Parameter) -> Complaint:
+def _missing(parameter: Parameter) -> ArgumentProblem:
     bounds = f" ({parameter.range})" if parameter.range is not None else ""
     meaning = f": {parameter.help}" if parameter.help else ""
-    return Complaint("missing-parameter", parameter.name, f"needs {parameter.name}{meaning}{bounds}.")
+    return ArgumentProblem("missing-parameter", parameter.name, f"needs {parameter.name}{meaning}{bounds}.")
 
 
-def _unknown(node_type: NodeType, name: str) -> Complaint:
+def _unknown(node_type: NodeType, name: str) -> ArgumentProblem:
     known = ", ".join(parameter.name for parameter in node_type.params)
     has = f"it has {known}" if known else "it has none"
-    return Complaint("unknown-parameter", name, f"has no parameter {_short(repr(name))}; {has}. Remove it.")
+    return ArgumentProblem("unknown-parameter", name, f"has no parameter {_short(repr(name))}; {has}. Remove it.")
 
 
 def _short(text: str) -> str:

@@ -21,9 +21,9 @@ from engine.nn.functional.reduction import exact_shapes
 from engine.shape import Dim, Spec
 from studio.lowering.analysis.check_budget import TOTAL_SECONDS, Budget, OverBudgetError
 from studio.lowering.analysis.data_nodes import apply_data_node, split_transform_arguments
-from studio.lowering.analysis.input_scale import Scale, scale_of
+from studio.lowering.analysis.input_scale import InputScale, measure_input_scale
 from studio.lowering.analysis.optimizer_trial import try_steps
-from studio.lowering.error_translation import told
+from studio.lowering.error_translation import translate_error
 from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes.schedule_nodes import LENGTHS, SCHEDULING, is_per_step
 from studio.nodes.types import NodeType, Role
@@ -53,15 +53,15 @@ class SampleSpec:
         return f"{self.input} → {self.target}"
 
 
-Value: TypeAlias = Spec | SampleSpec | ScheduleContext
+WireValue: TypeAlias = Spec | SampleSpec | ScheduleContext
 """What is known of what flows through a wire."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class NodeOutcome:
     """What a node was found to do. A node that fails has no outputs."""
 
-    outputs: Mapping[str, Value]
+    outputs: Mapping[str, WireValue]
     parameters: int = 0
     macs: int = 0
     failure: str = ""
@@ -71,17 +71,17 @@ class Outcome:
     """Of a source: what reading it loses or takes for something else."""
 
 
-NOTHING = Outcome({})
+NO_OUTCOME = NodeOutcome({})
 _TOO_LATE = f"the nodes before it take {TOTAL_SECONDS:g} seconds to check"
-GIVEN_UP = replace(NOTHING, failure=_TOO_LATE, fails_on="arguments")
+TIMED_OUT = replace(NO_OUTCOME, failure=_TOO_LATE, fails_on="arguments")
 """Of a node that no time is left for. Another check tries it again."""
 
-Part: TypeAlias = tuple[NodeType, Mapping[str, Any]]
+DataStep: TypeAlias = tuple[NodeType, Mapping[str, Any]]
 """A node that makes or divides samples, with its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class SplitOutcome:
     """What became of samples that were divided."""
 
     samples: int = 0
@@ -91,7 +91,7 @@ class Division:
     failure: str = ""
 
 
-class Evaluator:
+class NodeEvaluator:
     """Evaluates nodes and remembers the latest outcomes by type, arguments and inputs."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
@@ -99,8 +99,8 @@ class Evaluator:
         self.evaluations = 0
         """How many outcomes were not remembered but worked out."""
         self._spent = 0.0  # seconds of this check, without those of reading data
-        self._outcomes: OrderedDict[Any, tuple[Outcome, Stamp]] = OrderedDict()
-        self._counts: OrderedDict[Any, tuple[Any, Stamp]] = OrderedDict()
+        self._outcomes: OrderedDict[Any, tuple[NodeOutcome, FileStamps]] = OrderedDict()
+        self._counts: OrderedDict[Any, tuple[Any, FileStamps]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -109,15 +109,17 @@ class Evaluator:
         """Another check begins, with all of its time."""
         self._spent = 0.0
 
-    def evaluate(self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Value]) -> Outcome:
+    def evaluate(
+        self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, WireValue]
+    ) -> NodeOutcome:
         """What comes out of a node. Never raises: what goes wrong is in `Outcome.failure`."""
-        key = (node_type.target or node_type.key, frozen(arguments), tuple(inputs.items()))
+        key = (node_type.target or node_type.key, hashable_arguments(arguments), tuple(inputs.items()))
         held = self._outcomes.get(key)
-        if held is not None and (not held[1] or held[1] == stamp([path for path, _ in held[1]])):
+        if held is not None and (not held[1] or held[1] == file_stamps([path for path, _ in held[1]])):
             self._outcomes.move_to_end(key)
             return held[0]
         if self._spent > TOTAL_SECONDS and node_type.role is not Role.SOURCE:
-            return GIVEN_UP
+            return TIMED_OUT
         self.evaluations += 1
         began = time.monotonic()
         outcome, files = _attempt(node_type, arguments, inputs)
@@ -125,38 +127,40 @@ class Evaluator:
             self._spent += time.monotonic() - began
         if node_type.role is Role.SOURCE and outcome.failure:
             return outcome  # a missing file may be there the next time
-        self._outcomes[key] = (outcome, stamp(files))
+        self._outcomes[key] = (outcome, file_stamps(files))
         self._outcomes.move_to_end(key)
         while len(self._outcomes) > self.remembered:
             self._outcomes.popitem(last=False)
         return outcome
 
-    def count(self, parts: Sequence[Part]) -> int | None:
+    def count(self, parts: Sequence[DataStep]) -> int | None:
         """How many training samples a source and the divisions behind it give; None if they cannot be read."""
         return self._remembered(_counted, parts)
 
-    def divide(self, parts: Sequence[Part]) -> Division:
+    def divide(self, parts: Sequence[DataStep]) -> SplitOutcome:
         """What the last of these parts makes of the samples that the others give."""
         return self._remembered(_divided, parts)
 
-    def scale(self, parts: Sequence[Part]) -> Scale | None:
+    def scale(self, parts: Sequence[DataStep]) -> InputScale | None:
         """How large the inputs are that these parts give; None if they cannot be read."""
         return self._remembered(_scaled, parts)
 
-    def _remembered(self, work: Callable[[Sequence[Part]], tuple[Any, Stamp]], parts: Sequence[Part]) -> Any:
-        key = (work, *((node_type.target, frozen(arguments)) for node_type, arguments in parts))
+    def _remembered(
+        self, work: Callable[[Sequence[DataStep]], tuple[Any, FileStamps]], parts: Sequence[DataStep]
+    ) -> Any:
+        key = (work, *((node_type.target, hashable_arguments(arguments)) for node_type, arguments in parts))
         held = self._counts.get(key)
-        if held is None or held[1] != stamp([path for path, _ in held[1]]):
+        if held is None or held[1] != file_stamps([path for path, _ in held[1]]):
             held = self._counts[key] = work(parts)
             while len(self._counts) > COUNTS_REMEMBERED:
                 self._counts.popitem(last=False)
         return held[0]
 
 
-Stamp: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
+FileStamps: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
 
 
-def stamp(files: list[Path]) -> Stamp:
+def file_stamps(files: list[Path]) -> FileStamps:
     """Changes when a file does."""
     return tuple((path, _size_and_time(path)) for path in files)
 
@@ -169,40 +173,40 @@ def _size_and_time(path: Path) -> tuple[int, int]:
     return (status.st_size, status.st_mtime_ns)
 
 
-def frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
+def hashable_arguments(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
     """Hashable, and telling 1, 1.0 and True apart."""
     return tuple((name, type(value).__name__, value) for name, value in arguments.items())
 
 
-def _counted(parts: Sequence[Part]) -> tuple[int | None, Stamp]:
+def _counted(parts: Sequence[DataStep]) -> tuple[int | None, FileStamps]:
     try:
         splits = _open_chain(parts)
-        return len(splits.train), stamp(list(splits.files))
+        return len(splits.train), file_stamps(list(splits.files))
     except Exception:  # noqa: BLE001 - whatever data do not give is said where they are read
         return None, ()
 
 
-def _scaled(parts: Sequence[Part]) -> tuple[Scale | None, Stamp]:
+def _scaled(parts: Sequence[DataStep]) -> tuple[InputScale | None, FileStamps]:
     try:
         splits = _open_chain(parts)
-        return scale_of(splits.train), stamp(list(splits.files))
+        return measure_input_scale(splits.train), file_stamps(list(splits.files))
     except Exception:  # noqa: BLE001 - the same
         return None, ()
 
 
-def _divided(parts: Sequence[Part]) -> tuple[Division, Stamp]:
+def _divided(parts: Sequence[DataStep]) -> tuple[SplitOutcome, FileStamps]:
     try:
         before = _open_chain(parts[:-1])
-        files = stamp(list(before.files))
+        files = file_stamps(list(before.files))
         parted = () if before.is_stream else (before.train, before.validation)
         count = sum(len(part) for part in parted if part is not None)
     except Exception:  # noqa: BLE001 - the same
-        return Division(), ()
+        return SplitOutcome(), ()
     try:
         after = apply_data_node(*parts[-1], before)
-        return Division(count, _classes(after)), files
+        return SplitOutcome(count, _classes(after)), files
     except Exception as error:  # noqa: BLE001 - whatever it is, the samples cannot be divided in this way
-        return Division(count, failure=_failed(error, "inputs").failure), files
+        return SplitOutcome(count, failure=_failed(error, "inputs").failure), files
 
 
 def _classes(splits: Splits) -> tuple[tuple[str, int, int], ...]:
@@ -222,7 +226,7 @@ def _class_counts(samples: Samples | None, classes: int) -> list[int]:
     return np.bincount(targets[(targets >= 0) & (targets < classes)], minlength=classes).tolist()
 
 
-def _open_chain(parts: Sequence[Part]) -> Splits:
+def _open_chain(parts: Sequence[DataStep]) -> Splits:
     """The samples that leave the last node of a chain that starts at a source."""
     splits: Splits | None = None
     for node_type, arguments in parts:
@@ -235,8 +239,8 @@ def _open_chain(parts: Sequence[Part]) -> Splits:
 
 
 def _attempt(
-    node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Value]
-) -> tuple[Outcome, list[Path]]:
+    node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, WireValue]
+) -> tuple[NodeOutcome, list[Path]]:
     files: list[Path] = []
     try:
         run = _make(node_type, arguments, files)
@@ -248,7 +252,7 @@ def _attempt(
         return _failed(error, "inputs", _settings(node_type, arguments)), files
 
 
-Run: TypeAlias = Callable[[Mapping[str, Any]], Outcome]
+Run: TypeAlias = Callable[[Mapping[str, Any]], NodeOutcome]
 
 
 def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) -> Run:
@@ -260,13 +264,13 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
             splits.check()
             found = splits.diagnostics()
             files += splits.files
-            return lambda _: Outcome({node_type.outputs[0].name: samples}, diagnostics=found)
+            return lambda _: NodeOutcome({node_type.outputs[0].name: samples}, diagnostics=found)
         case Role.TRANSFORM:
             own, applied = split_transform_arguments(arguments)
             transform = target(**own)
             return lambda inputs: _transformed(node_type, transform, inputs, **applied)
         case Role.DIVISION:
-            return lambda inputs: Outcome({node_type.outputs[0].name: inputs[node_type.inputs[0].name]})
+            return lambda inputs: NodeOutcome({node_type.outputs[0].name: inputs[node_type.inputs[0].name]})
         case Role.LOADER:
             return lambda inputs: _batched(node_type, inputs)
         case Role.LAYER | Role.LOSS:
@@ -283,19 +287,19 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
         case Role.SCHEDULER:
             return lambda inputs: _scheduled(node_type, arguments, inputs)
         case Role.LOSS_SUM:
-            return lambda inputs: Outcome({port.name: next(iter(inputs.values())) for port in node_type.outputs})
+            return lambda inputs: NodeOutcome({port.name: next(iter(inputs.values())) for port in node_type.outputs})
         case Role.UNKNOWN:
             pass
-    return lambda _: NOTHING
+    return lambda _: NO_OUTCOME
 
 
-def made_schedule(node_type: NodeType, arguments: Mapping[str, Any], optimizer: Any) -> Any:
+def make_schedule(node_type: NodeType, arguments: Mapping[str, Any], optimizer: Any) -> Any:
     """The schedule of a node, for an optimizer."""
     target: Any = node_type.target
-    return target(optimizer, **own_arguments(arguments))
+    return target(optimizer, **schedule_arguments(arguments))
 
 
-def own_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def schedule_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a schedule's node that are the schedule's."""
     beside = {parameter.name for parameter in SCHEDULING}
     return {name: value for name, value in arguments.items() if name not in beside}
@@ -313,33 +317,33 @@ def takes_list(node_type: NodeType) -> bool:
     return any(port.optional for port in node_type.inputs)
 
 
-def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> Outcome:
+def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> NodeOutcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
     if on == "inputs":
         changed = replace(samples, input=transform.spec(samples.input))
     else:
         changed = replace(samples, target=transform.spec(samples.target), classes=transform.classes)
-    return Outcome({node_type.outputs[0].name: changed})
+    return NodeOutcome({node_type.outputs[0].name: changed})
 
 
-def _scheduled(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> Outcome:
+def _scheduled(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> NodeOutcome:
     context: ScheduleContext = inputs[node_type.inputs[0].name]
-    made_schedule(node_type, arguments, context.make())
+    make_schedule(node_type, arguments, context.make())
     lasts = arguments.get("lasts") or next((arguments[name] for name in LENGTHS if name in arguments), None)
     after = context.after(lasts, per_step=is_per_step(node_type, arguments))
-    return Outcome({port.name: after for port in node_type.outputs})
+    return NodeOutcome({port.name: after for port in node_type.outputs})
 
 
-def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> Outcome:
+def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> NodeOutcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
     specs = (samples.input, samples.target)
     for spec in specs:
         check_sizes(spec)
     names = [port.name for port in node_type.outputs]
-    return Outcome({name: Spec((BATCH, *spec.shape), spec.dtype) for name, spec in zip(names, specs, strict=True)})
+    return NodeOutcome({name: Spec((BATCH, *spec.shape), spec.dtype) for name, spec in zip(names, specs, strict=True)})
 
 
-def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], parameters: int) -> Outcome:
+def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], parameters: int) -> NodeOutcome:
     names = [port.name for port in node_type.inputs]
     tensors = {name: _meta(inputs[name]) for name in names if name in inputs}
     first = list(tensors) if node_type.role is Role.OPERATION else _leading(names, tensors)
@@ -350,7 +354,7 @@ def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], param
     pairs = zip(node_type.outputs, results, strict=False)
     specs = {port.name: tensor.spec for port, tensor in pairs if isinstance(tensor, engine.Tensor)}
     macs: Any = sum((call.macs for call in trace.calls), start=0)
-    return Outcome(specs, parameters, macs.at(1) if isinstance(macs, Dim) else int(macs))
+    return NodeOutcome(specs, parameters, macs.at(1) if isinstance(macs, Dim) else int(macs))
 
 
 def _leading(names: list[str], given: Mapping[str, Any]) -> list[str]:
@@ -367,15 +371,15 @@ def _parameter_count(module: Any) -> int:
     return sum(int(parameter.numel()) for parameter in module.parameters())
 
 
-def _failed(error: Exception, part: str, settings: str = "") -> Outcome:
-    text = told(error) or type(error).__name__
+def _failed(error: Exception, part: str, settings: str = "") -> NodeOutcome:
+    text = translate_error(error) or type(error).__name__
     if isinstance(error, (EngineError, ValueError, TypeError)):
-        return Outcome({}, failure=text, fails_on=part)
+        return NodeOutcome({}, failure=text, fails_on=part)
     if isinstance(error, MemoryError):
         text = "it takes more memory than there is"
     elif not isinstance(error, OverBudgetError):
         text = f"{type(error).__name__}: {text}"
-    return Outcome({}, failure=f"{text}{settings}", fails_on=part)
+    return NodeOutcome({}, failure=f"{text}{settings}", fails_on=part)
 
 
 def _settings(node_type: NodeType, arguments: Mapping[str, Any]) -> str:

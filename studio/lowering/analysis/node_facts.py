@@ -8,8 +8,8 @@ from typing import Any
 
 from engine.shape import Spec
 from studio.document.model import Node
-from studio.lowering.analysis.node_arguments import Arguments
-from studio.lowering.analysis.node_evaluation import Outcome, Value
+from studio.lowering.analysis.node_arguments import NodeArguments
+from studio.lowering.analysis.node_evaluation import NodeOutcome, WireValue
 from studio.lowering.schedules.schedule_context import TrainingLength
 from studio.nodes.types import NodeType
 
@@ -36,11 +36,11 @@ class NodeFacts:
 
     node: Node
     type: NodeType
-    arguments: Arguments
-    inputs: Mapping[str, Value]
+    arguments: NodeArguments
+    inputs: Mapping[str, WireValue]
     """What arrives, by port; ports of which nothing is known are absent."""
-    outcome: Outcome
-    outputs: Mapping[str, Value]
+    outcome: NodeOutcome
+    outputs: Mapping[str, WireValue]
     """What leaves. For a muted node what it passes through."""
     info: NodeInfo
     labels: Mapping[str, str]

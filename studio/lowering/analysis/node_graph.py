@@ -23,9 +23,9 @@ class NodeGraph:
         self.muted = frozenset(name for name, node in document.nodes.items() if node.muted)
         self.stray: list[Wire] = []
         """Wires that cannot be followed: an end that does not exist, ports of different types, an input taken twice."""
-        self.feeding: dict[str, dict[str, End]] = {name: {} for name in self.types}
+        self.input_sources: dict[str, dict[str, End]] = {name: {} for name in self.types}
         """By node and input port: the output that is wired to it."""
-        self.fed: dict[str, list[Wire]] = defaultdict(list)
+        self.outgoing_wires: dict[str, list[Wire]] = defaultdict(list)
         """By node: the wires that leave it."""
         for wire in document.wires:
             self._add(wire)
@@ -48,13 +48,13 @@ class NodeGraph:
             for (old_name, old), (name, node) in zip(mine.items(), other.items(), strict=True)
         )
 
-    def having(self, role: Role) -> list[str]:
+    def with_role(self, role: Role) -> list[str]:
         """The nodes with a role that are not muted, in order."""
         return self._by_role[role]
 
     def source(self, name: str, port: str) -> End | None:
         """The output whose value reaches an input, muted nodes passed through; None where nothing arrives."""
-        end = self.feeding[name].get(port)
+        end = self.input_sources[name].get(port)
         if end is None or end.node not in self.muted:
             return end
         if end not in self._unmuted:
@@ -66,8 +66,8 @@ class NodeGraph:
     def sources(self, name: str) -> Mapping[str, End]:
         """`source` of all input ports where something arrives."""
         if not self.muted:
-            return self.feeding[name]
-        return {port: end for port in self.feeding[name] if (end := self.source(name, port)) is not None}
+            return self.input_sources[name]
+        return {port: end for port in self.input_sources[name] if (end := self.source(name, port)) is not None}
 
     def upstream(self, names: list[str]) -> set[str]:
         """These nodes and all that their values depend on; muted ones are not among them."""
@@ -92,13 +92,13 @@ class NodeGraph:
         name, path = next(iter(sorted(rest)), None), dict[str, int]()
         while name is not None and name not in path:
             path[name] = len(path)
-            name = next((end.node for end in self.feeding[name].values() if end.node in rest), None)
+            name = next((end.node for end in self.input_sources[name].values() if end.node in rest), None)
         return [] if name is None else list(reversed(list(path)[path[name] :]))
 
     @cached_property
     def optimized(self) -> list[str]:
         """The optimizers that have a loss, in order."""
-        return [name for name in self.having(Role.OPTIMIZER) if self.sources(name)]
+        return [name for name in self.with_role(Role.OPTIMIZER) if self.sources(name)]
 
     @cached_property
     def needed(self) -> set[str]:
@@ -107,10 +107,10 @@ class NodeGraph:
         A node of unknown type that reads any of it is among them: it may be a metric or schedule of another version.
         """
         if self.optimized:
-            metrics = [name for name in self.having(Role.METRIC) if self.sources(name)]
-            schedules = [name for name in self.having(Role.SCHEDULER) if self.driven_by(name) in self.optimized]
+            metrics = [name for name in self.with_role(Role.METRIC) if self.sources(name)]
+            schedules = [name for name in self.with_role(Role.SCHEDULER) if self.driven_by(name) in self.optimized]
             used = self.upstream([*self.optimized, *metrics, *schedules])
-            unknown = self.having(Role.UNKNOWN)
+            unknown = self.with_role(Role.UNKNOWN)
             reading = [name for name in unknown if any(end.node in used for end in self.sources(name).values())]
             return self.upstream([*self.optimized, *metrics, *schedules, *reading]) if reading else used
         wired = {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
@@ -129,31 +129,31 @@ class NodeGraph:
         """The output that a muted node hands on at one of its own; nothing where the way from there is known."""
         if end.node not in self.muted or end in self._unmuted:
             return []
-        way_in = passed_through(self.types[end.node], end.port)
-        before = None if way_in is None else self.feeding[end.node].get(way_in)
+        way_in = bypass_input(self.types[end.node], end.port)
+        before = None if way_in is None else self.input_sources[end.node].get(way_in)
         return [] if before is None else [before]
 
     # -- building it
 
     def _add(self, wire: Wire) -> None:
         output, way_in = port_of(self.types, wire.source, "output"), port_of(self.types, wire.target, "input")
-        taken = way_in is not None and wire.target.port in self.feeding[wire.target.node]
+        taken = way_in is not None and wire.target.port in self.input_sources[wire.target.node]
         if output is None or way_in is None or output.type is not way_in.type or taken:
             self.stray.append(wire)
             return
-        self.feeding[wire.target.node][wire.target.port] = wire.source
-        self.fed[wire.source.node].append(wire)
+        self.input_sources[wire.target.node][wire.target.port] = wire.source
+        self.outgoing_wires[wire.source.node].append(wire)
 
     def _sorted(self) -> list[str]:
         place = {name: index for index, name in enumerate(self.types)}
         names = list(self.types)
-        waiting = {name: len(inputs) for name, inputs in self.feeding.items()}
+        waiting = {name: len(inputs) for name, inputs in self.input_sources.items()}
         ready = [place[name] for name, count in waiting.items() if count == 0]
         order: list[str] = []
         while ready:
             name = names[heapq.heappop(ready)]
             order.append(name)
-            for wire in self.fed.get(name, ()):
+            for wire in self.outgoing_wires.get(name, ()):
                 waiting[wire.target.node] -= 1
                 if waiting[wire.target.node] == 0:
                     heapq.heappush(ready, place[wire.target.node])
@@ -186,7 +186,7 @@ class NodeGraph:
         return readers
 
 
-def passed_through(node_type: NodeType, output: str) -> str | None:
+def bypass_input(node_type: NodeType, output: str) -> str | None:
     """The input whose value a muted node hands on at an output: the first of the same type."""
     port = node_type.output(output)
     return next((way_in.name for way_in in node_type.inputs if port is not None and way_in.type is port.type), None)

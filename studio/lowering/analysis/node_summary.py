@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from engine.shape import Spec, format_shape
-from studio.lowering.analysis.node_arguments import Arguments
-from studio.lowering.analysis.node_evaluation import SampleSpec, Value
+from studio.lowering.analysis.node_arguments import NodeArguments
+from studio.lowering.analysis.node_evaluation import SampleSpec, WireValue
 from studio.nodes.types import NodeType, Role
 
 SIZES = {"kernel_size", "output_size"}
@@ -27,7 +27,7 @@ WAYS_OUT = {"out_features": "in_features", "out_channels": "in_channels", "embed
 
 
 def summary(
-    node_type: NodeType, arguments: Arguments, inputs: Mapping[str, Value], outputs: Mapping[str, Value]
+    node_type: NodeType, arguments: NodeArguments, inputs: Mapping[str, WireValue], outputs: Mapping[str, WireValue]
 ) -> str:
     """One line, or nothing where the title says it all."""
     shapes = _shapes(node_type, inputs, outputs)
@@ -36,12 +36,12 @@ def summary(
     return " · ".join(parts)
 
 
-def _way(arguments: Arguments) -> list[str]:
+def _way(arguments: NodeArguments) -> list[str]:
     values = arguments.values
     return [f"{values.get(into, '?')} → {values[out]}" for out, into in WAYS_OUT.items() if out in values]
 
 
-def _shapes(node_type: NodeType, inputs: Mapping[str, Value], outputs: Mapping[str, Value]) -> list[str]:
+def _shapes(node_type: NodeType, inputs: Mapping[str, WireValue], outputs: Mapping[str, WireValue]) -> list[str]:
     before, after = (next(iter(values.values()), None) for values in (inputs, outputs))
     if isinstance(after, SampleSpec) and node_type.role is Role.SOURCE:
         classes = [f"{after.classes} classes"] if after.classes is not None else []
@@ -51,7 +51,7 @@ def _shapes(node_type: NodeType, inputs: Mapping[str, Value], outputs: Mapping[s
     return []
 
 
-def _settings(node_type: NodeType, arguments: Arguments) -> list[str]:
+def _settings(node_type: NodeType, arguments: NodeArguments) -> list[str]:
     shown: list[str] = []
     for parameter in node_type.params:
         name, value = parameter.name, arguments.values.get(parameter.name)
@@ -67,7 +67,7 @@ def _silent(name: str, value: Any) -> bool:
     return value is None or any(value == quiet for quiet in QUIET_WHEN.get(name, ()))
 
 
-def _in_way(name: str, arguments: Arguments) -> bool:
+def _in_way(name: str, arguments: NodeArguments) -> bool:
     """Whether "in → out" shows it already."""
     return name in WAYS_OUT or any(name == into and out in arguments.values for out, into in WAYS_OUT.items())
 

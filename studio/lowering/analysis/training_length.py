@@ -7,21 +7,21 @@ from pathlib import Path
 
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Training
-from studio.lowering.analysis.node_arguments import located
-from studio.lowering.analysis.node_evaluation import Evaluator, Part
+from studio.lowering.analysis.node_arguments import resolve_paths
+from studio.lowering.analysis.node_evaluation import DataStep, NodeEvaluator
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.schedules.schedule_context import TrainingLength
 from studio.nodes.types import Role
 
 
-def length_of(
-    document: Document, graph: NodeGraph, facts: Mapping[str, NodeFacts], evaluator: Evaluator, base: Path | None
+def training_length(
+    document: Document, graph: NodeGraph, facts: Mapping[str, NodeFacts], evaluator: NodeEvaluator, base: Path | None
 ) -> TrainingLength:
     """Reads as much of the data as it takes to count them."""
     training = document.training
-    loader = next((name for name in graph.having(Role.LOADER) if name in graph.needed), None)
-    parts = [] if loader is None else parts_of(loader, graph, facts, base)
+    loader = next((name for name in graph.with_role(Role.LOADER) if name in graph.needed), None)
+    parts = [] if loader is None else data_steps(loader, graph, facts, base)
     samples = evaluator.count(parts) if parts else None
     if loader is None or not samples:
         return _uncounted(training)
@@ -41,9 +41,9 @@ def _uncounted(training: Training) -> TrainingLength:
     return TrainingLength(None, None, training.steps if training.accumulate == 1 else None)
 
 
-def parts_of(
+def data_steps(
     name: str, graph: NodeGraph, facts: Mapping[str, NodeFacts], base: Path | None, *, transformed: bool = False
-) -> list[Part]:
+) -> list[DataStep]:
     """What decides how many samples there are at a node: the source and what divides them; empty if that fails.
 
     Args:
@@ -55,13 +55,13 @@ def parts_of(
         end = graph.source(name, graph.types[name].inputs[0].name) if graph.types[name].inputs else None
         return [] if end is None else [end.node]
 
-    parts: list[Part] = []
+    parts: list[DataStep] = []
     for one in walk([name], before):
         found = facts.get(one)
         if found is None or found.arguments.complaints or found.arguments.waiting or not found.outputs:
             return []
         if found.type.role in roles and one not in graph.muted:
-            parts.append((found.type, located(found.type, found.arguments.values, base)))
+            parts.append((found.type, resolve_paths(found.type, found.arguments.values, base)))
         if found.type.role is Role.SOURCE:
             return parts[::-1]
     return []

@@ -43,8 +43,8 @@ TRANSPARENT_GROUPS = frozenset({"Dropout", "Shape"})
 
 def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
     """Mistakes that types and wires alone show."""
-    for loss in graph.having(Role.LOSS):
-        before = graph.source(loss, "input") if "input" in graph.feeding[loss] else None
+    for loss in graph.with_role(Role.LOSS):
+        before = graph.source(loss, "input") if "input" in graph.input_sources[loss] else None
         if before is not None:
             yield from _before_loss(graph, loss, before.node)
     for name, node_type in graph.types.items():
@@ -54,13 +54,13 @@ def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
 
 def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
     """Mistakes that parameters and shapes show."""
-    for name in flow.graph.having(Role.LOSS):
+    for name in flow.graph.with_role(Role.LOSS):
         if name in flow.facts:
             yield from _classes(flow, name, flow.facts[name])
-    for name in flow.graph.having(Role.OPTIMIZER):
+    for name in flow.graph.with_role(Role.OPTIMIZER):
         if name in flow.facts:
             yield from _learning_rate(name, flow.facts[name])
-    for name in flow.graph.having(Role.LOADER):
+    for name in flow.graph.with_role(Role.LOADER):
         if name in flow.facts:
             yield from _loader(flow, name, flow.facts[name])
     for name, facts in flow.facts.items():
@@ -230,7 +230,7 @@ def _two_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
         f"{before} and {name} have no activation between them, so together they do no more than one linear layer. "
         f"Insert ReLU before {name}."
     )
-    direct = graph.feeding[name].get(port)
+    direct = graph.input_sources[name].get(port)
     fix = (
         None
         if direct is None
@@ -297,7 +297,7 @@ def _joined_batches(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Pro
         return
     judges = [
         judge
-        for judge in (*flow.graph.having(Role.LOSS), *flow.graph.having(Role.METRIC))
+        for judge in (*flow.graph.with_role(Role.LOSS), *flow.graph.with_role(Role.METRIC))
         if name in flow.graph.upstream([judge])
     ]
     uneven = [flow.facts[judge] for judge in judges if judge in flow.facts and is_uneven(flow.facts[judge])]

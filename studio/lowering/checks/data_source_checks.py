@@ -15,7 +15,7 @@ from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
 
-def data_problems(flow: Dataflow) -> Iterator[Problem]:
+def data_source_problems(flow: Dataflow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
         if facts.type.role is Role.SOURCE:
             for found in facts.outcome.diagnostics:
@@ -41,4 +41,4 @@ def _adding(name: str, param: str, added: str) -> Callable[[Document], Document]
     return edit
 
 
-__all__ = ["data_problem", "data_problems"]
+__all__ = ["data_problem", "data_source_problems"]

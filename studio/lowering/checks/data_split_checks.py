@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.analysis.node_evaluation import Division, SampleSpec
+from studio.lowering.analysis.node_evaluation import SampleSpec, SplitOutcome
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
 
 
-def division_problems(flow: Dataflow) -> Iterator[Problem]:
+def data_split_problems(flow: Dataflow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
         if name in flow.graph.muted or not facts.outputs:
             continue
@@ -24,7 +24,7 @@ def division_problems(flow: Dataflow) -> Iterator[Problem]:
             yield from _dropped(flow, name, facts)
 
 
-def _divided(name: str, facts: NodeFacts, found: Division) -> Iterator[Problem]:
+def _divided(name: str, facts: NodeFacts, found: SplitOutcome) -> Iterator[Problem]:
     if found.failure:
         fix: Fix | None = None
         if facts.arguments.values.get("stratify"):
@@ -38,7 +38,7 @@ def _divided(name: str, facts: NodeFacts, found: Division) -> Iterator[Problem]:
         yield from _lacking(name, found)
 
 
-def _rare(name: str, folds: int, found: Division) -> Iterator[Problem]:
+def _rare(name: str, folds: int, found: SplitOutcome) -> Iterator[Problem]:
     """Classes with fewer samples than folds."""
     rare = [(train + held, label) for label, train, held in found.classes if 0 < train + held < folds]
     if not rare:
@@ -52,7 +52,7 @@ def _rare(name: str, folds: int, found: Division) -> Iterator[Problem]:
     yield Problem("warning", "rare-class", message, node=name, fix=fix)
 
 
-def _lacking(name: str, found: Division) -> Iterator[Problem]:
+def _lacking(name: str, found: SplitOutcome) -> Iterator[Problem]:
     """Classes that only training or only validation has."""
     single = [label for label, train, held in found.classes if train + held == 1]
     unseen = [(label, held) for label, train, held in found.classes if held > 1 and not train]

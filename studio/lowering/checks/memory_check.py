@@ -19,7 +19,7 @@ _BYTES = 4
 """Of a parameter."""
 
 
-def capacity_problems(flow: Dataflow) -> Iterator[Problem]:
+def memory_problems(flow: Dataflow) -> Iterator[Problem]:
     """What must be in memory at once, and is more than there is: a node's parameters, one output, all parameters.
 
     Said of the first such node: what comes behind it is as large for the same cause.

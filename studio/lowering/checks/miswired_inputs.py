@@ -9,7 +9,7 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
-from studio.lowering.checks.upstream_causes import ENCODER, JUDGES, main_source
+from studio.lowering.checks.upstream_causes import ENCODER, LOSS_OR_METRIC, main_source
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
@@ -21,7 +21,7 @@ YES_OR_NO = frozenset({"metrics.BinaryAccuracy", "metrics.AUC"})
 
 def swapped_ends(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """A loss or metric gets the targets as its input, and the network's output as its target."""
-    if facts.type.role not in JUDGES:
+    if facts.type.role not in LOSS_OR_METRIC:
         return None
     first, second = flow.graph.source(name, "input"), flow.graph.source(name, "target")
     if first is None or second is None or not _is_of_loader(flow, first, "target"):

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.analysis.node_arguments import Complaint
+from studio.lowering.analysis.node_arguments import ArgumentProblem
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
@@ -22,7 +22,7 @@ def parameter_problems(flow: Dataflow) -> Iterator[Problem]:
             yield _refused(name, facts)
 
 
-def _problem(name: str, facts: NodeFacts, complaint: Complaint) -> Problem:
+def _problem(name: str, facts: NodeFacts, complaint: ArgumentProblem) -> Problem:
     parameter = facts.type.param(complaint.param)
     if complaint.code == "missing-parameter":
         value = "PATH" if parameter is not None and parameter.kind == "path" else "VALUE"

@@ -24,7 +24,7 @@ from studio.nodes.types import Role
 
 def schedule_problems(flow: Dataflow) -> Iterator[Problem]:
     graph = flow.graph
-    for name in graph.having(Role.SCHEDULER):
+    for name in graph.with_role(Role.SCHEDULER):
         facts = flow.facts.get(name)
         if facts is None or not facts.inputs:
             continue

@@ -9,8 +9,8 @@ from engine.shape import Dim, Spec, format_shape
 from studio.document.graph_walk import walk
 from studio.document.model import End, Node
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.analysis.node_arguments import resolve
-from studio.lowering.analysis.node_evaluation import Evaluator, SampleSpec
+from studio.lowering.analysis.node_arguments import resolve_arguments
+from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.checks.miswired_inputs import (
     encoded_images,
@@ -125,10 +125,10 @@ def _wrong_dtype(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     if facts.type.role is not Role.LAYER or spec is None or end is None or spec.dtype == float32:
         return None
     wished = {each: Spec(value.shape, float32) for each, value in facts.inputs.items() if isinstance(value, Spec)}
-    if Evaluator().evaluate(facts.type, facts.arguments.values, wished).failure:
+    if NodeEvaluator().evaluate(facts.type, facts.arguments.values, wished).failure:
         return None
     message = f"{name} computes with float32 but gets {spec} from {end.node}."
-    loaders = flow.graph.having(Role.LOADER)
+    loaders = flow.graph.with_role(Role.LOADER)
     if len(loaders) != 1:
         return Problem("error", "wrong-dtype", f"{message} Convert the numbers before it.", node=name, port=port)
     title, transform = f"Insert To float before {loaders[0]}", Node("transforms.ToFloat")
@@ -222,8 +222,8 @@ def _flattened_image(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | N
     image = flow.facts[cause].spec("input")
     if flow.facts[cause].type.key != "nn.Flatten" or image is None or image.ndim <= spec.ndim:
         return None
-    before = resolve(facts.type, facts.node.params, image)
-    if before.waiting or Evaluator().evaluate(facts.type, before.values, {**facts.inputs, port: image}).failure:
+    before = resolve_arguments(facts.type, facts.node.params, image)
+    if before.waiting or NodeEvaluator().evaluate(facts.type, before.values, {**facts.inputs, port: image}).failure:
         return None
     message = (
         f"{name} cannot take {format_shape(spec.shape)}: {cause} has made vectors of images "

@@ -85,7 +85,7 @@ def _stray_reason(graph: NodeGraph, wire: Wire) -> str:
     without = Document(nodes=graph.document.nodes)
     return (
         refusal(without, graph.catalogue, wire)
-        or f"{wire.target} already gets {graph.feeding[wire.target.node][wire.target.port]}."
+        or f"{wire.target} already gets {graph.input_sources[wire.target.node][wire.target.port]}."
     )
 
 
@@ -93,7 +93,7 @@ def _cycle(graph: NodeGraph) -> Problem:
     path = graph.cyclic
     shown = path if len(path) <= 8 else [*path[:4], "…", *path[-3:]]
     loop = " → ".join([*shown, path[0]])
-    wire = next(wire for wire in graph.fed[path[-1]] if wire.target.node == path[0])
+    wire = next(wire for wire in graph.outgoing_wires[path[-1]] if wire.target.node == path[0])
     message = f"{loop} is a loop, so none of them can be computed first. Remove one of its wires."
     return Problem("error", "cycle", message, node=path[0], wire=wire)
 
@@ -106,12 +106,12 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
     if len(sources) == len(node_type.inputs):
         return
     missing = [port for port in node_type.inputs if not port.optional and port.name not in sources]
-    if len(missing) == len(node_type.inputs) and not _has_readers(graph, name) and not graph.feeding[name]:
+    if len(missing) == len(node_type.inputs) and not _has_readers(graph, name) and not graph.input_sources[name]:
         yield _alone(graph, name)
         return
     for port in missing:
         end = End(name, port.name)
-        muted = graph.feeding[name].get(port.name)
+        muted = graph.input_sources[name].get(port.name)
         if muted is not None:
             message = f"Nothing arrives at {end}, because {muted.node} is muted. Unmute it, or wire something else."
             yield Problem(
@@ -137,13 +137,13 @@ def _alone(graph: NodeGraph, name: str) -> Problem:
 def _certain_source(graph: NodeGraph, end: End) -> End | None:
     """The only output that this input can be meant for: the loader's target, or the last one unused of its type."""
     port = port_of(graph.types, end, "input")
-    loaders = graph.having(Role.LOADER)
+    loaders = graph.with_role(Role.LOADER)
     if end.port == "target" and len(loaders) == 1:
         return End(loaders[0], "target")
     free = [] if port is None else graph.free_outputs(port.type)
     if len(free) > FEW:
         return None
-    behind = set(walk([end.node], lambda name: [wire.target.node for wire in graph.fed.get(name, ())]))
+    behind = set(walk([end.node], lambda name: [wire.target.node for wire in graph.outgoing_wires.get(name, ())]))
     candidates = [output for output in free if output.node not in behind]
     return candidates[0] if len(candidates) == 1 else None
 
@@ -168,13 +168,13 @@ def _added_loss(graph: NodeGraph, name: str) -> Fix | None:
     if len(graph.optimized) != 1:
         return None
     optimizer = graph.optimized[0]
-    present = graph.feeding[optimizer].get("loss")
+    present = graph.input_sources[optimizer].get("loss")
     if present is None:
         return None
     free = None
     if graph.types[present.node].role is Role.LOSS_SUM:
         ends = (End(present.node, port.name) for port in graph.types[present.node].inputs)
-        free = next((end for end in ends if end.port not in graph.feeding[present.node]), None)
+        free = next((end for end in ends if end.port not in graph.input_sources[present.node]), None)
         if free is None:
             return None
     return quick_fixes.add_loss(End(name, graph.types[name].outputs[0].name), optimizer, present, free)

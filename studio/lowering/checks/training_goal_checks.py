@@ -18,7 +18,7 @@ FEW = 5
 START = "Add a data source, a loader, layers, a loss and an optimizer, or begin with a template."
 
 
-def goal_problems(flow: Dataflow) -> Iterator[Problem]:
+def training_goal_problems(flow: Dataflow) -> Iterator[Problem]:
     graph = flow.graph
     if not graph.types:
         yield Problem("error", "empty", f"The canvas is empty. {START}")
@@ -33,7 +33,7 @@ def goal_problems(flow: Dataflow) -> Iterator[Problem]:
 def _followed(flow: Dataflow) -> Iterator[Problem]:
     """The figure that says which weights are best is one that there is."""
     wanted = flow.document.training.follow
-    names = ("loss", *flow.graph.having(Role.METRIC))
+    names = ("loss", *flow.graph.with_role(Role.METRIC))
     known = [f"{part}_{name}" for part in ("val", "train") for name in names]
     if wanted not in known:
         near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5) or ["val_loss"]
@@ -45,11 +45,11 @@ def _followed(flow: Dataflow) -> Iterator[Problem]:
 
 
 def _parts(graph: NodeGraph) -> Iterator[Problem]:
-    if not graph.having(Role.SOURCE):
+    if not graph.with_role(Role.SOURCE):
         yield Problem("error", "no-data", "There is no data source. Add one, such as Digits, and a loader behind it.")
-    elif not graph.having(Role.LOADER):
+    elif not graph.with_role(Role.LOADER):
         yield Problem("error", "no-loader", "Nothing makes batches of the samples. Add a loader behind the data.")
-    losses, optimizers = [*graph.having(Role.LOSS), *graph.having(Role.LOSS_SUM)], graph.having(Role.OPTIMIZER)
+    losses, optimizers = [*graph.with_role(Role.LOSS), *graph.with_role(Role.LOSS_SUM)], graph.with_role(Role.OPTIMIZER)
     if not losses:
         message = "There is no loss, so training has no goal. Add one behind the last layer, such as CrossEntropyLoss."
         yield Problem("error", "no-loss", message)
@@ -69,7 +69,7 @@ def _parts(graph: NodeGraph) -> Iterator[Problem]:
 
 
 def _loaders(graph: NodeGraph) -> Iterator[Problem]:
-    used = [name for name in graph.having(Role.LOADER) if name in graph.needed]
+    used = [name for name in graph.with_role(Role.LOADER) if name in graph.needed]
     if len(used) == 2:
         message = f"{used[1]} is a second loader beside {used[0]}. Batches come from one loader: remove one of the two."
         yield Problem("error", "several-loaders", message, node=used[1])
@@ -84,7 +84,7 @@ def _loaders(graph: NodeGraph) -> Iterator[Problem]:
 
 
 def _scalar_losses(flow: Dataflow) -> Iterator[Problem]:
-    for name in flow.graph.having(Role.LOSS):
+    for name in flow.graph.with_role(Role.LOSS):
         facts = flow.facts.get(name)
         spec = None if facts is None else facts.info.outputs.get("loss")
         if facts is None or spec is None or spec.ndim == 0:
@@ -112,7 +112,7 @@ def trained_layers(flow: Dataflow, optimizer: str) -> list[str]:
     return [name for name in possible if not nodes[name].frozen and (not chosen or name in chosen)]
 
 
-def left_alone(flow: Dataflow) -> list[str]:
+def untrained_layers(flow: Dataflow) -> list[str]:
     """The layers that some loss could train, and that no optimizer does although they are not frozen."""
     optimizers = flow.graph.optimized
     possible = dict.fromkeys(name for one in optimizers for name in trainable_layers(flow, one))
@@ -136,7 +136,7 @@ def _trained(flow: Dataflow) -> Iterator[Problem]:
             yield Problem("error", "shared-layers", message, node=optimizer)
         owner.update(dict.fromkeys(layers, optimizer))
         yield from _chosen(flow, optimizer)
-    for name in left_alone(flow):
+    for name in untrained_layers(flow):
         yield _left_alone(flow, name)
 
 

@@ -10,15 +10,15 @@ from engine.shape import Spec, format_shape
 from studio.document.graph_walk import walk
 from studio.document.model import End, Node
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.analysis.node_arguments import resolve
-from studio.lowering.analysis.node_evaluation import Evaluator, SampleSpec
+from studio.lowering.analysis.node_arguments import resolve_arguments
+from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
 ENCODER = "transforms.OneHot"
-JUDGES = (Role.LOSS, Role.METRIC)
+LOSS_OR_METRIC = (Role.LOSS, Role.METRIC)
 
 
 # -- one explanation each ---------------------------------------------------------------------
@@ -26,7 +26,7 @@ JUDGES = (Role.LOSS, Role.METRIC)
 
 def joined_samples(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """A loss or metric gets other samples than targets, because a node upstream joins along the batch."""
-    if facts.type.role not in JUDGES or not is_uneven(facts):
+    if facts.type.role not in LOSS_OR_METRIC or not is_uneven(facts):
         return None
     upstream = flow.graph.upstream([name])
     return next(
@@ -49,9 +49,9 @@ def encoded_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
         if spec.shape[1:] != after.input.shape or not before.input.ndim:
             continue
         plain = Spec(spec.shape[:-1], float32)
-        arguments = resolve(facts.type, facts.node.params, plain)
+        arguments = resolve_arguments(facts.type, facts.node.params, plain)
         inputs = {**facts.inputs, port: plain}
-        if arguments.waiting or Evaluator().evaluate(facts.type, arguments.values, inputs).failure:
+        if arguments.waiting or NodeEvaluator().evaluate(facts.type, arguments.values, inputs).failure:
             continue
         message = (
             f"{encoder} makes a vector of every number of an input, {before.input}, so {name} gets "
@@ -66,7 +66,7 @@ def encoded_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
 
 def encoded_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """A loss or metric gets targets with another number of classes than there are."""
-    if facts.type.role not in JUDGES:
+    if facts.type.role not in LOSS_OR_METRIC:
         return None
     target = flow.graph.source(name, "target")
     for encoder, before, _ in _encoders(flow, None if target is None else target.node, "targets"):
@@ -94,7 +94,7 @@ def _other_classes(encoder: str, size: object, classes: int) -> Problem:
 def missing_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """A network gives N where the targets are N×1."""
     spec, target, source = facts.spec("input"), facts.spec("target"), flow.graph.source(name, "target")
-    if facts.type.role not in JUDGES or spec is None or target is None or source is None:
+    if facts.type.role not in LOSS_OR_METRIC or spec is None or target is None or source is None:
         return None
     end = flow.graph.source(name, "input")
     if target.shape != (*spec.shape, 1) or end is None:

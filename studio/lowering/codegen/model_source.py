@@ -8,24 +8,24 @@ from itertools import groupby
 from engine import nn
 from studio.document.model import End
 from studio.lowering.analysis.node_evaluation import takes_list
-from studio.lowering.checks.training_goal_checks import left_alone
+from studio.lowering.checks.training_goal_checks import untrained_layers
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import Locals
-from studio.lowering.codegen.source_writer import MODEL_ROLES, Writer
+from studio.lowering.codegen.source_writer import MODEL_ROLES, SourceWriter
 from studio.nodes.types import Role
 
 
-def model_class(writer: Writer, title: str) -> ast.ClassDef:
+def model_class(writer: SourceWriter, title: str) -> ast.ClassDef:
     base = syntax_trees.attribute(writer.module("nn"), "Module")
     forward, blocks = _forward(writer)
     return syntax_trees.subclass(title, base, [_init(writer), forward, *blocks])
 
 
-def _init(writer: Writer) -> ast.FunctionDef:
+def _init(writer: SourceWriter) -> ast.FunctionDef:
     parent = syntax_trees.call(syntax_trees.attribute("super"))
     body: list[ast.stmt] = [ast.Expr(syntax_trees.call(syntax_trees.member(parent, "__init__")))]
-    untrained = set(left_alone(writer.flow))
-    for name in writer.having(Role.LAYER):
+    untrained = set(untrained_layers(writer.flow))
+    for name in writer.with_role(Role.LAYER):
         layer = syntax_trees.assign([syntax_trees.attribute("self", name)], writer.construct(name))
         body.append(writer.mark(layer, name))
         frozen = writer.flow.document.nodes[name].frozen and writer.facts(name).info.parameters
@@ -37,10 +37,10 @@ def _init(writer: Writer) -> ast.FunctionDef:
     return syntax_trees.method("__init__", (), body)
 
 
-def _forward(writer: Writer) -> tuple[ast.FunctionDef, list[ast.FunctionDef]]:
+def _forward(writer: SourceWriter) -> tuple[ast.FunctionDef, list[ast.FunctionDef]]:
     """The method, and one for each block of nodes whose tensors are computed again in the backward pass."""
     scope, titles = Locals(), Locals({*writer.order, *dir(nn.Module)})
-    nodes = writer.having(*MODEL_ROLES)
+    nodes = writer.with_role(*MODEL_ROLES)
     names = {end: scope.new(writer.local(end)) for name in nodes for end in _outputs(writer, name)}
     batch = writer.batch()
     inputs = {end: scope.new(batch[end]) for end in writer.model_inputs()}
@@ -59,11 +59,13 @@ def _forward(writer: Writer) -> tuple[ast.FunctionDef, list[ast.FunctionDef]]:
     return syntax_trees.method("forward", inputs.values(), [*body, syntax_trees.returns(list(results))]), blocks
 
 
-def _block(writer: Writer, title: str, nodes: list[str], names: dict[End, str]) -> tuple[ast.stmt, ast.FunctionDef]:
+def _block(
+    writer: SourceWriter, title: str, nodes: list[str], names: dict[End, str]
+) -> tuple[ast.stmt, ast.FunctionDef]:
     """`relu = checkpoint.checkpoint(self.hidden_block, flatten)`, and the method that it calls."""
     made = {end: None for name in nodes for end in _outputs(writer, name)}
     given = [end for end in dict.fromkeys(end for name in nodes for end in writer.inputs(name)) if end not in made]
-    others = [name for name in writer.having(*MODEL_ROLES) if name not in nodes]
+    others = [name for name in writer.with_role(*MODEL_ROLES) if name not in nodes]
     wanted = {*(end for name in others for end in writer.inputs(name)), *writer.model_outputs()}
     results = [end for end in made if end in wanted]
     again = syntax_trees.attribute(writer.module("checkpoint"), "checkpoint")
@@ -74,7 +76,7 @@ def _block(writer: Writer, title: str, nodes: list[str], names: dict[End, str]) 
     return writer.mark(call, nodes[0]), syntax_trees.method(title, [names[end] for end in given], [*steps, returned])
 
 
-def _step(writer: Writer, name: str, names: dict[End, str]) -> ast.Assign:
+def _step(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.Assign:
     targets: list[ast.expr] = [syntax_trees.name(names[end]) for end in _outputs(writer, name)]
     if writer.facts(name).type.role is Role.OPERATION:
         return syntax_trees.assign(targets, _operation(writer, name, names))
@@ -92,7 +94,7 @@ def _step(writer: Writer, name: str, names: dict[End, str]) -> ast.Assign:
     return syntax_trees.assign(targets, syntax_trees.call(syntax_trees.attribute("self", name), positional, keywords))
 
 
-def _operation(writer: Writer, name: str, names: dict[End, str]) -> ast.Call:
+def _operation(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.Call:
     """`engine.add(a, b)`, or `engine.cat([a, b], dim=1)`."""
     facts = writer.facts(name)
     tensors: list[ast.expr] = [syntax_trees.name(names[end]) for end in writer.inputs(name)]
@@ -101,5 +103,5 @@ def _operation(writer: Writer, name: str, names: dict[End, str]) -> ast.Call:
     return syntax_trees.call(writer.target(name), positional, statics)
 
 
-def _outputs(writer: Writer, name: str) -> list[End]:
+def _outputs(writer: SourceWriter, name: str) -> list[End]:
     return [End(name, port.name) for port in writer.facts(name).type.outputs]

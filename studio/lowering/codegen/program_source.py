@@ -11,12 +11,12 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.model_source import model_class
 from studio.lowering.codegen.safe_identifiers import SUBPACKAGES, class_name
-from studio.lowering.codegen.source_writer import Writer
+from studio.lowering.codegen.source_writer import SourceWriter
 from studio.lowering.codegen.task_source import task_class
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ProgramSource:
     """A program as text."""
 
     text: str
@@ -26,19 +26,19 @@ class Source:
     task_class: str
 
 
-def write(flow: Dataflow, title: str | None = None) -> Source:
+def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
     """The program of a document that has no errors.
 
     Args:
         title: the project's name, which the classes are named after
     """
-    writer = Writer(flow)
+    writer = SourceWriter(flow)
     model = class_name(title)
     task = f"{model}Training"
     classes = [model_class(writer, model), task_class(writer, task, model)]
     imports = _imports(writer.modules)
     text = syntax_trees.source_text(imports, classes)
-    return Source(text, _line_table(writer, [*imports, *classes], text), model, task)
+    return ProgramSource(text, _line_table(writer, [*imports, *classes], text), model, task)
 
 
 def _imports(used: set[str]) -> list[ast.stmt]:
@@ -51,7 +51,7 @@ def _imports(used: set[str]) -> list[ast.stmt]:
     return statements
 
 
-def _line_table(writer: Writer, written: list[ast.stmt], text: str) -> dict[int, str]:
+def _line_table(writer: SourceWriter, written: list[ast.stmt], text: str) -> dict[int, str]:
     """The text read back has the same statements in the same order, now with line numbers."""
     owners = {id(statement): name for statement, name in writer.marks}
     lines: dict[int, str] = {}

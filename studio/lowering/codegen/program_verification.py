@@ -36,7 +36,7 @@ SETTINGS = frozenset({*OF_A_STEP, "per_step"})
 """What the task's class sets."""
 
 
-def verified(text: str) -> ast.Module:
+def verify_source(text: str) -> ast.Module:
     """The syntax tree of a program's text. Raises UnsafeSyntaxError with the line that is not allowed."""
     try:
         tree = parsed(text)
@@ -56,7 +56,7 @@ def verified(text: str) -> ast.Module:
 
 
 @functools.cache
-def functions() -> frozenset[tuple[str, str]]:
+def allowed_functions() -> frozenset[tuple[str, str]]:
     """What programs may call of the modules that they import."""
     return JOINING | {path_of(node_type) for node_type in catalogue() if node_type.target is not None}
 
@@ -220,7 +220,7 @@ class _Class:
             case ("self", layer, "requires_grad_"):
                 allowed = layer in self._attributes
             case (module, name) if module in self._imported:
-                allowed = (module, name) in functions()
+                allowed = (module, name) in allowed_functions()
             case (name, "map"):
                 allowed = name in self._locals
             case ():
@@ -255,4 +255,4 @@ def _refuse(node: Any, what: str) -> NoReturn:
     raise UnsafeSyntaxError(what, getattr(node, "lineno", None))
 
 
-__all__ = ["functions", "verified"]
+__all__ = ["allowed_functions", "verify_source"]

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from studio.document.model import End
 from studio.lowering.analysis.data_nodes import split_transform_arguments
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.analysis.node_arguments import located
-from studio.lowering.analysis.node_evaluation import SampleSpec, own_arguments
+from studio.lowering.analysis.node_arguments import resolve_paths
+from studio.lowering.analysis.node_evaluation import SampleSpec, schedule_arguments
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, path_of
@@ -21,7 +21,7 @@ Statement = TypeVar("Statement", bound=ast.stmt)
 MODEL_ROLES = frozenset({Role.LAYER, Role.OPERATION})
 
 
-class Writer:
+class SourceWriter:
     """Notes made while the syntax of one document is put together."""
 
     def __init__(self, flow: Dataflow) -> None:
@@ -34,7 +34,7 @@ class Writer:
         self.marks: list[tuple[ast.stmt, str]] = []
         """Statements and the nodes that they are for."""
 
-    def having(self, *roles: Role) -> list[str]:
+    def with_role(self, *roles: Role) -> list[str]:
         """The nodes of the run that have one of these roles, in the order of computation."""
         return [name for name in self.order if self.facts(name).type.role in roles]
 
@@ -66,7 +66,7 @@ class Writer:
 
     def schedule(self, name: str, optimizer: ast.expr) -> ast.Call:
         """`lr_scheduler.StepLR(self.adam, step_size=10)`."""
-        return self._made(name, [optimizer], own_arguments(self._keywords(name)))
+        return self._made(name, [optimizer], schedule_arguments(self._keywords(name)))
 
     def _made(self, name: str, positional: Iterable[ast.expr], keywords: Mapping[str, Any]) -> ast.Call:
         return syntax_trees.call(self.target(name), positional, keywords)
@@ -78,7 +78,7 @@ class Writer:
 
     def _keywords(self, name: str) -> dict[str, Any]:
         facts = self.facts(name)
-        arguments = located(facts.type, facts.arguments.values, self.base)
+        arguments = resolve_paths(facts.type, facts.arguments.values, self.base)
         presets = {parameter.name for parameter in facts.type.params if parameter.is_preset}
         shown = facts.arguments.explicit | facts.arguments.inferred | presets
         return {key: value for key, value in arguments.items() if key in shown}
@@ -86,7 +86,7 @@ class Writer:
     # -- what crosses from one method to another
 
     def loader(self) -> str:
-        return self.having(Role.LOADER)[0]
+        return self.with_role(Role.LOADER)[0]
 
     def batch(self) -> dict[End, str]:
         """The loader's outputs and what a person would call them."""
@@ -100,7 +100,7 @@ class Writer:
 
     def read_by(self, *roles: Role) -> list[End]:
         """The outputs that nodes of these roles read, each once, in order of first use."""
-        ends = (end for name in self.having(*roles) for end in self.inputs(name))
+        ends = (end for name in self.with_role(*roles) for end in self.inputs(name))
         return list(dict.fromkeys(ends))
 
     def inputs(self, name: str) -> list[End]:

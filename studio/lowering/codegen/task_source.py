@@ -9,7 +9,7 @@ from studio.document.model import End, Training
 from studio.lowering.checks.training_goal_checks import trained_layers
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import Locals
-from studio.lowering.codegen.source_writer import MODEL_ROLES, Writer
+from studio.lowering.codegen.source_writer import MODEL_ROLES, SourceWriter
 from studio.lowering.schedules.schedule_chains import ScheduleChain, schedule_chains
 from studio.nodes.loss_sum_node import WEIGHTS
 from studio.nodes.schedule_nodes import PER_STEP
@@ -19,7 +19,7 @@ OF_A_STEP = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
 """Settings of a training that say what a step is."""
 
 
-def task_class(writer: Writer, title: str, model: str) -> ast.ClassDef:
+def task_class(writer: SourceWriter, title: str, model: str) -> ast.ClassDef:
     base = syntax_trees.attribute(writer.module("fit"), "Task")
     methods = [_data(writer), _configure(writer, model), _losses(writer)]
     return syntax_trees.subclass(title, base, [*_settings(writer.flow.document.training), *_per_step(writer), *methods])
@@ -36,7 +36,7 @@ def _settings(training: Training) -> list[ast.stmt]:
     ]
 
 
-def _per_step(writer: Writer) -> list[ast.stmt]:
+def _per_step(writer: SourceWriter) -> list[ast.stmt]:
     """The schedules that go on after each step of the optimizers, unless they do so anyway."""
     names = [
         chain.nodes[-1]
@@ -46,11 +46,11 @@ def _per_step(writer: Writer) -> list[ast.stmt]:
     return [syntax_trees.assign([syntax_trees.name("per_step")], syntax_trees.literal(tuple(names)))] if names else []
 
 
-def _data(writer: Writer) -> ast.FunctionDef:
+def _data(writer: SourceWriter) -> ast.FunctionDef:
     scope = Locals()
     names: dict[str, str] = {}
     body: list[ast.stmt] = []
-    for name in writer.having(Role.SOURCE, Role.TRANSFORM, Role.DIVISION):
+    for name in writer.with_role(Role.SOURCE, Role.TRANSFORM, Role.DIVISION):
         before = [names[end.node] for end in writer.inputs(name)]
         if writer.facts(name).type.role is Role.TRANSFORM:
             value = writer.mapped(name, before[0])
@@ -64,18 +64,18 @@ def _data(writer: Writer) -> ast.FunctionDef:
     return syntax_trees.method("data", (), [*body, writer.mark(result, loader)])
 
 
-def _configure(writer: Writer, model: str) -> ast.FunctionDef:
+def _configure(writer: SourceWriter, model: str) -> ast.FunctionDef:
     body: list[ast.stmt] = [
         syntax_trees.assign([syntax_trees.attribute("self", "model")], syntax_trees.call(syntax_trees.attribute(model)))
     ]
-    for name in writer.having(Role.LOSS, Role.METRIC, Role.OPTIMIZER):
+    for name in writer.with_role(Role.LOSS, Role.METRIC, Role.OPTIMIZER):
         trained = [_parameters(writer, name)] if writer.facts(name).type.role is Role.OPTIMIZER else []
         made = syntax_trees.assign([syntax_trees.attribute("self", name)], writer.construct(name, trained))
         body.append(writer.mark(made, name))
     return syntax_trees.method("configure", (), [*body, *_schedules(writer, model)])
 
 
-def _schedules(writer: Writer, model: str) -> list[ast.stmt]:
+def _schedules(writer: SourceWriter, model: str) -> list[ast.stmt]:
     """Each chain of schedules as one attribute, under the name of its last node."""
     scope = Locals([model])
     body: list[ast.stmt] = []
@@ -100,28 +100,30 @@ def _schedules(writer: Writer, model: str) -> list[ast.stmt]:
     return body
 
 
-def _schedule_chains(writer: Writer) -> list[ScheduleChain]:
-    return [chain for optimizer in writer.having(Role.OPTIMIZER) for chain in schedule_chains(writer.flow, optimizer)]
+def _schedule_chains(writer: SourceWriter) -> list[ScheduleChain]:
+    return [
+        chain for optimizer in writer.with_role(Role.OPTIMIZER) for chain in schedule_chains(writer.flow, optimizer)
+    ]
 
 
-def _parameters(writer: Writer, optimizer: str) -> ast.expr:
+def _parameters(writer: SourceWriter, optimizer: str) -> ast.expr:
     """All parameters for a single optimizer; beside others, or if layers were chosen for it, those of its layers."""
-    if len(writer.having(Role.OPTIMIZER)) == 1 and not writer.flow.document.nodes[optimizer].trains:
+    if len(writer.with_role(Role.OPTIMIZER)) == 1 and not writer.flow.document.nodes[optimizer].trains:
         return syntax_trees.call(syntax_trees.attribute("self", "model", "parameters"))
     layers = trained_layers(writer.flow, optimizer)
     calls = [syntax_trees.call(syntax_trees.attribute("self", "model", layer, "parameters")) for layer in layers]
     return ast.List([ast.Starred(call, ast.Load()) for call in calls], ast.Load())
 
 
-def _losses(writer: Writer) -> ast.FunctionDef:
+def _losses(writer: SourceWriter) -> ast.FunctionDef:
     scope = Locals()
-    losses = writer.having(Role.LOSS, Role.LOSS_SUM)
+    losses = writer.with_role(Role.LOSS, Role.LOSS_SUM)
     names = {end: scope.new(writer.local(end)) for end in [*_outputs(writer, losses), *writer.model_outputs()]}
     read = writer.read_by(*MODEL_ROLES, Role.LOSS, Role.METRIC)
     batch = {end: scope.new(name) if end in read else "_" for end, name in writer.batch().items()}
     names.update(batch)
     unpacked = syntax_trees.assign([syntax_trees.name(name) for name in batch.values()], syntax_trees.name("batch"))
-    judging = writer.having(Role.LOSS, Role.LOSS_SUM, Role.METRIC)
+    judging = writer.with_role(Role.LOSS, Role.LOSS_SUM, Role.METRIC)
     judgements = [writer.mark(_judgement(writer, name, names), name) for name in judging]
     first = writer.mark(unpacked, writer.loader())
     return syntax_trees.method(
@@ -129,7 +131,7 @@ def _losses(writer: Writer) -> ast.FunctionDef:
     )
 
 
-def _model_call(writer: Writer, names: dict[End, str]) -> list[ast.stmt]:
+def _model_call(writer: SourceWriter, names: dict[End, str]) -> list[ast.stmt]:
     outputs = writer.model_outputs()
     targets: list[ast.expr] = [syntax_trees.name(names[end]) for end in outputs]
     arguments = [syntax_trees.name(names[end]) for end in writer.model_inputs()]
@@ -140,7 +142,7 @@ def _model_call(writer: Writer, names: dict[End, str]) -> list[ast.stmt]:
     )
 
 
-def _judgement(writer: Writer, name: str, names: dict[End, str]) -> ast.stmt:
+def _judgement(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.stmt:
     """What a loss, a sum of losses or a metric does with a batch."""
     given: list[ast.expr] = [syntax_trees.name(names[end]) for end in writer.inputs(name)]
     own = syntax_trees.attribute("self", name)
@@ -152,7 +154,7 @@ def _judgement(writer: Writer, name: str, names: dict[End, str]) -> ast.stmt:
     return syntax_trees.assign([syntax_trees.name(names[end])], value)
 
 
-def _weighted_sum(writer: Writer, name: str, names: dict[End, str]) -> ast.expr:
+def _weighted_sum(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.expr:
     """`a + 0.5 * b`."""
     sources, values = writer.graph.sources(name), writer.facts(name).arguments.values
     terms: list[ast.expr] = []
@@ -163,12 +165,12 @@ def _weighted_sum(writer: Writer, name: str, names: dict[End, str]) -> ast.expr:
     return reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), terms)
 
 
-def _result(writer: Writer, names: dict[End, str]) -> ast.stmt:
-    optimizers = writer.having(Role.OPTIMIZER)
+def _result(writer: SourceWriter, names: dict[End, str]) -> ast.stmt:
+    optimizers = writer.with_role(Role.OPTIMIZER)
     keys: list[ast.expr | None] = [syntax_trees.attribute("self", name) for name in optimizers]
     values: list[ast.expr] = [syntax_trees.name(names[writer.inputs(name)[0]]) for name in optimizers]
     return writer.mark(ast.Return(ast.Dict(keys, values)), optimizers[0])
 
 
-def _outputs(writer: Writer, names: list[str]) -> list[End]:
+def _outputs(writer: SourceWriter, names: list[str]) -> list[End]:
     return [End(name, port.name) for name in names for port in writer.facts(name).type.outputs]

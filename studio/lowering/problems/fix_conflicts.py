@@ -20,7 +20,7 @@ Key = tuple[str, ...]
 """What a fix sets: ("params", node, parameter), ("input", node, port), ("nodes", node), …"""
 
 
-def distinct(problems: Iterable[Problem], document: Document) -> list[Problem]:
+def deduplicate_problems(problems: Iterable[Problem], document: Document) -> list[Problem]:
     """One problem for each cause, and only fixes that can be applied and do not contradict those before.
 
     Of several problems with one code and fixes that lead to one document, the first stays. Of two fixes that set one

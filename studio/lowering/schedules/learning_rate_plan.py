@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.optim import lr_scheduler
 from engine.optim.lr_scheduler import LRScheduler
-from studio.lowering.analysis.node_evaluation import made_schedule
+from studio.lowering.analysis.node_evaluation import make_schedule
 from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes.types import NodeType
 
@@ -25,7 +25,7 @@ class PlannedChain:
     per_step: bool
 
     def make(self, optimizer: Any) -> LRScheduler:
-        made = [made_schedule(node_type, arguments, optimizer) for node_type, arguments in self.schedules]
+        made = [make_schedule(node_type, arguments, optimizer) for node_type, arguments in self.schedules]
         return made[0] if len(made) == 1 else lr_scheduler.SequentialLR(optimizer, made, list(self.milestones))
 
 

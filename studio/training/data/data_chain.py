@@ -13,8 +13,8 @@ from engine.errors import EngineError
 from studio.document.graph_walk import walk
 from studio.document.model import Document, End
 from studio.lowering.analysis.data_nodes import apply_data_node
-from studio.lowering.analysis.node_arguments import located, resolve
-from studio.lowering.analysis.node_evaluation import Stamp, frozen, stamp
+from studio.lowering.analysis.node_arguments import resolve_arguments, resolve_paths
+from studio.lowering.analysis.node_evaluation import FileStamps, file_stamps, hashable_arguments
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.types import NodeType, PortType, Role
 
@@ -35,7 +35,7 @@ class DataProblem(Exception):  # noqa: N818 - told to people, like a Problem of 
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """One data node with its arguments. Equal ones give equal data."""
 
     name: str
@@ -49,20 +49,20 @@ class Link:
         return {name: value for name, _, value in self.arguments}
 
 
-Chain: TypeAlias = tuple[Link, ...]
+Chain: TypeAlias = tuple[ChainLink, ...]
 """From a source to the node that is looked at."""
 
 
-def watched(graph: NodeGraph, selection: Collection[str]) -> str | None:
+def data_node_for_selection(graph: NodeGraph, selection: Collection[str]) -> str | None:
     """The data node that a selection is about: one of it, else the nearest before it, else the one training reads.
 
     None if the graph has no data.
     """
     selected = [name for name in graph.types if name in selection]
-    for name in walk(selected, lambda name: [end.node for end in graph.feeding[name].values()]):
+    for name in walk(selected, lambda name: [end.node for end in graph.input_sources[name].values()]):
         if graph.types[name].role in DATA_ROLES:
             return name
-    if loaders := graph.having(Role.LOADER):
+    if loaders := graph.with_role(Role.LOADER):
         return loaders[0]
     data = [name for name in graph.order if graph.types[name].role in DATA_ROLES]
     return data[-1] if data else None
@@ -75,22 +75,22 @@ def chain_to(name: str, document: Document, graph: NodeGraph, base: Path | None)
         DataProblem: a wire or an argument is missing or wrong.
     """
     if name in graph.muted and graph.types[name].role is not Role.SOURCE:
-        return chain_to(before(name, graph), document, graph, base)
+        return chain_to(upstream_data_node(name, graph), document, graph, base)
     links = [_link(name, document, graph, base)]
     while (role := graph.types[name].role) is not Role.SOURCE:
         if role not in DATA_ROLES:
             raise DataProblem(name, f"{name} gives no samples. Connect a data source instead.")
-        name = before(name, graph)
+        name = upstream_data_node(name, graph)
         links.append(_link(name, document, graph, base))
     return tuple(reversed(links))
 
 
-class Opener:
+class ChainOpener:
     """Opens chains. What two chains have in common at their beginning is opened once, until its files change."""
 
     def __init__(self) -> None:
         self._opened: OrderedDict[Chain, Splits] = OrderedDict()
-        self._stamps: dict[Link, Stamp] = {}
+        self._stamps: dict[ChainLink, FileStamps] = {}
 
     def open(self, chain: Chain) -> tuple[Splits, ...]:
         """What leaves each node of a chain. A loader's are the samples that it makes batches of.
@@ -106,15 +106,15 @@ class Opener:
             if found is None:
                 found = self._opened[key] = _open_link(link, splits[-1] if splits else None)
                 if place == 0:
-                    self._stamps[link] = stamp(list(found.files))
+                    self._stamps[link] = file_stamps(list(found.files))
             self._opened.move_to_end(key)
             splits.append(found)
         return tuple(splits)
 
-    def _forget(self, source: Link) -> None:
+    def _forget(self, source: ChainLink) -> None:
         """What is of older sources than the last two, as they may hold memory and files; and of one that changed."""
         known = self._stamps.get(source, ())
-        if known and stamp([path for path, _ in known]) != known:
+        if known and file_stamps([path for path, _ in known]) != known:
             del self._stamps[source]
         else:
             self._stamps[source] = self._stamps.pop(source, ())
@@ -124,7 +124,7 @@ class Opener:
         self._opened = OrderedDict(list(kept.items())[-_KEPT:])
 
 
-def before(name: str, graph: NodeGraph) -> str:
+def upstream_data_node(name: str, graph: NodeGraph) -> str:
     """The node whose samples arrive at another one."""
     port = next(port.name for port in graph.types[name].inputs if port.type is PortType.SAMPLES)
     if graph.cyclic and name not in graph.order:
@@ -135,25 +135,35 @@ def before(name: str, graph: NodeGraph) -> str:
     return end.node
 
 
-def _link(name: str, document: Document, graph: NodeGraph, base: Path | None) -> Link:
+def _link(name: str, document: Document, graph: NodeGraph, base: Path | None) -> ChainLink:
     node, kind = document.nodes[name], graph.types[name]
-    arguments = resolve(kind, node.params, None)
+    arguments = resolve_arguments(kind, node.params, None)
     if arguments.complaints:
         raise DataProblem(name, f"{name}: {arguments.complaints[0].message}")
-    return Link(name, kind.key, frozen(located(kind, arguments.values, base)), kind)
+    return ChainLink(name, kind.key, hashable_arguments(resolve_paths(kind, arguments.values, base)), kind)
 
 
-def _open_link(link: Link, before: Splits | None) -> Splits:
+def _open_link(link: ChainLink, upstream_data_node: Splits | None) -> Splits:
     try:
-        return apply_data_node(link.type, link.values, before)
+        return apply_data_node(link.type, link.values, upstream_data_node)
     except Exception as error:
-        raise DataProblem(link.name, words(error)) from error
+        raise DataProblem(link.name, error_text(error)) from error
 
 
-def words(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """What an error of a source or transform says."""
     text = str(error) or type(error).__name__
     return text if isinstance(error, (EngineError, ValueError, TypeError)) else f"{type(error).__name__}: {text}"
 
 
-__all__ = ["DATA_ROLES", "Chain", "DataProblem", "Link", "Opener", "before", "chain_to", "watched", "words"]
+__all__ = [
+    "DATA_ROLES",
+    "Chain",
+    "DataProblem",
+    "ChainLink",
+    "ChainOpener",
+    "upstream_data_node",
+    "chain_to",
+    "data_node_for_selection",
+    "error_text",
+]

@@ -27,7 +27,7 @@ _Case: TypeAlias = tuple[str, int, str]
 """A part, how many numbers, and where."""
 
 
-def find(found: Statistics) -> Iterator[Finding]:
+def find_data_problems(found: Statistics) -> Iterator[Finding]:
     """Errors before warnings."""
     yield from _unreadable(found)
     yield from _strays(found)
@@ -220,4 +220,4 @@ def _listed(names: Sequence[str | _Case]) -> str:
     return ", ".join(found[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-__all__ = ["IMBALANCE", "find"]
+__all__ = ["IMBALANCE", "find_data_problems"]

@@ -19,10 +19,10 @@ from engine.errors import DataError
 from engine.shape import Spec, count
 from studio.document.model import Document, Node
 from studio.lowering.checks.data_source_checks import data_problem
-from studio.lowering.problems.fix_conflicts import distinct
+from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Problem
-from studio.training.data.data_chain import DataProblem, words
-from studio.training.data.data_findings import find
+from studio.training.data.data_chain import DataProblem, error_text
+from studio.training.data.data_findings import find_data_problems
 from studio.training.data.histogram import Histogram
 from studio.training.data.sample_display import Kind
 from studio.training.data.sample_preview import FIRST, PARTS, Part, Preview
@@ -57,7 +57,7 @@ class Progress:
 Found: TypeAlias = Progress | Statistics
 
 
-def describing(preview: Preview) -> Generator[Found, None, None]:
+def compute_statistics(preview: Preview) -> Generator[Found, None, None]:
     """The statistics of the samples at a node, without augmentations. Whoever asks for the next item lets it go on.
 
     Yields:
@@ -97,14 +97,14 @@ def describing(preview: Preview) -> Generator[Found, None, None]:
                     yield Progress(done, total)
         problems = _source_problems(preview)
     except Exception as error:
-        raise DataProblem(node, words(error)) from error
+        raise DataProblem(node, error_text(error)) from error
     figures = tuple(collector.figures(len(chosen[collector.part])) for collector in collectors)
     overlap = _overlap(*collectors) if len(collectors) == 2 else None
     after = preview.after
     names, classes = preview.class_names, None if after.target.ndim else after.classes
     told = (node, preview.kind, after.input, after.target, names, figures, overlap, classes)
     found = Statistics(*told, skipped=tuple(skipped))
-    found = replace(found, findings=(*map(_finding, problems), *find(found)))
+    found = replace(found, findings=(*map(_finding, problems), *find_data_problems(found)))
     yield replace(found, findings=tuple(sorted(found.findings, key=lambda finding: finding.severity)))
 
 
@@ -112,7 +112,7 @@ def _source_problems(preview: Preview) -> list[Problem]:
     """As the check of the project has them: their fixes change nothing but the source."""
     source = preview.chain[0]
     problems = [data_problem(source.name, each) for each in preview.splits[0].diagnostics(whole=True)]
-    return distinct(problems, Document({source.name: Node(source.key, source.values)}))
+    return deduplicate_problems(problems, Document({source.name: Node(source.key, source.values)}))
 
 
 def _finding(problem: Problem) -> Finding:
@@ -341,4 +341,4 @@ def _overlap(training: _Part, validation: _Part) -> Overlap:
     return Overlap(count, len(shared), examples, count - same)
 
 
-__all__ = ["Found", "Progress", "by_channel", "channel_names", "describing", "target_names"]
+__all__ = ["Found", "Progress", "by_channel", "channel_names", "compute_statistics", "target_names"]

@@ -18,7 +18,7 @@ from engine.data.text_file import Text
 from engine.data.transforms.transform import Augmentation
 from engine.shape import Spec, count, format_shape
 from studio.nodes.types import Role
-from studio.training.data.data_chain import Chain, DataProblem, words
+from studio.training.data.data_chain import Chain, DataProblem, error_text
 from studio.training.data.sample_display import Kind, Scale, kind_of, reduced
 
 Part: TypeAlias = Literal["training", "validation"]
@@ -172,7 +172,7 @@ class Preview:
         except DataProblem:
             raise
         except Exception as error:
-            raise DataProblem(link.name, words(error)) from error
+            raise DataProblem(link.name, error_text(error)) from error
 
     def count(self, look: Look) -> int:
         """How many samples there are to be seen."""
@@ -252,7 +252,7 @@ class Preview:
         try:
             part = self.after.train if look.part == "training" else self.after.validation
         except Exception as error:
-            raise DataProblem(self.chain[-1].name, words(error)) from error
+            raise DataProblem(self.chain[-1].name, error_text(error)) from error
         if part is None:
             return None
         samples = first_samples(part, FIRST).with_augmentations(look.part == "training")
@@ -265,7 +265,7 @@ class Preview:
         except Exception as error:  # noqa: BLE001 - the one that fails is found and shown with its problem
             if len(rows) > 1:
                 return [sample for row in rows for sample in self._read(samples, row[np.newaxis])]
-            return [Sample(int(row), problem=words(error)) for row in rows]
+            return [Sample(int(row), problem=error_text(error)) for row in rows]
 
     def _pairs(self, samples: Samples, rows: NDArray[np.int64]) -> list[Sample]:
         if self.before is None or not isinstance(samples, MappedSamples):

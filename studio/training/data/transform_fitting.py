@@ -14,15 +14,15 @@ from engine.data.splits import training_batches
 from engine.data.transforms import Fitted
 from engine.errors import EngineError
 from studio.document.model import Document, Json
-from studio.lowering.analysis.input_scale import written
+from studio.lowering.analysis.input_scale import to_json_value
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
-from studio.training.data.data_chain import Chain, DataProblem, Opener, before, chain_to
+from studio.training.data.data_chain import Chain, ChainOpener, DataProblem, chain_to, upstream_data_node
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class FittedArguments:
     """What a transform's arguments should be."""
 
     node: str
@@ -33,20 +33,20 @@ class Learned:
     """The data that they were learned from."""
 
 
-def can_learn(kind: NodeType) -> bool:
+def can_fit(kind: NodeType) -> bool:
     """Whether a node's arguments can come from the data."""
     target: Any = kind.target
     return kind.role is Role.TRANSFORM and isinstance(target, type) and issubclass(target, Fitted)
 
 
-def learn(
+def fit_arguments(
     document: Document,
     catalogue: Catalogue,
     node: str,
     told: Callable[[int, int], None] = lambda done, total: None,
     *,
     base: Path | None = None,
-) -> Learned:
+) -> FittedArguments:
     """Learn a transform's arguments from the training samples that it gets: one pass, without augmentations.
 
     Args:
@@ -60,8 +60,8 @@ def learn(
     if node in graph.muted:
         raise DataProblem(node, f"{node} is muted. Unmute it first.")
     # What the node itself is set to does not matter, and may be wrong: that is what is learned.
-    chain = chain_to(before(node, graph), document, graph, base)
-    splits = Opener().open(chain)[-1]
+    chain = chain_to(upstream_data_node(node, graph), document, graph, base)
+    splits = ChainOpener().open(chain)[-1]
     kind, on = graph.types[node], document.nodes[node].params.get("on", "inputs")
     target: Any = kind.target
     try:
@@ -70,8 +70,8 @@ def learn(
         values = target.fitted(seen)
     except EngineError as error:
         raise DataProblem(node, str(error)) from error
-    params = {name: written(value) for name, value in values.items()}
-    return Learned(node, params, seen.done, chain)
+    params = {name: to_json_value(value) for name, value in values.items()}
+    return FittedArguments(node, params, seen.done, chain)
 
 
 class _Watched:
@@ -90,4 +90,4 @@ class _Watched:
             self.done += len(block)
 
 
-__all__ = ["Learned", "can_learn", "learn"]
+__all__ = ["FittedArguments", "can_fit", "fit_arguments"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
-from studio.lowering.analysis.node_graph import passed_through
+from studio.lowering.analysis.node_graph import bypass_input
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
 from studio.ui.canvas.geometry import Box, snap_up
@@ -102,7 +102,7 @@ def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterab
         for wire in document.wires:
             if wire.source.node != name or kind is None:
                 continue
-            way_in = passed_through(kind, wire.source.port)
+            way_in = bypass_input(kind, wire.source.port)
             feeding = next((w.source for w in document.wires if w.target == End(name, way_in or "")), None)
             if feeding is not None:
                 bridges.append(Wire(feeding, wire.target))

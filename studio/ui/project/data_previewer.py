@@ -17,8 +17,8 @@ from engine.data.splits import Splits
 from studio.document.model import Document
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue
-from studio.training.data.data_chain import DataProblem, Opener, chain_to, watched
-from studio.training.data.data_statistics import Progress, describing
+from studio.training.data.data_chain import ChainOpener, DataProblem, chain_to, data_node_for_selection
+from studio.training.data.data_statistics import Progress, compute_statistics
 from studio.training.data.sample_preview import Facts, Look, Preview, Sample
 from studio.training.data.statistics_records import Statistics
 from studio.ui.project.project_store import ProjectStore
@@ -65,7 +65,7 @@ class DataPreviewer(QObject):
     def __init__(self, store: ProjectStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self._opener = Opener()
+        self._opener = ChainOpener()
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="data")
         self._numbers = itertools.count(1)
         self._newest: dict[str, int] = {}
@@ -221,7 +221,7 @@ class DataPreviewer(QObject):
         self._tell(slot, None if keep else number, partial(take, result))
 
     def _describe(self, preview: Preview, number: int) -> None:
-        items = describing(preview)
+        items = compute_statistics(preview)
         try:
             for item in items:
                 if self._newest.get("describe") != number:
@@ -294,12 +294,12 @@ def _open(
     catalogue: Catalogue,
     base: Path | None,
     selection: Iterable[str],
-    opener: Opener,
+    opener: ChainOpener,
     present: Preview | None,
 ) -> _Opened | None:
     """Open the data of the selection; None if the document has no data. Data that is already open is reused."""
     graph = NodeGraph(document, catalogue)
-    name = watched(graph, frozenset(selection))
+    name = data_node_for_selection(graph, frozenset(selection))
     if name is None:
         return None
     chain = chain_to(name, document, graph, base)

@@ -12,9 +12,9 @@ from PySide6.QtCore import QObject, Signal
 from studio.document import edits
 from studio.document.model import Document
 from studio.lowering.analysis.node_graph import NodeGraph
-from studio.training.data.data_chain import Chain, DataProblem, before, chain_to
+from studio.training.data.data_chain import Chain, DataProblem, chain_to, upstream_data_node
 from studio.training.data.data_statistics import Progress
-from studio.training.data.transform_fitting import Learned, learn
+from studio.training.data.transform_fitting import FittedArguments, fit_arguments
 from studio.ui import number_format
 from studio.ui.project.project_store import ProjectStore
 
@@ -29,7 +29,7 @@ class _StoppedError(Exception):
 class Outcome:
     """Result of the last fit at a node."""
 
-    learned: Learned | None = None
+    learned: FittedArguments | None = None
     problem: str = ""
 
 
@@ -61,7 +61,9 @@ class TransformFitter(QObject):
         number = self._wanted = next(self._numbers)
         self.node, self.progress = node, Progress(0, 0)
         self._outcomes.pop(node, None)
-        work = partial(learn, store.document, store.catalogue, node, partial(self._tell, number), base=store.base)
+        work = partial(
+            fit_arguments, store.document, store.catalogue, node, partial(self._tell, number), base=store.base
+        )
         self._thread = threading.Thread(target=self._work, args=(number, work), name="gradwire-learn", daemon=True)
         self._thread.start()
         self.changed.emit()
@@ -93,7 +95,7 @@ class TransformFitter(QObject):
 
     # -- background thread
 
-    def _work(self, number: int, work: partial[Learned]) -> None:
+    def _work(self, number: int, work: partial[FittedArguments]) -> None:
         try:
             result: object = work()
         except _StoppedError:
@@ -124,14 +126,14 @@ class TransformFitter(QObject):
         match item:
             case Progress():
                 self.progress = item
-            case Learned():
+            case FittedArguments():
                 self._set(node, item)
             case _:
                 known = isinstance(item, DataProblem)
                 self._end(node, Outcome(problem=str(item) if known else f"{type(item).__name__}: {item}"))
         self.changed.emit()
 
-    def _set(self, node: str, learned: Learned) -> None:
+    def _set(self, node: str, learned: FittedArguments) -> None:
         if _chain_before(node, self._store) != learned.chain:
             self._end(
                 node,
@@ -164,7 +166,7 @@ def _chain_before(node: str, store: ProjectStore) -> Chain | None:
         return None
     graph = NodeGraph(document, store.catalogue)
     try:
-        return chain_to(before(node, graph), document, graph, store.base)
+        return chain_to(upstream_data_node(node, graph), document, graph, store.base)
     except DataProblem:
         return None
 

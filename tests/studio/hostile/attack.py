@@ -274,7 +274,7 @@ def unguarded() -> None:
     program.verified = ast.parse
     syntax_trees.identifier = str
     structure_checks._unknown_types = lambda graph: iter(())
-    source_writer.Writer.facts = lambda self, name: self.flow.facts[name]
+    source_writer.SourceWriter.facts = lambda self, name: self.flow.facts[name]
     schedule_checks._behind = lambda graph, name: [
         end.node for port in graph.types[name].outputs for end in graph.readers(schedule_checks.End(name, port.name))
     ]

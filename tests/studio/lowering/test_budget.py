@@ -15,7 +15,7 @@ from engine.shape import Spec
 from studio.document.model import Node
 from studio.lowering.analysis import check_budget, node_evaluation, optimizer_trial
 from studio.lowering.analysis.check_budget import Budget, OverBudgetError
-from studio.lowering.analysis.node_evaluation import Evaluator
+from studio.lowering.analysis.node_evaluation import NodeEvaluator
 from studio.lowering.check import Checker
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import coded, digits, document, mlp, report
@@ -35,7 +35,7 @@ def test_making_a_layer_ends(monkeypatch: pytest.MonkeyPatch, key: str, argument
     """Types allow no such numbers; what they cannot tell is bounded all the same."""
     monkeypatch.setattr(check_budget.Budget.__init__, "__kwdefaults__", {"seconds": 0.3, "ops": 1000})
     began = time.monotonic()
-    outcome = Evaluator().evaluate(catalogue()[key], arguments, {"input": SEQUENCE})
+    outcome = NodeEvaluator().evaluate(catalogue()[key], arguments, {"input": SEQUENCE})
     assert time.monotonic() - began < 10
     assert outcome.fails_on == "arguments"
     assert outcome.failure.startswith("checking it takes longer than 0.3 seconds with ")
@@ -45,7 +45,7 @@ def test_making_a_layer_ends(monkeypatch: pytest.MonkeyPatch, key: str, argument
 
 def test_a_profiler_is_left_alone() -> None:
     with cProfile.Profile() as profile:
-        outcome = Evaluator().evaluate(catalogue()["nn.GELU"], {"approximate": "none"}, {"input": SEQUENCE})
+        outcome = NodeEvaluator().evaluate(catalogue()["nn.GELU"], {"approximate": "none"}, {"input": SEQUENCE})
         assert sys.getprofile() is profile
     assert (outcome.failure, outcome.outputs) == ("", {"output": SEQUENCE})
 
@@ -64,7 +64,7 @@ def test_trying_an_optimizer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optimizer_trial, "SECONDS", 0.2)
     endless = {"max_iter": 1_000_000, "max_eval": 1_000_000, "tolerance_grad": 0.0, "tolerance_change": 0.0, "lr": 1e-9}
     began = time.monotonic()
-    assert Evaluator().evaluate(catalogue()["optim.LBFGS"], endless, {}).failure == ""
+    assert NodeEvaluator().evaluate(catalogue()["optim.LBFGS"], endless, {}).failure == ""
     assert time.monotonic() - began < 10
     assert sys.getprofile() is None
 

@@ -12,7 +12,7 @@ from engine.shape import Spec
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering import check as check_module
-from studio.lowering.analysis.node_evaluation import Evaluator
+from studio.lowering.analysis.node_evaluation import NodeEvaluator
 from studio.lowering.check import Checker
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import digits, wire
@@ -83,7 +83,7 @@ def test_a_check_after_an_edit_takes_milliseconds(checker: Checker, document: Do
 
 
 def test_memory_is_bounded() -> None:
-    evaluator = Evaluator(remembered=10)
+    evaluator = NodeEvaluator(remembered=10)
     relu = catalogue()["nn.ReLU"]
     for place in range(50):
         evaluator.evaluate(relu, {"place": place}, {})
@@ -91,7 +91,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_equal_numbers_of_different_types_are_not_confused() -> None:
-    evaluator = Evaluator()
+    evaluator = NodeEvaluator()
     linear = catalogue()["nn.Linear"]
     arguments: dict[str, Any] = {"in_features": 2, "out_features": 3}
     inputs = {"input": Spec((2, 2), float32)}

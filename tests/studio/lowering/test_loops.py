@@ -12,16 +12,16 @@ from studio.document.graph_walk import walk
 from studio.document.model import Document, End, Node, Wire
 from studio.document.project_templates import templates
 from studio.lowering import check
-from studio.lowering.analysis.node_graph import NodeGraph, passed_through
+from studio.lowering.analysis.node_graph import NodeGraph, bypass_input
 from studio.lowering.check import Checker
 from studio.lowering.problems import quick_fixes
 from studio.nodes import catalogue
-from studio.training.data.data_chain import watched
+from studio.training.data.data_chain import data_node_for_selection
 from tests.studio.lowering.graphs import codes, document, mlp
 
 pytestmark = pytest.mark.timeout(100)
 
-PASSING = [each for each in catalogue() if each.outputs and passed_through(each, each.outputs[0].name) is not None]
+PASSING = [each for each in catalogue() if each.outputs and bypass_input(each, each.outputs[0].name) is not None]
 """Types that hand on what they get: two of them can feed each other."""
 BEHIND = {(each.role, each.group): each for each in catalogue() if each.inputs}.values()
 """One type of each kind, to stand behind a loop."""
@@ -33,7 +33,9 @@ def looped(base: Document) -> Iterator[Document]:
     graph = NodeGraph(base, catalogue())
     for wire in base.wires:
         kind = next(port.type for port in graph.types[wire.source.node].outputs if port.name == wire.source.port)
-        for name in walk([wire.target.node], lambda name: [each.target.node for each in graph.fed.get(name, ())]):
+        for name in walk(
+            [wire.target.node], lambda name: [each.target.node for each in graph.outgoing_wires.get(name, ())]
+        ):
             for port in graph.types[name].outputs:
                 if port.type is kind:
                     closing = Wire(End(name, port.name), wire.target)
@@ -57,13 +59,13 @@ def test_a_loop_anywhere_in_a_template_is_reported(template: str) -> None:
     for broken in looped(base):
         assert "cycle" in codes(broken)
         check(muted(broken), catalogue())
-        watched(NodeGraph(muted(broken), catalogue()), [next(iter(broken.nodes))])
+        data_node_for_selection(NodeGraph(muted(broken), catalogue()), [next(iter(broken.nodes))])
 
 
 @pytest.mark.parametrize("key", [each.key for each in PASSING])
 def test_two_nodes_of_a_type_that_feed_each_other_are_reported(key: str) -> None:
     kind = catalogue()[key]
-    way_in, way_out = str(passed_through(kind, kind.outputs[0].name)), kind.outputs[0]
+    way_in, way_out = str(bypass_input(kind, kind.outputs[0].name)), kind.outputs[0]
     behind = [(each, port) for each in BEHIND for port in each.inputs if port.type is way_out.type]
     nodes = {"a": Node(key), "b": Node(key), **{f"n{place}": Node(each.key) for place, (each, _) in enumerate(behind)}}
     wires = [f"a.{way_out.name} -> b.{way_in}", f"b.{way_out.name} -> a.{way_in}"]

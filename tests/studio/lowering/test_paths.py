@@ -8,12 +8,12 @@ import pytest
 
 from studio.document.model import Document, Node
 from studio.lowering import check
-from studio.lowering.analysis.node_arguments import located
+from studio.lowering.analysis.node_arguments import resolve_paths
 from studio.nodes import catalogue
 
 
 def folder_of(path: str, base: Path | None) -> str:
-    return str(located(catalogue()["data.IDX"], {"folder": path, "validation": 0.1}, base)["folder"])
+    return str(resolve_paths(catalogue()["data.IDX"], {"folder": path, "validation": 0.1}, base)["folder"])
 
 
 def test_a_relative_path_begins_beside_the_project(tmp_path: Path) -> None:

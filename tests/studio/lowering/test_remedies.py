@@ -9,7 +9,7 @@ import pytest
 from studio.document import edits
 from studio.document.model import Document, End, Node, Wire
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.fix_conflicts import distinct
+from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.problems.problem_groups import grouped
 from tests.studio.lowering.graphs import coded, digits, fixed, report, without
@@ -47,7 +47,7 @@ def test_of_two_fixes_that_contradict_each_other_the_first_is_offered(one: Fix, 
     document = graph()
     if one.title == "Set out_features to 10":
         document = edits.set_param(document, "logits", "out_features", 5)
-    first, second = distinct(problems(one, other), document)
+    first, second = deduplicate_problems(problems(one, other), document)
     assert first.fix == one
     assert second.fix is None
     assert second.message == f'Wrong 1. Do either this or "{one.title}", not both.'
@@ -71,7 +71,7 @@ def test_of_two_fixes_that_contradict_each_other_the_first_is_offered(one: Fix, 
     ids=lambda fix: fix.title,
 )
 def test_fixes_that_agree_stand_beside_each_other(one: Fix, other: Fix) -> None:
-    assert [problem.fix for problem in distinct(problems(one, other), graph())] == [one, other]
+    assert [problem.fix for problem in deduplicate_problems(problems(one, other), graph())] == [one, other]
 
 
 def test_a_node_is_not_to_be_wired_and_removed_at_once() -> None:
@@ -97,11 +97,11 @@ def test_how_many_fixes_a_check_tries_depends_on_the_size_of_the_document() -> N
 
     nodes = {f"layer_{number}": Node("nn.Linear") for number in range(300)}
     found = [Problem("warning", "odd", "Odd.", node=name, fix=Fix(f"Mend {name}", counting(name))) for name in nodes]
-    assert distinct(found, Document(nodes)) == found
+    assert deduplicate_problems(found, Document(nodes)) == found
     assert len(tried) == 40
     few = {name: nodes[name] for name in list(nodes)[:30]}
     tried.clear()
-    distinct(found[:30], Document(few))
+    deduplicate_problems(found[:30], Document(few))
     assert len(tried) == 30
 
 

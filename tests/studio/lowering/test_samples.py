@@ -8,7 +8,7 @@ from engine import data, dtypes, fit
 from engine.shape import Dim, Spec
 from studio.document.model import Document, Node
 from studio.lowering import check, lower
-from studio.lowering.analysis.node_evaluation import Evaluator, SampleSpec
+from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
 from studio.nodes import Role, catalogue
 from tests.studio.lowering.graphs import digits
 
@@ -37,7 +37,7 @@ def test_a_transform_says_how_it_is_applied() -> None:
 def test_what_becomes_of_targets() -> None:
     kind, arguments = catalogue()["transforms.MinMaxScale"], {"low": 0.0, "high": 9.0, "on": "targets"}
     before = SampleSpec(Spec((1, 8, 8), dtypes.uint8), Spec((), dtypes.int64), 10)
-    outcome = Evaluator().evaluate(kind, arguments, {"samples": before})
+    outcome = NodeEvaluator().evaluate(kind, arguments, {"samples": before})
     assert outcome.outputs == {"samples": SampleSpec(before.input, Spec((), dtypes.float32), None)}
 
 
@@ -55,7 +55,7 @@ def test_divisions_train() -> None:
 def test_sizes_that_differ_stop_at_the_loader() -> None:
     samples = SampleSpec(Spec((3, Dim("H"), Dim("W")), dtypes.uint8), Spec((), dtypes.int64), 2)
     arguments = {param.name: param.default for param in catalogue()["data.Batches"].params}
-    outcome = Evaluator().evaluate(catalogue()["data.Batches"], arguments, {"samples": samples})
+    outcome = NodeEvaluator().evaluate(catalogue()["data.Batches"], arguments, {"samples": samples})
     assert outcome.fails_on == "inputs"
     assert "Add Resize or a crop before the loader" in outcome.failure
 

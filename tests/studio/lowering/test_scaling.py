@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from engine import fit
 from engine.dtypes import float64, uint8
 from studio.document.model import Document, Node
-from studio.lowering.analysis.input_scale import Scale
+from studio.lowering.analysis.input_scale import InputScale
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from tests.studio.lowering.graphs import digits, fixed, only, report, wire
@@ -55,4 +55,4 @@ def test_pictures_with_all_shades_become_floats(tmp_path: Path) -> None:
     ("high", "dtype", "suits"), [(255, uint8, True), (1, uint8, False), (1, float64, True), (5000, float64, False)]
 )
 def test_to_float_suits_numbers_that_end_near_1(high: float, dtype: object, suits: bool) -> None:
-    assert Scale(1, 0.0, high, {}).suits_to_float(dtype) is suits
+    assert InputScale(1, 0.0, high, {}).suits_to_float(dtype) is suits

@@ -15,7 +15,7 @@ from engine import errors, nn
 from engine.errors import DTypeError, EngineError, ShapeError, StaleTensorError
 from engine.nn import functional
 from studio.document.model import Document, Node
-from studio.lowering.error_translation import told
+from studio.lowering.error_translation import translate_error
 from studio.nodes.catalogue import catalogue
 from studio.training import Failed, Session, Warned
 from tests.studio.lowering.graphs import changed, digits, mlp, only
@@ -60,13 +60,15 @@ def test_checks_name_no_python(document: Document) -> None:
 
 
 def test_the_first_type_that_fits_gives_the_step() -> None:
-    assert told(DTypeError("Whole numbers.", in_code="Use x.long().")).startswith("Whole numbers. Convert the data by")
-    assert told(DTypeError("Whole numbers.")) == "Whole numbers."
-    assert told(ShapeError("Too few.", in_code="To evaluate, call eval().")) == "Too few."
-    assert told(EngineError("add (<gradwire A 1>:3) failed."), lambda file, line: f"{file[10:13]} {line}") == (
-        "add at A 1 3 failed."
+    assert translate_error(DTypeError("Whole numbers.", in_code="Use x.long().")).startswith(
+        "Whole numbers. Convert the data by"
     )
-    assert told(ValueError("as it is")) == "as it is"
+    assert translate_error(DTypeError("Whole numbers.")) == "Whole numbers."
+    assert translate_error(ShapeError("Too few.", in_code="To evaluate, call eval().")) == "Too few."
+    assert translate_error(
+        EngineError("add (<gradwire A 1>:3) failed."), lambda file, line: f"{file[10:13]} {line}"
+    ) == ("add at A 1 3 failed.")
+    assert translate_error(ValueError("as it is")) == "as it is"
 
 
 def test_errors_say_all_of_it_to_people_who_program() -> None:

@@ -13,7 +13,7 @@ import pytest
 from studio.document.model import Document, Node
 from studio.lowering import LoweringError, lower
 from studio.lowering.check import check
-from studio.lowering.codegen.program_verification import functions, verified
+from studio.lowering.codegen.program_verification import allowed_functions, verify_source
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, identifier
 from studio.lowering.program import Program
 from studio.nodes import catalogue
@@ -112,8 +112,8 @@ def test_identifiers_enter_syntax_in_one_file_only() -> None:
 
 
 def test_programs_call_only_catalogue_entries() -> None:
-    assert ("nn", "Linear") in functions() and ("engine", "cat") in functions()
-    assert len(functions()) == len([each for each in catalogue() if each.target is not None]) + 2
+    assert ("nn", "Linear") in allowed_functions() and ("engine", "cat") in allowed_functions()
+    assert len(allowed_functions()) == len([each for each in catalogue() if each.target is not None]) + 2
 
 
 INSERTED = {
@@ -183,7 +183,7 @@ def test_a_program_with_anything_else_is_never_compiled(case: str, monkeypatch: 
     before = program()
     text = before.source.replace(old, new, 1)
     assert text != before.source
-    verified(before.source)
+    verify_source(before.source)
     ran: list[Any] = []
     monkeypatch.setattr("builtins.exec", lambda *given: ran.append(given))
     with pytest.raises(LoweringError) as caught:
@@ -203,7 +203,7 @@ def test_the_node_of_a_refused_line_is_named() -> None:
 def test_what_is_compiled_is_the_tree_that_was_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[ast.Module] = []
 
-    def noted(text: str, verify: Callable[[str], ast.Module] = verified) -> ast.Module:
+    def noted(text: str, verify: Callable[[str], ast.Module] = verify_source) -> ast.Module:
         made.append(verify(text))
         return made[-1]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from studio.document.model import Document, Node
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import catalogue
-from studio.training.data.data_chain import Opener, chain_to
-from studio.training.data.data_statistics import describing
+from studio.training.data.data_chain import ChainOpener, chain_to
+from studio.training.data.data_statistics import compute_statistics
 from studio.training.data.sample_preview import Preview
 from studio.training.data.statistics_records import Statistics
 from tests.studio.lowering.graphs import document
@@ -34,11 +34,11 @@ def _input(node: Node | str) -> str:
 def previewed(made: Document, name: str | None = None, base: Path | None = None) -> Preview:
     """Of the last node, unless another one is named."""
     chain = chain_to(name or list(made.nodes)[-1], made, NodeGraph(made, catalogue()), base)
-    return Preview(chain, Opener().open(chain), made.training.seed)
+    return Preview(chain, ChainOpener().open(chain), made.training.seed)
 
 
 def described(preview: Preview) -> Statistics:
-    [*_, found] = describing(preview)
+    [*_, found] = compute_statistics(preview)
     assert isinstance(found, Statistics)
     return found
 

@@ -18,7 +18,7 @@ from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.check import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
-from studio.training.data.data_chain import DataProblem, Opener, chain_to, watched
+from studio.training.data.data_chain import ChainOpener, DataProblem, chain_to, data_node_for_selection
 from studio.training.data.sample_display import SMALL, Scale
 from studio.training.data.sample_preview import Look
 from tests.studio.lowering import graphs
@@ -43,12 +43,12 @@ def graph(document: Document) -> NodeGraph:
     ],
 )
 def test_a_selection_is_about_the_nearest_data_before_it(selection: set[str], node: str) -> None:
-    assert watched(graph(graphs.mlp()), selection) == node
+    assert data_node_for_selection(graph(graphs.mlp()), selection) == node
 
 
 def test_without_a_loader_the_last_data_count_and_without_data_nothing() -> None:
-    assert watched(graph(chained("data.Digits", "transforms.Normalize")), ()) == "b"
-    assert watched(graph(graphs.document({"relu": "nn.ReLU"})), {"relu"}) is None
+    assert data_node_for_selection(graph(chained("data.Digits", "transforms.Normalize")), ()) == "b"
+    assert data_node_for_selection(graph(graphs.document({"relu": "nn.ReLU"})), {"relu"}) is None
 
 
 def test_muted_nodes_are_left_out() -> None:
@@ -200,7 +200,7 @@ def test_what_did_not_change_is_not_opened_again(tmp_path: Path) -> None:
     source = arrays(tmp_path, np.ones((10, 3)), np.arange(10) % 2)
     one = chained(source, Node("transforms.Normalize"), Node("transforms.Clip"))
     other = edits.set_param(one, "c", "high", 5.0)
-    opener = Opener()
+    opener = ChainOpener()
     first, second = (opener.open(chain_to("c", made, graph(made), None)) for made in (one, other))
     assert first[:2] == second[:2]
     assert first[2] is not second[2]
@@ -214,7 +214,7 @@ def test_what_did_not_change_is_not_opened_again(tmp_path: Path) -> None:
 
 
 def test_sources_that_were_left_are_let_go() -> None:
-    opener = Opener()
+    opener = ChainOpener()
     documents = [chained(Node("data.Moons", {"seed": seed}), "transforms.Clip") for seed in range(4)]
     opened = [weakref.ref(opener.open(chain_to("b", made, graph(made), None))[0]) for made in documents]
     gc.collect()

@@ -15,7 +15,7 @@ from engine.dtypes import float32
 from engine.shape import Spec
 from studio.document.model import Node
 from studio.training.data import data_statistics
-from studio.training.data.data_statistics import Progress, describing
+from studio.training.data.data_statistics import Progress, compute_statistics
 from studio.training.data.histogram import BINS, Histogram
 from studio.training.data.statistics_records import Statistics
 from tests.studio.training.data_documents import arrays, chained, described, previewed
@@ -190,11 +190,11 @@ def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: py
 def test_it_shows_progress_and_can_be_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_statistics, "_CHUNK_SAMPLES", 10)
     source = arrays(tmp_path, np.zeros((100, 2)), np.zeros(100, np.int64))
-    items = describing(previewed(chained(source)))
+    items = compute_statistics(previewed(chained(source)))
     steps = [item for item in items if isinstance(item, Progress)]
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert steps[-1].done == steps[-1].total == 100
-    ended = describing(previewed(chained(source)))
+    ended = compute_statistics(previewed(chained(source)))
     next(ended)
     ended.close()
 

@@ -20,7 +20,7 @@ from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes import catalogue
 from studio.training import Session
 from studio.training.data.sample_preview import Look
-from studio.training.data.transform_fitting import learn
+from studio.training.data.transform_fitting import fit_arguments
 from tests.engine.fit.test_resume import assert_resumable
 from tests.studio.cli.conftest import Result, gradwire
 from tests.studio.lowering.graphs import only, report, wire
@@ -204,7 +204,9 @@ def test_arguments_are_learned_from_all_of_it(folder: Path) -> None:
     document = streamed(folder)
     nodes = {name: Node("transforms.Normalize") if name == "scaled" else node for name, node in document.nodes.items()}
     told: list[tuple[int, int]] = []
-    found = learn(Document(nodes, document.wires), catalogue(), "scaled", lambda *progress: told.append(progress))
+    found = fit_arguments(
+        Document(nodes, document.wires), catalogue(), "scaled", lambda *progress: told.append(progress)
+    )
     assert found.samples == 25
     assert told[0] == (0, 0)
     assert np.isfinite(found.params["mean"]).all()

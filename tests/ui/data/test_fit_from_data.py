@@ -98,9 +98,9 @@ def test_it_can_be_given_up_and_edits_meanwhile_win(
 ) -> None:
     go = threading.Event()
 
-    def slow(*arguments: object, **named: object) -> transform_fitting.Learned:
+    def slow(*arguments: object, **named: object) -> transform_fitting.FittedArguments:
         go.wait()
-        return transform_fitting.learn(*arguments, **named)  # pyright: ignore[reportArgumentType]
+        return transform_fitting.fit_arguments(*arguments, **named)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(learner_module, "learn", slow)
     fit_from_data_row = chosen(NORMALIZE)

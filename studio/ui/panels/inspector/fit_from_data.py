@@ -7,7 +7,7 @@ from functools import partial
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from studio.nodes.types import NodeType
-from studio.training.data.transform_fitting import can_learn
+from studio.training.data.transform_fitting import can_fit
 from studio.ui.project.transform_fitter import TransformFitter
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
@@ -58,7 +58,7 @@ class FitFromDataRow(QWidget):
 
 def fit_from_data_row(fitter: TransformFitter, node: str, kind: NodeType) -> FitFromDataRow | None:
     """The row for a node whose parameters can be computed from data, else None."""
-    return FitFromDataRow(fitter, node) if can_learn(kind) else None
+    return FitFromDataRow(fitter, node) if can_fit(kind) else None
 
 
 __all__ = ["FitFromDataRow", "fit_from_data_row"]
