@@ -94,7 +94,7 @@ def training(window: MainWindow) -> None:
 
 def autograd(window: MainWindow) -> None:
     project = open_template(window)
-    window.look_at_gradients()
+    window.show_autograd_graph()
     until(lambda: bool(window.project_views[project].autograd.view.items_by_id))
     project.store.select(["hidden"])
     settle(window)

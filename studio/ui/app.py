@@ -101,7 +101,7 @@ class ExceptionHandler:
         _log.error("%s", text)
         sys.stderr.write(text)
         for project in self._window.open_projects.projects:
-            project.keep()
+            project.write_journal()
         if not self._is_telling:
             self._is_telling = True
             QTimer.singleShot(0, lambda: self._tell(text))

@@ -7,12 +7,12 @@ from collections.abc import Generator, Iterator
 
 from PySide6.QtCore import QObject, Signal
 
-_LAST_SECONDS = 5.0
+_JOIN_TIMEOUT = 5.0
 """Maximum time to wait for the thread when closing, in seconds."""
 
 
 class BackgroundTask(QObject):
-    told = Signal(object)
+    item_ready = Signal(object)
     """One item of the iterator."""
     ended = Signal()
     """The iterator is exhausted. Not emitted after `cancel`."""
@@ -40,7 +40,7 @@ class BackgroundTask(QObject):
         """Cancel, then wait for the thread."""
         self.cancel()
         if self._thread.is_alive():
-            self._thread.join(_LAST_SECONDS)
+            self._thread.join(_JOIN_TIMEOUT)
 
     def _work(self) -> None:
         try:
@@ -59,7 +59,7 @@ class BackgroundTask(QObject):
         if not self._is_wanted:
             return
         if arrived:
-            self.told.emit(arrived[0])
+            self.item_ready.emit(arrived[0])
         else:
             self._is_wanted = False
             self.ended.emit()

@@ -124,7 +124,7 @@ class CommandRegistry(QObject):
         self._actions[id].setShortcuts([QKeySequence(keys) for keys in self.shortcuts(id)])
         self.changed.emit()
 
-    def rivals(self, id: str, shortcuts: Iterable[str]) -> tuple[Command, ...]:
+    def commands_losing_shortcuts(self, id: str, shortcuts: Iterable[str]) -> tuple[Command, ...]:
         """Other commands that would lose a shortcut if this command got these."""
         return tuple(dict.fromkeys(rival for keys in shortcuts for rival in self.conflicts(id, keys)))
 
@@ -136,7 +136,7 @@ class CommandRegistry(QObject):
         """
         before = self.shortcuts(id)
         wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
-        rivals = self.rivals(id, wanted)
+        rivals = self.commands_losing_shortcuts(id, wanted)
         for rival in rivals:
             self.bind(rival.id, tuple(keys for keys in self.shortcuts(rival.id) if not _is_among(keys, wanted)))
         self.bind(id, shortcuts)

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout, QMessageBox, QSpacerItem
 from studio.document.project_format import SUFFIX
 from studio.ui.theme import icons
 
-_PICTURES = {
+_ICONS = {
     QMessageBox.Icon.Warning: ("warning", "warning"),
     QMessageBox.Icon.Question: ("info", "accent"),
     QMessageBox.Icon.Information: ("app", "accent"),
 }
-_NARROWEST = 420
+_MIN_WIDTH = 420
 """Minimum width in pixels, so that long paths are not broken after each folder."""
 Answer: TypeAlias = Literal["save", "discard", "cancel"]
 FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
@@ -45,14 +45,14 @@ def _ask(box: QMessageBox) -> None:
     """Set a minimum width and run the box."""
     grid = box.layout()
     assert isinstance(grid, QGridLayout)
-    grid.addItem(QSpacerItem(_NARROWEST, 0), grid.rowCount(), 0, 1, grid.columnCount())
+    grid.addItem(QSpacerItem(_MIN_WIDTH, 0), grid.rowCount(), 0, 1, grid.columnCount())
     box.exec()
 
 
 def _box(icon: QMessageBox.Icon, text: str, parent: QWidget | None) -> QMessageBox:
     """A message box with plain text, because file names and messages may contain HTML."""
     box = QMessageBox(icon, "Gradwire", "", parent=parent)
-    name, token = _PICTURES[icon]
+    name, token = _ICONS[icon]
     box.setIconPixmap(icons.themed(name, token).pixmap(QSize(32, 32), box.devicePixelRatioF()))
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(text)

@@ -10,7 +10,7 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer
 
-_INTERVAL = 250
+_INTERVAL_MS = 250
 """Milliseconds between checks. A check that finds little to collect is cheap."""
 
 
@@ -19,14 +19,14 @@ class GarbageCollector(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._timer = QTimer(self, interval=_INTERVAL)
-        self._timer.timeout.connect(self.look)
+        self._timer = QTimer(self, interval=_INTERVAL_MS)
+        self._timer.timeout.connect(self.collect_if_needed)
         gc.disable()
         gc.collect()
         gc.freeze()  # modules stay loaded, so exclude them from later collections
         self._timer.start()
 
-    def look(self) -> None:
+    def collect_if_needed(self) -> None:
         """Collect the oldest generation whose threshold was exceeded."""
         ages = enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True))
         due = [age for age, (count, limit) in ages if count > limit]

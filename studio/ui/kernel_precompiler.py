@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QProcess
 import engine
 
 MODULE = "engine.compiler.kernels.library.precompile"
-_LONGEST = 2000
+_EXIT_TIMEOUT_MS = 2000
 """Milliseconds to wait for the killed process to exit."""
 
 
@@ -28,4 +28,4 @@ class KernelPrecompiler(QObject):
     def stop(self) -> None:
         """Kill the process. Kernels that are still missing are compiled on first use."""
         self.process.kill()
-        self.process.waitForFinished(_LONGEST)
+        self.process.waitForFinished(_EXIT_TIMEOUT_MS)

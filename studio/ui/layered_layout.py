@@ -18,8 +18,8 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 import networkx as nx
 
 _ORDER_SWEEPS = 8
-_PLACE_SWEEPS = 12
-_MOST_BENDS = 20_000
+_POSITION_SWEEPS = 12
+_MAX_BENDS = 20_000
 
 K = TypeVar("K", bound=Hashable)
 
@@ -176,7 +176,7 @@ class _Component(Generic[K]):
         stacks = [self._stacked(row) for row in layers.rows]
         for row, stack in zip(layers.rows, stacks, strict=True):
             tops.update(zip(row, stack, strict=True))
-        for sweep in range(_PLACE_SWEEPS):
+        for sweep in range(_POSITION_SWEEPS):
             forward = sweep % 2 == 0
             linked = layers.before if forward else layers.after
             pairs = list(zip(layers.rows, stacks, strict=True))
@@ -219,7 +219,7 @@ def _layers(ranks: Mapping[K, int], links: Sequence[Link[K]], order: Mapping[K, 
     bends = sum(ranks[link.target] - ranks[link.source] - 1 for link in links)
     for number, link in enumerate(links):
         first, last = ranks[link.source], ranks[link.target]
-        if last - first > 1 and bends > _MOST_BENDS:
+        if last - first > 1 and bends > _MAX_BENDS:
             continue
         key: Key = link.source
         height = link.source_y

@@ -24,7 +24,7 @@ class TrashedItem:
     """Path in the trash; None if the platform does not report it, so that only a file manager can restore the item."""
 
 
-def throw_away(path: Path) -> TrashedItem:
+def move_to_trash(path: Path) -> TrashedItem:
     """Move a path to the trash. Raises FileError if the platform has no trash or refuses."""
     with suppress(OSError):  # Qt creates the trash folder, but not the user data folder around it
         Path(QStandardPaths.writableLocation(_DATA)).mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def throw_away(path: Path) -> TrashedItem:
     return TrashedItem(path, Path(place) if place and Path(place) != path else None)
 
 
-def put_back(thrown: TrashedItem) -> None:
+def restore_from_trash(thrown: TrashedItem) -> None:
     """Restore an item. Raises FileError if it is no longer in the trash, or its original path is taken."""
     if thrown.place is None or not thrown.place.exists():
         raise FileError(str(thrown.path), "", "is no longer in the trash", "Look for it in a file manager.")
@@ -50,4 +50,4 @@ def put_back(thrown: TrashedItem) -> None:
         (thrown.place.parent.parent / "info" / f"{thrown.place.name}.trashinfo").unlink()
 
 
-__all__ = ["TrashedItem", "put_back", "throw_away"]
+__all__ = ["TrashedItem", "restore_from_trash", "move_to_trash"]

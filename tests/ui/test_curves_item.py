@@ -72,7 +72,7 @@ def settled(qtbot: QtBot, plot: CurvePlot) -> None:
 def test_many_values_are_smoothed_in_another_thread(
     qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
+    monkeypatch.setattr(curves_item, "_MAX_SYNC_VALUES", 10_000)
     made = run(1, 50_000)
     column = made._tracks["steps"].columns["loss"]
     plot.show_runs([made], PlotOptions(smoothing=0.5))
@@ -90,7 +90,7 @@ def test_many_values_are_smoothed_in_another_thread(
 def test_a_slider_that_is_dragged_ends_where_it_was_let_go(
     qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
+    monkeypatch.setattr(curves_item, "_MAX_SYNC_VALUES", 10_000)
     runs = [run(number, 50_000) for number in (1, 2)]
     for share in (0.5, 0.6, 0.7, 0.8):
         plot.show_runs(runs, PlotOptions(smoothing=share))
@@ -102,7 +102,7 @@ def test_a_slider_that_is_dragged_ends_where_it_was_let_go(
 def test_a_run_that_is_cut_meanwhile_is_not_given_the_old_course(
     qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(curves_item, "_AT_ONCE", 10_000)
+    monkeypatch.setattr(curves_item, "_MAX_SYNC_VALUES", 10_000)
     made = run(1, 50_000)
     plot.show_runs([made], PlotOptions(smoothing=0.5))
     plot.grab()

@@ -19,7 +19,7 @@ from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.node_header import NodeHeader
-from studio.ui.panels.inspector.parameter_row import LABEL_WIDTH, ParameterRow, Value
+from studio.ui.panels.inspector.parameter_row import LABEL_WIDTH, ParameterRow, RowState
 from studio.ui.panels.inspector.parameter_text import ValueRefusedError, read, shown, stepped
 from studio.ui.panels.inspector.path_edit import PathEdit
 from studio.ui.panels.inspector.project_form import ProjectForm
@@ -297,9 +297,9 @@ def test_steps_stop_at_the_bounds() -> None:
 
 
 def test_implied_words() -> None:
-    assert Value(64, is_inferred=True).implied(Parameter("x", "int")) == "64 (from input)"
-    assert Value().implied(Parameter("x", "int")) == "required"
-    assert Value(None).implied(Parameter("x", "int", default=None, optional=True)) == "none"
+    assert RowState(64, is_inferred=True).implied(Parameter("x", "int")) == "64 (from input)"
+    assert RowState().implied(Parameter("x", "int")) == "required"
+    assert RowState(None).implied(Parameter("x", "int", default=None, optional=True)) == "none"
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endl
 def test_curves_rest_while_training_goes_on_and_are_whole_when_it_halts(
     qtbot: QtBot, window: MainWindow, endless: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs_panel, "_REST", 10_000_000)
+    monkeypatch.setattr(runs_panel, "_PAUSE_FACTOR", 10_000_000)
     panel = window.project_views[endless].runs
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: panel._redraw.isActive() and panel._redraw.interval() > 10_000)
@@ -227,8 +227,8 @@ def test_the_log_tells_the_end_of_a_run_after_its_last_epoch(
 def test_looking_while_a_run_goes(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: points(endless) > 0)
-    with qtbot.waitSignal(endless.runner.looked, timeout=100_000):
-        endless.runner.look()
+    with qtbot.waitSignal(endless.runner.snapshot_ready, timeout=100_000):
+        endless.runner.request_snapshot()
     assert endless.runner.is_active
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: not endless.runner.is_active)

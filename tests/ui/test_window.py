@@ -198,7 +198,7 @@ def test_work_of_a_killed_app_is_offered(qtbot: QtBot, make_window: MakeWindow, 
     first = make_window()
     project = first.open_projects.new()
     change(project)
-    project.keep()
+    project.write_journal()
     document = project.store.document
     [journal] = (tmp_path / "state" / "autosave").glob("*.json")
     dead = journal.rename(journal.with_name(f"999999999-1.00-{'ab' * 4}.json"))
@@ -338,7 +338,7 @@ def test_a_menu_of_colours_opens_only_with_a_selected_run(qtbot: QtBot, window: 
     assert not colour.isEnabled()
     project.runner.step()
     runs = window.project_views[project].runs
-    qtbot.waitUntil(lambda: project.runner.state == "paused" and runs.do.has_any_folder())
+    qtbot.waitUntil(lambda: project.runner.state == "paused" and runs.run_actions.has_any_folder())
     run.aboutToShow.emit()
     assert colour.isEnabled()
     project.runner.stop()

@@ -39,9 +39,9 @@ class RegionLegend(QFrame):
         self._words.setProperty("role", "dim")
         self._words.setFont(fonts.interface(12))
         self._row.addWidget(self._words)
-        self.button = buttons.push("Explain", explain, kind="link", parent=self)
+        self.button = buttons.text_button("Explain", explain, kind="link", parent=self)
         self._row.addWidget(self.button)
-        close = buttons.tool("close", "Hide compiled regions", hide, token="text-dim", size=12)
+        close = buttons.icon_button("close", "Hide compiled regions", hide, token="text-dim", size=12)
         close.setProperty("kind", "small")
         self._row.addWidget(close)
 

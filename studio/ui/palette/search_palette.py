@@ -17,7 +17,7 @@ from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.inputs import LineEdit
 
 WIDTH = 480
-_TALLEST = 380
+_MAX_HEIGHT = 380
 _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
 
 
@@ -123,14 +123,14 @@ class SearchPalette(QWidget):
     def _arrange(self, headings: int, rows: int) -> None:
         """Fit the height to the content, within the parent."""
         content = headings * HEADING + rows * ROW + 4 if rows else self.note.sizeHint().height() + 4
-        wanted = min(content + self.field.sizeHint().height() + 24, _TALLEST)
+        wanted = min(content + self.field.sizeHint().height() + 24, _MAX_HEIGHT)
         parent = self.parentWidget()
         assert parent is not None
         room = parent.rect().adjusted(8, 8, -8, -8)
         rect = QRect(self._place, QSize(WIDTH, wanted).boundedTo(room.size()))
         rect.moveLeft(min(max(rect.left(), room.left()), room.right() - rect.width()))
         # Reserve the maximum height, so that the field does not move while typing.
-        top = min(self._place.y(), room.bottom() - _TALLEST)
+        top = min(self._place.y(), room.bottom() - _MAX_HEIGHT)
         rect.moveTop(max(top, room.top()))
         self.setGeometry(rect)
 

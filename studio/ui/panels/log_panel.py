@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from studio.ui.theme import fonts, theme
 
-_LONGEST = 5000
+_MAX_LINES = 5000
 
 Level = Literal["info", "warning", "error"]
 
@@ -23,7 +23,7 @@ class LogPanel(QPlainTextEdit):
         self.setReadOnly(True)
         self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.setProperty("role", "page")
-        self.setMaximumBlockCount(_LONGEST)
+        self.setMaximumBlockCount(_MAX_LINES)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.setFont(fonts.monospace())
         self.setPlaceholderText("Messages about runs, saved files and errors appear here.")
@@ -37,7 +37,7 @@ class LogPanel(QPlainTextEdit):
     def add(self, text: str, level: Level = "info") -> None:
         """Append a line with the current time."""
         entry = (f"{datetime.now().astimezone():%H:%M:%S}", level, text)
-        self._lines = [*self._lines[-_LONGEST + 1 :], entry]
+        self._lines = [*self._lines[-_MAX_LINES + 1 :], entry]
         self._write(*entry)
 
     def _rewrite(self) -> None:

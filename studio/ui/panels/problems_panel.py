@@ -108,7 +108,7 @@ class ProblemRow(QFrame):
             row.addWidget(label(problem.node, "mono"))
         row.addWidget(label(_without_name(problem), wrap=True), 1)
         if problem.fix is not None:
-            self.button = buttons.push(problem.fix.title, partial(fix, problem))
+            self.button = buttons.text_button(problem.fix.title, partial(fix, problem))
             row.addWidget(self.button)
 
     def focus_part(self) -> Part | None:

@@ -25,7 +25,7 @@ State = Literal["empty", "working", "ready", "failed"]
 
 _SAMPLES = 15
 """Number of recent step times; their median is shown, because single steps are disturbed by other load."""
-_LAST_SECONDS = 5.0
+_JOIN_TIMEOUT = 5.0
 """Seconds to wait for the thread when the project is closed."""
 
 
@@ -118,7 +118,7 @@ class CompileExplainer(QObject):
         """Stop the thread. The explainer must not be used afterwards."""
         self._wanted = 0
         if self._thread is not None:
-            self._thread.join(_LAST_SECONDS)
+            self._thread.join(_JOIN_TIMEOUT)
 
     # -- live run
 

@@ -27,19 +27,19 @@ State = Literal["empty", "opening", "ready", "failed"]
 
 SETTLE_MS = 150
 """Debounce interval: typing and clicking come in bursts."""
-_LAST_SECONDS = 5.0
+_JOIN_TIMEOUT = 5.0
 _REMEMBERED = 8
 """Number of data sources whose statistics are cached."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _OpenResult:
     preview: Preview
     facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SampleBatch:
     """Requested samples."""
 
     look: Look
@@ -52,13 +52,13 @@ class Answer:
 class DataPreviewer(QObject):
     """Idle until `watch(True)`."""
 
-    opened = Signal()
+    state_changed = Signal()
     """State, facts or problem changed."""
-    answered = Signal(object)
-    """An Answer to `ask`."""
-    detailed = Signal(object)
-    """An Answer to `ask_detail`: one sample with all values, or none if it no longer exists."""
-    described = Signal()
+    samples_ready = Signal(object)
+    """An Answer to `request_samples`."""
+    sample_ready = Signal(object)
+    """An Answer to `request_sample`: one sample with all values, or none if it no longer exists."""
+    statistics_changed = Signal()
     """Progress, statistics, or the statistics' error changed."""
     _told = Signal(object)
 
@@ -120,15 +120,15 @@ class DataPreviewer(QObject):
             self._enter("opening")
         self._submit("open", partial(work, self._preview), self._take_opened)
 
-    def ask(self, look: Look, first: int, number: int) -> None:
+    def request_samples(self, look: Look, first: int, number: int) -> None:
         """Request samples. Pending requests for other samples are dropped."""
-        self._ask("rows", look, first, number, self.answered.emit, small=True)
+        self._ask("rows", look, first, number, self.samples_ready.emit, small=True)
 
-    def ask_detail(self, look: Look, place: int) -> None:
+    def request_sample(self, look: Look, place: int) -> None:
         """Request one sample with all its values."""
-        self._ask("detail", look, place, 1, self.detailed.emit, small=False)
+        self._ask("detail", look, place, 1, self.sample_ready.emit, small=False)
 
-    def describe(self) -> None:
+    def compute_statistics(self) -> None:
         """Compute the statistics of the current node, unless they are cached or being computed."""
         if self._preview is None or self.statistics is not None or self.progress is not None:
             return
@@ -139,7 +139,7 @@ class DataPreviewer(QObject):
         work = partial(self._describe, Preview(preview.chain, preview.splits, 0), number)
         self._describer = threading.Thread(target=work, name="gradwire-statistics", daemon=True)
         self._describer.start()
-        self.described.emit()
+        self.statistics_changed.emit()
 
     def cancel(self) -> None:
         """Cancel the current statistics."""
@@ -150,7 +150,7 @@ class DataPreviewer(QObject):
         if self.progress is not None:
             self._newest["describe"] = 0
             self.progress = None
-            self.described.emit()
+            self.statistics_changed.emit()
 
     def close(self) -> None:
         """Stop the threads. The previewer must not be used afterwards."""
@@ -162,7 +162,7 @@ class DataPreviewer(QObject):
         self._asked.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
         if self._describer is not None:
-            self._describer.join(_LAST_SECONDS)
+            self._describer.join(_JOIN_TIMEOUT)
 
     # -- background threads
 
@@ -171,7 +171,7 @@ class DataPreviewer(QObject):
             self._settle.start()
 
     def _ask(
-        self, slot: str, look: Look, first: int, number: int, take: Callable[[Answer], object], *, small: bool
+        self, slot: str, look: Look, first: int, number: int, take: Callable[[SampleBatch], object], *, small: bool
     ) -> None:
         preview, wish = self._preview, (look, first, number)
         if preview is None or self._asked.get(slot) == wish:
@@ -181,14 +181,14 @@ class DataPreviewer(QObject):
         def is_stale() -> bool:
             return self._asked.get(slot) != wish
 
-        def read() -> Answer | None:
+        def read() -> SampleBatch | None:
             if look.category is not None:
                 preview.rows(look, is_stale)  # the only slow part
                 if is_stale():
                     return None
-            return Answer(look, first, preview.count(look), preview.fetch(look, first, number, small=small))
+            return SampleBatch(look, first, preview.count(look), preview.fetch(look, first, number, small=small))
 
-        def show(answer: Answer | None) -> None:
+        def show(answer: SampleBatch | None) -> None:
             if not is_stale():
                 del self._asked[slot]
             if self._preview is preview and answer is not None:
@@ -244,7 +244,7 @@ class DataPreviewer(QObject):
 
     # -- results, in the GUI thread
 
-    def _take_opened(self, found: _Opened | None) -> None:
+    def _take_opened(self, found: _OpenResult | None) -> None:
         if found is None:
             self._preview, self.facts, self.problem = None, None, None
             self._enter("empty")
@@ -282,11 +282,11 @@ class DataPreviewer(QObject):
             case _:
                 self.progress = None
                 self.statistics_problem = str(item)
-        self.described.emit()
+        self.statistics_changed.emit()
 
     def _enter(self, state: State) -> None:
         self.state = state
-        self.opened.emit()
+        self.state_changed.emit()
 
 
 def _open(
@@ -296,7 +296,7 @@ def _open(
     selection: Iterable[str],
     opener: ChainOpener,
     present: Preview | None,
-) -> _Opened | None:
+) -> _OpenResult | None:
     """Open the data of the selection; None if the document has no data. Data that is already open is reused."""
     graph = NodeGraph(document, catalogue)
     name = data_node_for_selection(graph, frozenset(selection))
@@ -306,13 +306,13 @@ def _open(
     splits = opener.open(chain)
     seed = document.training.seed
     if present is not None and (present.chain, present.splits, present.seed) == (chain, splits, seed):
-        return _Opened(present, present.facts)
+        return _OpenResult(present, present.facts)
     preview = Preview(chain, splits, seed)
-    return _Opened(preview, preview.facts)
+    return _OpenResult(preview, preview.facts)
 
 
 def _call(act: Callable[[], object]) -> None:
     act()
 
 
-__all__ = ["Answer", "DataPreviewer", "State"]
+__all__ = ["SampleBatch", "DataPreviewer", "State"]

@@ -26,7 +26,7 @@ _SETTLE_MS = 300
 class Project(QObject):
     disk_changed = Signal()
     """Another program changed or removed the file."""
-    noted = Signal(str, str)
+    logged = Signal(str, str)
     """A log message: text, and "info", "warning" or "error"."""
 
     def __init__(
@@ -52,18 +52,18 @@ class Project(QObject):
         )
         self._journal = Autosave(journals)
         self.library = RunLibrary(_runs_of(path, self._journal), self)
-        self.library.look()
+        self.library.scan()
         self.runner = TrainingRunner(self.store, self.library, self)
         self.explainer = CompileExplainer(self.store, self.runner, self)
         self._stamp = stamp
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
         self._autosave.setInterval(AUTOSAVE_MS)
-        self._autosave.timeout.connect(self.keep)
+        self._autosave.timeout.connect(self.write_journal)
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.setInterval(_SETTLE_MS)
-        self._settle.timeout.connect(self.look_at_disk)
+        self._settle.timeout.connect(self.check_disk)
         self._watcher = QFileSystemWatcher(self)
         self._watcher.fileChanged.connect(partial(_start, self._settle))
         self.store.document_changed.connect(partial(_start, self._autosave))
@@ -73,7 +73,7 @@ class Project(QObject):
         self._watch()
 
     @property
-    def is_foreign(self) -> bool:
+    def changed_on_disk(self) -> bool:
         """Whether another program has changed the file since it was read or saved."""
         path = self.store.path
         return path is not None and path.exists() and (self._stamp is None or not self._stamp.still_holds(path))
@@ -100,7 +100,7 @@ class Project(QObject):
             self.library.stay(_runs_of(path, self._journal))
         self._journal.clear()
         self._watch()
-        self.noted.emit(f"Saved {path}", "info")
+        self.logged.emit(f"Saved {path}", "info")
 
     def reload(self) -> None:
         """Load the file again, as an undoable edit. Raises FileError."""
@@ -111,7 +111,7 @@ class Project(QObject):
         self.store.mark_saved(self.store.document, path)
         self._watch()
 
-    def keep_mine(self) -> None:
+    def keep_open_version(self) -> None:
         """Keep the open version. It counts as unsaved, and saving asks before overwriting the file."""
         self.store.mark_unsaved()
 
@@ -120,10 +120,10 @@ class Project(QObject):
         if not self._journal.adopt(recovery):
             return False
         self.store.mark_unsaved()
-        self.library.look()
+        self.library.scan()
         return True
 
-    def keep(self) -> None:
+    def write_journal(self) -> None:
         """Write the journal, or delete it if closing would lose nothing. It also locates the runs of unsaved
         projects."""
         self._autosave.stop()
@@ -133,9 +133,9 @@ class Project(QObject):
         try:
             self._journal.write(self.store.document, self.store.path)
         except FileError as error:
-            self.noted.emit(f"Could not back up unsaved work: {error}", "warning")
+            self.logged.emit(f"Could not back up unsaved work: {error}", "warning")
 
-    def look_at_disk(self) -> None:
+    def check_disk(self) -> None:
         """Report if the file is no longer the version that was last read or written."""
         path = self.store.path
         if path is not None and self._stamp is not None and not self._stamp.still_holds(path):
@@ -163,7 +163,7 @@ class Project(QObject):
         try:
             self._journal.assign_runs(_runs_of(path, self._journal))
         except FileError as error:
-            self.noted.emit(str(error), "warning")
+            self.logged.emit(str(error), "warning")
 
     def _bring_runs(self, *_: object) -> None:
         """Move the runs of a previously unsaved project to its run folder, after an active run has ended."""

@@ -191,12 +191,12 @@ class ProjectStore(QObject):
         """Add a problem of the current run."""
         self.set_run_problems((*self._run_problems, problem))
 
-    def heed_drafts(self, problem: Callable[[], str]) -> None:
+    def add_draft_check(self, problem: Callable[[], str]) -> None:
         """Register a callback that returns a message if a field contains invalid text, else "". Runs are refused
         then."""
         self._drafts.append(problem)
 
-    def ask(self) -> str:
+    def prepare_run(self) -> str:
         """Check whether a run can start, and report incomplete nodes as problems from now on.
 
         Returns why it cannot start: a message about an invalid field, or about the errors. Empty if it can.

@@ -28,7 +28,7 @@ _SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _ScanResult:
     found: list[StoredRun]
     news: list[tuple[Run, MetricsFollower, MetricsUpdate]]
 
@@ -38,9 +38,9 @@ class RunLibrary(QObject):
 
     runs_changed = Signal()
     """Runs were added or removed."""
-    described = Signal()
+    metadata_changed = Signal()
     """Metadata of runs has changed."""
-    grown = Signal()
+    curves_changed = Signal()
     """Curves have changed."""
     closing = Signal()
     """The project is being closed; file operations on its runs must stop."""
@@ -49,7 +49,7 @@ class RunLibrary(QObject):
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.runs: list[Run] = []
-        self.has_looked = False
+        self.has_scanned = False
         """The folder has been scanned at least once."""
         self._shelf = RunFolder(folder)
         self._followers: dict[Run, MetricsFollower] = {}
@@ -66,7 +66,7 @@ class RunLibrary(QObject):
         self._answered.connect(_answer, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer.timeout.connect(self.scan)
 
     # -- reading
 
@@ -90,7 +90,7 @@ class RunLibrary(QObject):
         """Start or stop periodic scans of the folder."""
         if on and not self._is_closed:
             self._timer.start()
-            self.look()
+            self.scan()
         else:
             self._timer.stop()
 
@@ -99,7 +99,7 @@ class RunLibrary(QObject):
         self.runs.append(run)
         self.runs_changed.emit()
 
-    def look(self) -> None:
+    def scan(self) -> None:
         """Scan the folder for changes in the background."""
         if self._is_looking or self._is_closed:
             self._looks_again = True
@@ -108,18 +108,18 @@ class RunLibrary(QObject):
         self._is_looking = True
         self._noted.clear()
         wanted = [(run, self._follower(run)) for run in self._wanted() if run not in self._read or run.is_live]
-        self.ask(partial(_look, self._shelf, wanted), self._take)
+        self.run_in_reader(partial(_scan, self._shelf, wanted), self._take)
 
     def set_folder(self, run: Run, folder: Path) -> None:
         """Set the folder that a run of this process writes to."""
         run.folder = folder
-        self.described.emit()
+        self.metadata_changed.emit()
 
-    def note(self, run: Run, about: Mapping[str, Any]) -> None:
+    def set_metadata(self, run: Run, about: Mapping[str, Any]) -> None:
         """Set the contents of a run's run.json that this process has just written."""
         run.about = about
         self._noted.add(run)
-        self.described.emit()
+        self.metadata_changed.emit()
 
     def remove(self, runs: Iterable[Run]) -> None:
         """Remove deleted runs."""
@@ -129,7 +129,7 @@ class RunLibrary(QObject):
             self._forget(run)
         self.runs_changed.emit()
 
-    def ask(
+    def run_in_reader(
         self,
         work: Callable[[], T],
         then: Callable[[T], object],
@@ -148,13 +148,13 @@ class RunLibrary(QObject):
         before, self._shelf = self._shelf.folder, RunFolder(target)
         self._followers.clear()
         if any(run.folder is not None for run in self.runs):
-            self.ask(partial(move_runs, before, target), partial(self._find_again, target))
+            self.run_in_reader(partial(move_runs, before, target), partial(self._find_again, target))
 
     def stay(self, target: Path) -> None:
         """Switch to another folder without moving files; runs of this session stay in the list."""
         self._shelf = RunFolder(target)
         self.remove([run for run in self.runs if not run.is_own])
-        self.look()
+        self.scan()
 
     def close(self) -> None:
         """Stop the thread."""
@@ -165,7 +165,7 @@ class RunLibrary(QObject):
 
     # -- in the GUI thread
 
-    def _take(self, look: _Look) -> None:
+    def _take(self, look: _ScanResult) -> None:
         self._is_looking = False
         for run, follower, news in look.news:
             if self._followers.get(run) is follower:
@@ -174,9 +174,9 @@ class RunLibrary(QObject):
                     self._read.add(run)
         self._describe(look.found)
         if look.news:
-            self.grown.emit()
+            self.curves_changed.emit()
         if self.is_reading or self._looks_again:
-            self.look()
+            self.scan()
 
     def _describe(self, found: list[StoredRun]) -> None:
         known = {run.folder: run for run in self.runs if run.folder is not None}
@@ -203,15 +203,15 @@ class RunLibrary(QObject):
             self._forget(run)
         for run in self._to_show(fresh):
             run.is_shown = True
-        self.has_looked = True
+        self.has_scanned = True
         if fresh or gone:
             self.runs_changed.emit()
         elif changed:
-            self.described.emit()
+            self.metadata_changed.emit()
 
     def _to_show(self, fresh: list[Run]) -> list[Run]:
         """Runs to show among new ones: active runs, runs that started while the window was open, else the newest."""
-        if self.has_looked:
+        if self.has_scanned:
             return fresh
         newest = sorted(fresh, key=_order)[-_SHOWN_AT_FIRST:]
         return [run for run in fresh if run.is_live or run in newest]
@@ -251,8 +251,8 @@ class RunLibrary(QObject):
         for run in self.runs:
             if run.folder is not None:
                 run.folder = moved.get(run.folder, run.folder)
-        self.described.emit()
-        self.look()
+        self.metadata_changed.emit()
+        self.scan()
 
     def _tell(
         self, then: Callable[[Any], object], refused: Callable[[FileError], object] | None, future: Future[Any]
@@ -272,7 +272,7 @@ def _answer(then: Callable[[Any], object], refused: Callable[[FileError], object
         raise error
 
 
-def _look(shelf: RunFolder, wanted: list[tuple[Run, MetricsFollower]]) -> _Look:
+def _scan(shelf: RunFolder, wanted: list[tuple[Run, MetricsFollower]]) -> _ScanResult:
     """Runs in the reading thread."""
     found = shelf.look()
     news: list[tuple[Run, MetricsFollower, MetricsUpdate]] = []
@@ -281,8 +281,8 @@ def _look(shelf: RunFolder, wanted: list[tuple[Run, MetricsFollower]]) -> _Look:
         for part in _rest(follower):
             news.append((run, follower, part))
             if time.monotonic() > ends:
-                return _Look(found, news)
-    return _Look(found, news)
+                return _ScanResult(found, news)
+    return _ScanResult(found, news)
 
 
 def _rest(follower: MetricsFollower) -> Iterable[MetricsUpdate]:

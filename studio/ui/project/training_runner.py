@@ -36,7 +36,7 @@ class TrainingRunner(QObject):
     """A Run, new or resumed."""
     events = Signal(object)
     """List of new events, already recorded in the Run."""
-    looked = Signal(object)
+    snapshot_ready = Signal(object)
     """The Snapshot of one step."""
     refused = Signal(str)
     """Why a run could not start."""
@@ -130,7 +130,7 @@ class TrainingRunner(QObject):
             self.refused.emit(f"{run.name} was not saved to disk and cannot be resumed.")
         else:
             work = partial(_taken_up, self._library, run, run.folder)
-            self._library.ask(work, partial(self._go_on, run, epochs), self._refuse)
+            self._library.run_in_reader(work, partial(self._go_on, run, epochs), self._refuse)
 
     def close(self) -> None:
         """Stop the run and wait for its thread."""
@@ -161,11 +161,11 @@ class TrainingRunner(QObject):
 
     @property
     def shows_run(self) -> bool:
-        """Whether `look` shows a step of the current or last run instead of one with freshly initialized weights."""
+        """Whether `request_snapshot` shows a step of the current or last run, not one with initial weights."""
         session = self._session
         return session is not None and (self.is_active or session.document is self._store.document)
 
-    def look(self) -> None:
+    def request_snapshot(self) -> None:
         """Request the autograd graph of one step: of the current or last run, or with freshly initialized weights."""
         session = self._session
         if session is None or not (self.is_active or session.document is self._store.document):
@@ -208,7 +208,7 @@ class TrainingRunner(QObject):
                 self._store.set_run_problems([Problem("error", "run-failed", event.message, node=node)])
             case AutogradCaptured():
                 self._looks = 0
-                self.looked.emit(event.snapshot)
+                self.snapshot_ready.emit(event.snapshot)
             case Warned():
                 self._looks = 0
                 if event.problem.node is not None and self._live().document is self._store.document:
@@ -258,7 +258,7 @@ class TrainingRunner(QObject):
         self._timer.start()
 
     def _can_begin(self) -> bool:
-        if obstacle := self._store.ask():
+        if obstacle := self._store.prepare_run():
             self.refused.emit(obstacle)
             return False
         self._store.set_run_problems(())

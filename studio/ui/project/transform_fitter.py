@@ -18,7 +18,7 @@ from studio.training.data.transform_fitting import FittedArguments, fit_argument
 from studio.ui import number_format
 from studio.ui.project.project_store import ProjectStore
 
-_LAST_SECONDS = 5.0
+_JOIN_TIMEOUT = 5.0
 
 
 class _StoppedError(Exception):
@@ -38,7 +38,7 @@ class TransformFitter(QObject):
 
     changed = Signal()
     """Node, progress or outcomes changed."""
-    said = Signal(str)
+    status_message = Signal(str)
     """A status-line message."""
     _told = Signal(int, object)
 
@@ -75,7 +75,7 @@ class TransformFitter(QObject):
             self.node = None
             self.changed.emit()
 
-    def words(self, node: str) -> tuple[str, bool]:
+    def message(self, node: str) -> tuple[str, bool]:
         """Message about the last fit at a node, and whether it is an error; "" if it no longer applies."""
         outcome = self._outcomes.get(node)
         if outcome is None or node not in self._store.document.nodes:
@@ -91,7 +91,7 @@ class TransformFitter(QObject):
         """Stop the thread. The fitter must not be used afterwards."""
         self._wanted = 0
         if self._thread is not None:
-            self._thread.join(_LAST_SECONDS)
+            self._thread.join(_JOIN_TIMEOUT)
 
     # -- background thread
 
@@ -150,7 +150,7 @@ class TransformFitter(QObject):
 
         self._end(node, Outcome(learned))
         if self._store.edit(f"Set {node} from data", change):
-            self.said.emit(
+            self.status_message.emit(
                 f"{node}: parameters computed from {number_format.count(learned.samples, 'training samples')}"
             )
 

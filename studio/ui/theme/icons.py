@@ -25,12 +25,12 @@ def names() -> tuple[str, ...]:
 
 def icon(name: str, color: QColor) -> QIcon:
     """An icon in a fixed colour."""
-    return QIcon(_Engine(name, lambda: color))
+    return QIcon(_SvgIconEngine(name, lambda: color))
 
 
 def themed(name: str, token: str = "text") -> QIcon:
     """An icon in the theme colour `token`; it follows theme changes."""
-    return QIcon(_Engine(name, lambda: theme.current().color(token)))
+    return QIcon(_SvgIconEngine(name, lambda: theme.current().color(token)))
 
 
 def paint(painter: QPainter, name: str, rect: QRectF | QRect, color: QColor) -> None:
@@ -56,7 +56,7 @@ def pixmap(name: str, color: QColor, size: int, ratio: float = 1.0) -> QPixmap:
     return picture
 
 
-def kept_pixmap(key: str, size: QSize, draw: Callable[[QPainter], object]) -> QPixmap:
+def cached_pixmap(key: str, size: QSize, draw: Callable[[QPainter], object]) -> QPixmap:
     """A pixmap painted by `draw` on a transparent background, cached under `key`."""
     key = f"{key} {size.width()} {size.height()}"
     found = QPixmap()
@@ -79,7 +79,7 @@ def file(name: str, color: QColor) -> Path:
     return target
 
 
-class _Engine(QIconEngine):
+class _SvgIconEngine(QIconEngine):
     def __init__(self, name: str, color: Callable[[], QColor]) -> None:
         super().__init__()
         self._name, self._color = name, color
@@ -90,12 +90,12 @@ class _Engine(QIconEngine):
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         color = self._color_in(mode)
         area = QRectF(QPointF(0, 0), size.toSizeF())
-        return kept_pixmap(
+        return cached_pixmap(
             f"icon {self._name} {color.rgba()}", size, lambda painter: paint(painter, self._name, area, color)
         )
 
     def clone(self) -> QIconEngine:
-        return _Engine(self._name, self._color)
+        return _SvgIconEngine(self._name, self._color)
 
     def _color_in(self, mode: QIcon.Mode) -> QColor:
         color = QColor(self._color())

@@ -57,11 +57,11 @@ class TrialDialog(QDialog):
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(8)
         self._buttons.addStretch(1)
-        self.leave = buttons.push("Cancel", self.close)
+        self.leave = buttons.text_button("Cancel", self.close)
         self._buttons.addWidget(self.leave)
         column.addLayout(self._buttons)
         self._trier = BackgroundTask(items, self)
-        self._trier.told.connect(self._hear)
+        self._trier.item_ready.connect(self._hear)
         self._trier.ended.connect(self._end)
         self._trier.start()
 
@@ -85,7 +85,7 @@ class TrialDialog(QDialog):
 
     def offer(self, title: str, run: Callable[[], object], *, kind: str = "") -> None:
         """Add a button before the Close button."""
-        button = buttons.push(title, run, kind=kind)
+        button = buttons.text_button(title, run, kind=kind)
         self._buttons.insertWidget(self._buttons.count() - 1, button)
         if kind == "primary":
             button.setDefault(True)

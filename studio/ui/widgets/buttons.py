@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from studio.ui.theme import icons
 
 
-def tool(
+def icon_button(
     icon: str, tip: str, run: Callable[[], object] | None = None, *, token: str = "text", size: int = 16
 ) -> QToolButton:
     """An icon-only button; `tip` is also its accessible name."""
@@ -35,7 +35,7 @@ def tool(
     return button
 
 
-def for_action(action: QAction, *, size: int = 18) -> QToolButton:
+def command_button(action: QAction, *, size: int = 18) -> QToolButton:
     """An icon-only button for a command; follows its state."""
     button = QToolButton()
     button.setDefaultAction(action)
@@ -45,7 +45,7 @@ def for_action(action: QAction, *, size: int = 18) -> QToolButton:
     return button
 
 
-def push(
+def text_button(
     title: str, run: Callable[[], object], *, icon: str = "", kind: str = "", parent: QWidget | None = None
 ) -> QPushButton:
     """A text button; `kind` is "primary", "link" or ""."""
@@ -59,16 +59,16 @@ def push(
     return button
 
 
-def wrapping(title: str, run: Callable[[], object]) -> QPushButton:
+def wrapping_button(title: str, run: Callable[[], object]) -> QPushButton:
     """A text button that wraps its label when space is narrow."""
     button = _WrappingButton(title)
     button.clicked.connect(partial(_press, run))
     return button
 
 
-def chip(title: str, *, icon: str = "", tip: str = "") -> QToolButton:
+def toggle_button(title: str, *, icon: str = "", tip: str = "") -> QToolButton:
     """A small toggle button with text; `tip` is also its accessible name."""
-    button = _Chip()
+    button = _ToggleButton()
     button.setText(title)
     if icon:
         button.setIcon(icons.themed(icon, "text"))
@@ -83,7 +83,7 @@ def chip(title: str, *, icon: str = "", tip: str = "") -> QToolButton:
     return button
 
 
-class _Chip(QToolButton):
+class _ToggleButton(QToolButton):
     """Exactly as wide as its content.
 
     Beside an icon, Qt left-aligns the text and leaves the width of two spaces at the right.

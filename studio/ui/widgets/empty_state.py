@@ -33,7 +33,7 @@ class EmptyState(QWidget):
         column.addWidget(self._hint)
         self.button = None
         if run is not None:
-            self.button = buttons.push(action, run, kind="primary")
+            self.button = buttons.text_button(action, run, kind="primary")
             # Like the buttons of the top bar, it does not take the focus, so that text being typed elsewhere is kept.
             self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             column.addSpacing(8)

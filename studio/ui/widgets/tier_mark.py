@@ -11,10 +11,10 @@ from studio.ui.tier import Tier
 
 def tier_icon(tier: Tier) -> QIcon:
     """Drawn in the colours that the theme has at the time."""
-    return QIcon(_Mark(tier))
+    return QIcon(_CompileMarkEngine(tier))
 
 
-class _Mark(QIconEngine):
+class _CompileMarkEngine(QIconEngine):
     def __init__(self, tier: Tier) -> None:
         super().__init__()
         self._tier = tier
@@ -41,10 +41,10 @@ class _Mark(QIconEngine):
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         colors = theme.current()
         key = f"tier {self._tier.filled} {colors.color(self._tier.token).rgba()} {colors.color('pressed').rgba()}"
-        return icons.kept_pixmap(key, size, lambda painter: self.paint(painter, QRect(QPoint(), size), mode, state))
+        return icons.cached_pixmap(key, size, lambda painter: self.paint(painter, QRect(QPoint(), size), mode, state))
 
     def clone(self) -> QIconEngine:
-        return _Mark(self._tier)
+        return _CompileMarkEngine(self._tier)
 
 
 __all__ = ["tier_icon"]

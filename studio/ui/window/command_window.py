@@ -60,7 +60,7 @@ class CommandWindow(QMainWindow):
     def start_run(self) -> None:
         raise NotImplementedError
 
-    def look_at_gradients(self) -> None:
+    def show_autograd_graph(self) -> None:
         raise NotImplementedError
 
     def explain_step(self) -> None:

@@ -21,7 +21,7 @@ class Dock(QDockWidget):
         self.title = title
         self._window = window
         self._panels: dict[Project, QWidget] = {}
-        self._stack = _Stack(size)
+        self._stack = _PanelStack(size)
         self.setWidget(self._stack)
         self._bar = _TitleBar(self)
         self._bare = QWidget()
@@ -76,7 +76,7 @@ class Dock(QDockWidget):
             self.setTitleBarWidget(wanted)
 
 
-class _Stack(QStackedWidget):
+class _PanelStack(QStackedWidget):
     """Starts at the preferred size of its panel; the user can resize it."""
 
     def __init__(self, size: QSize) -> None:
@@ -99,11 +99,11 @@ class _TitleBar(QWidget):
         self._title = label(dock.title, "section")
         row.addWidget(self._title, 1)
         row.addWidget(
-            buttons.tool(
+            buttons.icon_button(
                 "external", "Float", lambda: dock.setFloating(not dock.isFloating()), token="text-dim", size=14
             )
         )
-        row.addWidget(buttons.tool("close", "Close", dock.close, token="text-dim", size=14))
+        row.addWidget(buttons.icon_button("close", "Close", dock.close, token="text-dim", size=14))
         for button in self.children():
             if isinstance(button, QWidget):
                 button.setProperty("kind", "small")

@@ -20,7 +20,7 @@ from studio.ui.window.notification_bar import NotificationBar
 class FileActions(QObject):
     noticed = Signal(object)
     """A NotificationBar to show in the window."""
-    said = Signal(str)
+    status_message = Signal(str)
     """A status-line message."""
 
     def __init__(self, open_projects: OpenProjects, parent: QWidget) -> None:
@@ -47,7 +47,7 @@ class FileActions(QObject):
         path = project.store.path
         if path is None:
             return self.save_as(project)
-        if project.is_foreign and not dialogs.overwrite_foreign_change(self._window, path):
+        if project.changed_on_disk and not dialogs.overwrite_foreign_change(self._window, path):
             return False
         return self._write(project, path)
 
@@ -113,12 +113,12 @@ class FileActions(QObject):
         except FileError as error:
             dialogs.message(self._window, f"Could not save {path.name}", str(error))
             return False
-        self.said.emit(f"Saved {path.name}")
+        self.status_message.emit(f"Saved {path.name}")
         return True
 
     def _recover(self, recovery: Recovery) -> None:
         if self._workspace.recover(recovery) is None:
-            self.said.emit("Another Gradwire window has already restored this work.")
+            self.status_message.emit("Another Gradwire window has already restored this work.")
 
     def _watch(self, project: Project) -> None:
         project.disk_changed.connect(partial(self._tell_change, project))
@@ -132,7 +132,7 @@ class FileActions(QObject):
         else:
             text = f"{path.name} was changed on disk by another program."
             choices = [("Reload", partial(self._reload, project))]
-        self.noticed.emit(NotificationBar(text, [*choices, ("Keep my version", project.keep_mine)]))
+        self.noticed.emit(NotificationBar(text, [*choices, ("Keep my version", project.keep_open_version)]))
 
     def _reload(self, project: Project) -> None:
         try:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 
-def enter(panel: QWidget) -> bool:
+def focus_panel(panel: QWidget) -> bool:
     """Focus a panel, or its topmost widget that accepts Tab focus. Returns False if there is none."""
     # Do not use nextInFocusChain: PySide treats its return value as an owner and deletes both together.
     inside = [widget for widget in panel.findChildren(QWidget) if _takes_tab(widget)]
@@ -20,12 +20,12 @@ def enter(panel: QWidget) -> bool:
     return True
 
 
-def go(areas: list[QWidget], step: int) -> None:
+def cycle_focus(areas: list[QWidget], step: int) -> None:
     """Move the focus from the current area to the next (1) or previous (-1); from elsewhere, to the first area."""
     focused = QApplication.focusWidget()
     here = next((index for index, area in enumerate(areas) if focused and _holds(area, focused)), -step)
     for distance in range(1, len(areas) + 1):
-        if enter(areas[(here + step * distance) % len(areas)]):
+        if focus_panel(areas[(here + step * distance) % len(areas)]):
             return
 
 

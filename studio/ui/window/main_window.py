@@ -66,7 +66,7 @@ class MainWindow(CommandWindow):
         self.tabs.setMovable(True)
         self.setCentralWidget(self._middle())
         self._toolbar = self._place_topbar()
-        self._recent = menu_bar.fill(self.menuBar(), self.commands)["File/Recent"]
+        self._recent = menu_bar.build_menus(self.menuBar(), self.commands)["File/Recent"]
         self._connect()
         self.resize(_SIZE)
         self._restore()
@@ -85,7 +85,7 @@ class MainWindow(CommandWindow):
     @property
     def run_actions(self) -> RunActions | None:
         """Actions on the selected runs."""
-        return self.project_views[self.project].runs.do if self.project else None
+        return self.project_views[self.project].runs.run_actions if self.project else None
 
     @property
     def is_focused(self) -> bool:
@@ -143,11 +143,11 @@ class MainWindow(CommandWindow):
             if self.project.runner.is_active:
                 self.docks["runs"].reveal()
 
-    def look_at_gradients(self) -> None:
+    def show_autograd_graph(self) -> None:
         """Run one training step and show its autograd graph."""
         if self.project is not None:
             self.docks["autograd"].reveal()
-            self.project.runner.look()
+            self.project.runner.request_snapshot()
 
     def find_rate(self) -> None:
         """Open the learning-rate finder."""
@@ -159,7 +159,7 @@ class MainWindow(CommandWindow):
 
     def _try(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> None:
         if self.project is not None:
-            trial = self.project_views[self.project].try_out(kind)
+            trial = self.project_views[self.project].open_trial(kind)
             if trial is not None:
                 trial.other_wanted.connect(self.commands.run)
 
@@ -183,7 +183,7 @@ class MainWindow(CommandWindow):
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             for project in self.open_projects.projects:
-                project.look_at_disk()
+                project.check_disk()
                 project.store.recheck()  # data files may have changed
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -239,7 +239,7 @@ class MainWindow(CommandWindow):
         self.open_projects.current_changed.connect(self._show)
         self.open_projects.recent_changed.connect(self._show_recent)
         self.files.noticed.connect(self.show_notice)
-        self.files.said.connect(self.status.say)
+        self.files.status_message.connect(self.status.say)
         self.tabs.currentChanged.connect(self._choose_tab)
         self.tabs.tabCloseRequested.connect(self._close_tab)
         self.status.problems_wanted.connect(self.show_problems)
@@ -279,14 +279,14 @@ class MainWindow(CommandWindow):
         project_view.canvas.template_requested.connect(self.show_welcome)
         project_view.canvas.parameters_wanted.connect(partial(self._edit_parameters, project_view))
         project_view.zoomed.connect(self.status.show_zoom)
-        project_view.said.connect(self.status.say)
+        project_view.status_message.connect(self.status.say)
         project_view.break_wanted.connect(self.show_compile)
         project_view.problems_wanted.connect(self.show_problems)
         project_view.overlay.toggled.connect(self.commands.refresh)
         project_view.runs.list.chosen.connect(self.commands.refresh)
         project.library.runs_changed.connect(self.commands.refresh)
-        project.library.described.connect(self.commands.refresh)
-        project_view.runs.do.jobs.changed.connect(self.commands.refresh)
+        project.library.metadata_changed.connect(self.commands.refresh)
+        project_view.runs.run_actions.jobs.changed.connect(self.commands.refresh)
 
     def _edit_parameters(self, project_view: ProjectView) -> None:
         self.docks["inspector"].reveal()

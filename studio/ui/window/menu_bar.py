@@ -14,7 +14,7 @@ from studio.ui.widgets.labels import tip
 ORDER = ("File", "Edit", "Add", "View", "Run", "Help")
 
 
-def fill(bar: QMenuBar, commands: CommandRegistry) -> dict[str, QMenu]:
+def build_menus(bar: QMenuBar, commands: CommandRegistry) -> dict[str, QMenu]:
     """Build the menus that the commands name; "View/Panels" is a submenu. Returns the menus by path."""
     bar.clear()
     menus: dict[str, QMenu] = {}

@@ -25,10 +25,10 @@ class NotificationBar(QFrame):
         row.addWidget(IconWidget("warning", "warning"))
         self.text = label(text, wrap=True)
         row.addWidget(self.text, 1)
-        self.choices = [buttons.push(title, self._then(run)) for title, run in choices]
+        self.choices = [buttons.text_button(title, self._then(run)) for title, run in choices]
         for button in self.choices:
             row.addWidget(button)
-        row.addWidget(buttons.tool("close", "Dismiss", self.deleteLater))
+        row.addWidget(buttons.icon_button("close", "Dismiss", self.deleteLater))
 
     def _then(self, run: Callable[[], object]) -> Callable[[], None]:
         def press() -> None:

@@ -40,7 +40,7 @@ _FIGURES_MS = 200
 
 class ProjectView(QObject):
     zoomed = Signal(float)
-    said = Signal(str)
+    status_message = Signal(str)
     """A status-line message."""
     problems_wanted = Signal()
     """A run did not start because of errors: show the Problems panel."""
@@ -92,12 +92,12 @@ class ProjectView(QObject):
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
         self.data.node_wanted.connect(self.canvas.reveal)
-        self.fitter.said.connect(self.said)
+        self.fitter.status_message.connect(self.status_message)
         self.data.source_wanted.connect(self._search_node)
-        self.runs.said.connect(self.said)
+        self.runs.status_message.connect(self.status_message)
         self.runs.node_wanted.connect(self.canvas.reveal)
         self._connect_compile()
-        project.noted.connect(self.log.add)
+        project.logged.connect(self.log.add)
         runner.events.connect(self._take)
         runner.refused.connect(self._show_obstacle)
         store.report_changed.connect(self._run_if_wanted)
@@ -214,7 +214,7 @@ class ProjectView(QObject):
                     self.log.add(event.message if event.by_input else event.detail or event.message, "error")
                 case Warned():
                     self.log.add(event.message, "warning")
-                    self.said.emit(event.message)
+                    self.status_message.emit(event.message)
                 case _:
                     pass
 
@@ -233,11 +233,11 @@ class ProjectView(QObject):
         """Scale of the canvas."""
         return self.canvas.camera.scale
 
-    def try_out(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> TrialDialog | None:
+    def open_trial(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> TrialDialog | None:
         """Open a trial dialog, replacing an open one. Returns None if a run cannot start."""
         store = self.project.store
-        if obstacle := store.ask():
-            self.said.emit(obstacle)
+        if obstacle := store.prepare_run():
+            self.status_message.emit(obstacle)
             self._show_obstacle()
             return None
         self._end_trial()

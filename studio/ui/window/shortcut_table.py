@@ -46,13 +46,13 @@ class ShortcutTable(QWidget):
         self.keys.setMaximumSequenceLength(1)
         self.keys.setClearButtonEnabled(True)
         self.keys.editingFinished.connect(self._bind)
-        self._default = buttons.push("Reset", self._restore)
-        self._all = buttons.push("Reset all", self._restore_all)
+        self._default = buttons.text_button("Reset", self._restore)
+        self._all = buttons.text_button("Reset all", self._restore_all)
         self._said = label("Select a command and press its new shortcut.", "dim", wrap=True)
         self._wanted: tuple[str, tuple[str, ...] | None] | None = None
         """Command and shortcut that wait for confirmation; None stands for the default shortcuts."""
-        self.reassign = buttons.push("Reassign", self._reassign, kind="primary")
-        self.keep = buttons.push("Cancel", self._leave_as_is)
+        self.reassign = buttons.text_button("Reassign", self._reassign, kind="primary")
+        self.keep = buttons.text_button("Cancel", self._leave_as_is)
         row = QHBoxLayout()
         row.addWidget(self.keys, 1)
         row.addWidget(self._default)
@@ -126,7 +126,7 @@ class ShortcutTable(QWidget):
     def _want(self, id: str, shortcuts: tuple[str, ...] | None) -> None:
         """Assign a shortcut; ask for confirmation if another command uses it."""
         wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
-        rivals = self._commands.rivals(id, wanted)
+        rivals = self._commands.commands_losing_shortcuts(id, wanted)
         self._ask((id, shortcuts))
         if not rivals:
             self._reassign()
@@ -145,7 +145,7 @@ class ShortcutTable(QWidget):
         assert self._wanted is not None
         id, shortcuts = self._wanted
         wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
-        lost = " and ".join(rival.title for rival in self._commands.rivals(id, wanted))
+        lost = " and ".join(rival.title for rival in self._commands.commands_losing_shortcuts(id, wanted))
         found = " and ".join(command.title for command in self._commands.reassign(id, shortcuts))
         told = [f"Shortcut reassigned from {lost}."] if lost else []
         told += [f"{found} was reset to its default shortcut."] if found else []

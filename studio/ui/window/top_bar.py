@@ -41,7 +41,7 @@ class TopBar(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         for command in ("run.start", "run.pause", "run.step", "run.stop"):
-            button = buttons.for_action(commands.action(command), size=20)
+            button = buttons.command_button(commands.action(command), size=20)
             button.setProperty("kind", "transport")
             row.addWidget(button)
         row.addSpacing(8)
@@ -55,9 +55,11 @@ class TopBar(QWidget):
         row.addSpacing(12)
         row.addLayout(self._progress(), 2)
         row.addSpacing(16)
-        self.numbers = _Numbers()
+        self.numbers = _FigureRow()
         row.addWidget(self.numbers, 5)
-        search = buttons.push("Search commands", commands.action("help.commands").trigger, icon="search", kind="search")
+        search = buttons.text_button(
+            "Search commands", commands.action("help.commands").trigger, icon="search", kind="search"
+        )
         keys = commands.shortcuts("help.commands")
         search.setToolTip(f"Search and run commands ({keys[0]})" if keys else "Search and run commands")
         row.addWidget(search)
@@ -146,7 +148,7 @@ class _Figure:
     is_warning: bool = False
 
 
-class _Numbers(QWidget):
+class _FigureRow(QWidget):
     """Figures in a row. The last ones are hidden when space runs out."""
 
     def __init__(self) -> None:
@@ -155,7 +157,7 @@ class _Numbers(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         self._shown = 0
-        self.all = [_Number() for _ in range(_NUMBERS)]
+        self.all = [_FigureWidget() for _ in range(_NUMBERS)]
         for number in self.all:
             row.addWidget(number)
         row.addStretch(1)
@@ -185,7 +187,7 @@ class _Numbers(QWidget):
             number.setVisible(place < self._shown and (room >= 0 or not place))
 
 
-class _Number(QWidget):
+class _FigureWidget(QWidget):
     """A quantity with its training value, and its validation value dimmed."""
 
     def __init__(self) -> None:

@@ -81,7 +81,7 @@ class WelcomePage(QScrollArea):
         row.addLayout(words, 1)
         first = next((template for template in self._templates if template.key == FIRST), None)
         if first is not None:
-            self.first = buttons.push(
+            self.first = buttons.text_button(
                 "Train your first network",
                 partial(self.template_wanted.emit, first, True),
                 icon="run",
@@ -100,9 +100,9 @@ class WelcomePage(QScrollArea):
             ("New project", "new", self.new_wanted.emit),
             ("Open project…", "open", self.open_wanted.emit),
         ):
-            column.addWidget(buttons.push(title, run, icon=icon, kind="link"))
+            column.addWidget(buttons.text_button(title, run, icon=icon, kind="link"))
         if TUTORIALS.is_dir():
-            column.addWidget(buttons.push("Tutorials", _open_tutorials, icon="book", kind="link"))
+            column.addWidget(buttons.text_button("Tutorials", _open_tutorials, icon="book", kind="link"))
         column.addSpacing(24)
         column.addWidget(label("Recent", "section"))
         column.addSpacing(6)

@@ -202,7 +202,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "run.look",
         "Show the autograd graph of one step",
-        window.look_at_gradients,
+        window.show_autograd_graph,
         (),
         "Run",
         "autograd",
@@ -277,7 +277,7 @@ def _switch_compiling(project: Project) -> None:
 def _go_to_panel(window: CommandWindow, step: int) -> None:
     """The canvas, then the docks."""
     shown = [dock.panel for dock in window.docks if dock.isVisible() and not dock.visibleRegion().isEmpty()]
-    keyboard_focus.go([panel for panel in (window.canvas, *shown) if panel is not None], step)
+    keyboard_focus.cycle_focus([panel for panel in (window.canvas, *shown) if panel is not None], step)
 
 
 def _toggle_dock(window: CommandWindow, name: str) -> None:

@@ -314,7 +314,7 @@ def test_closing_the_project_ends_the_threads(qtbot: QtBot, window: MainWindow, 
     assert previewer._pool._shutdown
     assert previewer._describer is None or not previewer._describer.is_alive()
     digits._ask(0, 3)  # as its view may, before it is gone
-    previewer.describe()
+    previewer.compute_statistics()
     previewer.watch(True)
 
 

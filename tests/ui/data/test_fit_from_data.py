@@ -66,11 +66,11 @@ def test_one_click_sets_all_in_one_step(
     params = store(window).document.nodes["b"].params
     assert params["mean"] == pytest.approx(4.885, abs=0.01)
     assert params["std"] == pytest.approx(6.02, abs=0.01)
-    assert fit_from_data_row.said.text() == "Computed from 1,438 training samples."
+    assert fit_from_data_row.summary.text() == "Computed from 1,438 training samples."
     assert fit_from_data_row.button.isVisible()
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert store(window).document.nodes["b"].params == {}
-    assert not fit_from_data_row.said.isVisible()
+    assert not fit_from_data_row.summary.isVisible()
 
 
 def test_only_what_can_learn_offers_it(window: MainWindow, qtbot: QtBot) -> None:

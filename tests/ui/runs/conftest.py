@@ -61,7 +61,7 @@ def open_project(qtbot: QtBot, window: MainWindow, path: Path) -> Callable[[], t
         project = window.files.open(path)
         assert project is not None
         window.docks["runs"].reveal()
-        qtbot.waitUntil(lambda: project.store.is_checked and project.library.has_looked)
+        qtbot.waitUntil(lambda: project.store.is_checked and project.library.has_scanned)
         qtbot.waitUntil(lambda: not project.library.is_reading)
         return project, window.project_views[project].runs
 

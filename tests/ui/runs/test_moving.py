@@ -41,7 +41,7 @@ def test_runs_go_to_the_trash_and_come_back(
     assert panel._highlighted is None, "curves that are left are not faint beside those that are gone"
     assert not folders[1].exists()
     assert window.commands.action("runs.put-back").isEnabled()
-    press(panel, panel.trash.put_back)
+    press(panel, panel.trash.restore_from_trash)
     qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
     assert recorded(folders[1])
     assert not list((tmp_path / "data").rglob("*.trashinfo"))
@@ -93,20 +93,20 @@ def test_points_are_saved_beside_the_window_and_can_be_cancelled(
     _, panel = open_project()
     gate = Gate(monkeypatch, run_export, "_chunks")
     said: list[str] = []
-    panel.said.connect(said.append)
+    panel.status_message.connect(said.append)
     click(panel, 0)
     panel.window().commands.run("runs.csv")
     qtbot.waitUntil(gate.reached.is_set)
     strip = panel.findChild(FileJobBar)
     assert strip is not None and strip.isVisible() and "1 run" in strip.words.toolTip() + strip.words.text()
-    assert not panel.do.can_export() and not panel.do.can_delete()
+    assert not panel.run_actions.can_export() and not panel.run_actions.can_delete()
     press(panel, strip.cancel)
     gate.opened.set()
     qtbot.waitUntil(lambda: not strip.isVisible())
     assert said == ["Cancelled. No files were written."] and list(target.parent.iterdir()) == []
     panel.window().commands.run("runs.csv")
     qtbot.waitUntil(lambda: said[-1].startswith("Exported to"))
-    assert target.read_text().count("\n") > 100 and panel.do.can_export()
+    assert target.read_text().count("\n") > 100 and panel.run_actions.can_export()
 
 
 def test_closing_a_project_puts_an_end_to_what_is_written(
@@ -130,7 +130,7 @@ def test_moving_to_the_trash_can_be_cancelled_between_two_runs(
     for seed in (0, 1):
         make_run(seed=seed)
     _, panel = open_project()
-    gate = Gate(monkeypatch, trash, "throw_away")
+    gate = Gate(monkeypatch, trash, "move_to_trash")
     click(panel, 0)
     click(panel, 1, held=Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(panel.list.view, Qt.Key.Key_Delete)
@@ -140,8 +140,8 @@ def test_moving_to_the_trash_can_be_cancelled_between_two_runs(
     press(panel, strip.cancel)
     gate.opened.set()
     qtbot.waitUntil(lambda: not strip.isVisible())
-    assert len(names(panel)) == 1 and panel.trash.put_back.isVisible()
-    press(panel, panel.trash.put_back)
+    assert len(names(panel)) == 1 and panel.trash.restore_from_trash.isVisible()
+    press(panel, panel.trash.restore_from_trash)
     qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
 
 

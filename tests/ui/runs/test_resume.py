@@ -115,7 +115,7 @@ def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     [run] = project.library.runs
     assert "points.csv" in said[0] and window.status._said.text() == said[0]
     assert (run.state, project.runner.state, project.runner.run) == ("stopped", "idle", None)
-    assert panel.do.can_resume() and not project.runner.is_active
+    assert panel.run_actions.can_resume() and not project.runner.is_active
     assert (stopped / "run.json").read_bytes() == about
     log = window.project_views[project].log.toPlainText()
     assert "points.csv" in log and f"{run.name} failed" not in log
@@ -145,7 +145,7 @@ def test_a_refusal_is_reported_although_another_check_fails(
         if state == "running" and session is not None:
             begun.set()
             assert session.join(60)
-            project.runner.look()
+            project.runner.request_snapshot()
             while any(thread.name == "gradwire-look" for thread in threading.enumerate()):
                 time.sleep(0.01)
 

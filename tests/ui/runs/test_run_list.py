@@ -43,7 +43,7 @@ def opened(qtbot: QtBot, tmp_path: Path) -> Opened:
         project = window.files.open(path)
         assert project is not None
         window.docks["runs"].reveal()
-        qtbot.waitUntil(lambda: project.library.has_looked and not project.library.is_reading)
+        qtbot.waitUntil(lambda: project.library.has_scanned and not project.library.is_reading)
         return project, window.project_views[project].runs
 
     return opened

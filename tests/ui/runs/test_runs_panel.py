@@ -44,7 +44,7 @@ def test_a_run_here_joins_those_that_are_there(
     project, panel = open_project()
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: project.runner.state == "done")
-    project.library.look()
+    project.library.scan()
     qtbot.waitUntil(lambda: bool(project.runner.run.about.get("versions")))
     assert names(panel) == ["Run 2", "Run 1"]
     assert values(project.library.runs[1]) == values(project.library.runs[0])
@@ -80,7 +80,7 @@ def test_a_run_of_another_process_is_followed(
         file.write(lines[20][10:] + b"".join(lines[21:]))
     qtbot.waitUntil(lambda: values(run) == recorded(whole) and len(values(run)) > before)
     click(panel, 0)
-    assert not panel.do.can_delete() and not panel.do.can_resume()
+    assert not panel.run_actions.can_delete() and not panel.run_actions.can_resume()
     with qtbot.waitSignal(project.runner.refused) as refused:
         project.runner.resume(run)
     assert f"{whole}: is being trained by this process. Wait until" in refused.args[0]

@@ -37,7 +37,7 @@ class EmptyCanvasHint(QObject):
             column.addWidget(text, 0, Qt.AlignmentFlag.AlignHCenter)
         self._room = QRect()
         self._explain(False)
-        self.button = buttons.push(
+        self.button = buttons.text_button(
             "Start from a template", self.template_requested.emit, icon="template", parent=parent
         )
 

@@ -35,12 +35,12 @@ class SelectionBar(QWidget):
         row.setContentsMargins(4, 4, 4, 4)
         row.setSpacing(0)
         self.buttons = [
-            *(buttons.tool(f"align-{edge}", tip, lambda edge=edge: actions.align(edge)) for edge, tip in _EDGES),
+            *(buttons.icon_button(f"align-{edge}", tip, lambda edge=edge: actions.align(edge)) for edge, tip in _EDGES),
             *(
-                buttons.tool(f"distribute-{axis}", tip, lambda axis=axis: actions.distribute(axis))
+                buttons.icon_button(f"distribute-{axis}", tip, lambda axis=axis: actions.distribute(axis))
                 for axis, tip in _AXES
             ),
-            buttons.tool("layout", "Lay out", actions.lay_out),
+            buttons.icon_button("layout", "Lay out", actions.lay_out),
         ]
         for button in self.buttons:
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)

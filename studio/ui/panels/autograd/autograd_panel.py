@@ -39,7 +39,7 @@ class AutogradPanel(QWidget):
             "No backward graph yet",
             "One forward and backward pass shows the graph that gradients flow through, with their norms.",
             action="Take one step",
-            run=runner.look,
+            run=runner.request_snapshot,
         )
         self.view = GraphView()
         self._words = ElidedLabel()
@@ -51,8 +51,8 @@ class AutogradPanel(QWidget):
         bar.setSpacing(8)
         bar.addWidget(self._words, 1)
         bar.addWidget(self._legend)
-        bar.addWidget(buttons.tool("step", "Take another step", runner.look))
-        bar.addWidget(buttons.tool("fit", "Show all (Home)", self.view.fit))
+        bar.addWidget(buttons.icon_button("step", "Take another step", runner.request_snapshot))
+        bar.addWidget(buttons.icon_button("fit", "Show all (Home)", self.view.fit))
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
@@ -62,7 +62,7 @@ class AutogradPanel(QWidget):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(page)
-        runner.looked.connect(self.show_snapshot)
+        runner.snapshot_ready.connect(self.show_snapshot)
         runner.state_changed.connect(self._look_at_run)
         store.selection_changed.connect(self._mark)
         self.view.chosen.connect(self._choose)
@@ -95,7 +95,7 @@ class AutogradPanel(QWidget):
             and run.progress.step
             and self._runner.shows_run
         ):
-            self._runner.look()
+            self._runner.request_snapshot()
 
     def _show(self, layout: Layout[int]) -> None:
         snapshot = self._snapshot

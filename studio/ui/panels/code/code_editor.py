@@ -29,7 +29,7 @@ class CodeEditor(QPlainTextEdit):
         self.setFont(fonts.monospace())
         self._marked: frozenset[int] = frozenset()
         self._corner: QWidget | None = None
-        self._numbers = _Numbers(self)
+        self._numbers = _LineNumberArea(self)
         self.blockCountChanged.connect(self._fit_margin)
         self.updateRequest.connect(self._scroll_margin)
         self._fit_margin()
@@ -108,7 +108,7 @@ class CodeEditor(QPlainTextEdit):
             self._numbers.update(0, area.y(), self._numbers.width(), area.height())
 
 
-class _Numbers(QWidget):
+class _LineNumberArea(QWidget):
     def __init__(self, editor: CodeEditor) -> None:
         super().__init__(editor)
         self._editor = editor

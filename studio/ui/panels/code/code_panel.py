@@ -36,7 +36,7 @@ class CodePanel(QWidget):
         self._notice = label("", "warning")
         self._notice.setContentsMargins(12, 6, 12, 6)
         self._notice.hide()
-        copy = buttons.tool("copy", "Copy code", self._copy)
+        copy = buttons.icon_button("copy", "Copy code", self._copy)
         copy.setProperty("kind", "chip")
         self.editor.set_corner(copy)
         page = QWidget()

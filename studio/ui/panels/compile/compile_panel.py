@@ -210,7 +210,7 @@ class _Working(QWidget):
         bar.setRange(0, 0)
         bar.setTextVisible(False)
         bar.setFixedWidth(240)
-        button = buttons.push("Cancel", cancel)  # pyright: ignore[reportArgumentType]
+        button = buttons.text_button("Cancel", cancel)  # pyright: ignore[reportArgumentType]
         for widget in (self._text, bar, button):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
@@ -230,7 +230,7 @@ class _Notice(QFrame):
         row.setSpacing(8)
         row.addWidget(IconWidget("warning", "warning"))
         row.addWidget(label(text, wrap=True), 1)
-        self.button = buttons.push("Explain again", run)  # pyright: ignore[reportArgumentType]
+        self.button = buttons.text_button("Explain again", run)  # pyright: ignore[reportArgumentType]
         row.addWidget(self.button)
 
 

@@ -11,7 +11,7 @@ from studio.ui.panels.data.sample_detail import SampleDetail
 from studio.ui.panels.data.sample_grid import SampleGrid
 from studio.ui.panels.data.sample_table import SampleTable
 from studio.ui.panels.data.statistics_page import StatisticsPage
-from studio.ui.project.data_previewer import Answer, DataPreviewer
+from studio.ui.project.data_previewer import DataPreviewer, SampleBatch
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.labels import label
@@ -40,12 +40,12 @@ class DataPanel(QWidget):
         self.failed = EmptyState(
             "error", "The data cannot be shown", "", action="Show node", run=self._show_failed_node
         )
-        self.working = _Working()
+        self.working = _LoadingView()
         self.nothing = EmptyState("data", "No samples", "This part of the data has no samples of this class.")
         self.grid, self.table = SampleGrid(), SampleTable()
         self.detail = SampleDetail()
         self.detail.hide()
-        self.statistics = StatisticsPage(describe=previewer.describe, cancel=previewer.cancel)
+        self.statistics = StatisticsPage(describe=previewer.compute_statistics, cancel=previewer.cancel)
         self._views = QStackedLayout()
         views = QWidget()
         views.setLayout(self._views)
@@ -129,10 +129,10 @@ class DataPanel(QWidget):
         self.detail.closed.connect(self._close_detail)
         self.statistics.sample_wanted.connect(self.show_sample)
         self.statistics.fix_wanted.connect(lambda fix: self._store.edit(fix.title, fix.edit))
-        found.opened.connect(self.refresh)
-        found.answered.connect(self._put)
-        found.detailed.connect(self._show_detail)
-        found.described.connect(self._show_statistics)
+        found.state_changed.connect(self.refresh)
+        found.samples_ready.connect(self._put)
+        found.sample_ready.connect(self._show_detail)
+        found.statistics_changed.connect(self._show_statistics)
 
     def _show_page(self) -> None:
         state = self._previewer.state
@@ -144,7 +144,7 @@ class DataPanel(QWidget):
     def _turn(self, page: str) -> None:
         self._show_page()
         if page == "statistics" and self._previewer.statistics is None and not self._previewer.statistics_problem:
-            self._previewer.describe()
+            self._previewer.compute_statistics()
 
     def _show_failed_node(self) -> None:
         if self._previewer.problem is not None:
@@ -168,15 +168,15 @@ class DataPanel(QWidget):
         self._views.setCurrentWidget(self.view if total else self.nothing)
         self.view.show_facts(facts, total)
         if look.category is not None:
-            self._previewer.ask(look, 0, 64)
+            self._previewer.request_samples(look, 0, 64)
         if facts.kind == "table":
-            self._previewer.describe()
+            self._previewer.compute_statistics()
             self._show_statistics()
 
     def _ask(self, first: int, number: int) -> None:
-        self._previewer.ask(self.header.look, first, number)
+        self._previewer.request_samples(self.header.look, first, number)
 
-    def _put(self, answer: Answer) -> None:
+    def _put(self, answer: SampleBatch) -> None:
         if answer.look != self.header.look or self._facts is None:
             return
         self.header.show_total(answer.total)
@@ -185,7 +185,7 @@ class DataPanel(QWidget):
         if self._jump is not None:
             place, self._jump = self._jump, None
             self.view.go(place)
-        self.view.ask()
+        self.view.request_missing()
 
     def _go(self, place: int) -> None:
         self.view.go(place)
@@ -195,9 +195,9 @@ class DataPanel(QWidget):
 
     def _choose(self, place: int) -> None:
         self.header.show_place(place)
-        self._previewer.ask_detail(self.header.look, place)
+        self._previewer.request_sample(self.header.look, place)
 
-    def _show_detail(self, answer: Answer) -> None:
+    def _show_detail(self, answer: SampleBatch) -> None:
         if answer.look != self.header.look or self._facts is None or not answer.samples:
             return
         self.detail.show_sample(self._facts, answer.look.part, answer.samples[0])
@@ -239,10 +239,10 @@ class DataPanel(QWidget):
             and self._stack.currentWidget() is self.statistics
             and not found.was_cancelled
         ):
-            found.describe()
+            found.compute_statistics()
 
 
-class _Working(QWidget):
+class _LoadingView(QWidget):
     """Shown while a source is opened for the first time."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from studio.ui.widgets.labels import ElidedLabel, label
 _PAGES = ("samples", "statistics")
 _WORDS = 120
 """Minimum width of the node's description; it is hidden below this width."""
-_MOST_SPINS = 2**31 - 1
+_MAX_INDEX = 2**31 - 1
 _AROUND = 28
 """Pixels of the header outside the widgets."""
 _EDGE, _CURSOR = 6, 4
@@ -55,7 +55,7 @@ class DataPanelHeader(QWidget):
         row.addWidget(self._icon)
         row.addWidget(self.title)
         row.addWidget(self.words, 1)
-        self.parts = {part: buttons.chip(part.capitalize()) for part in PARTS}
+        self.parts = {part: buttons.toggle_button(part.capitalize()) for part in PARTS}
         part_group = QButtonGroup(self)
         for chip in self.parts.values():
             part_group.addButton(chip)
@@ -67,14 +67,14 @@ class DataPanelHeader(QWidget):
         self.category.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.category.setMinimumContentsLength(6)
         self.category.activated.connect(self._changed)
-        self.place = _Place()
+        self.place = _SampleSpinBox()
         self.place.setAccessibleName("Sample index")
         self.place.setToolTip(_GO_TO)
         self.place.setKeyboardTracking(False)
         self.place.valueChanged.connect(self.go_wanted)
-        self.back = buttons.tool("chevron-up", "Previous page (PgUp)", partial(self.turned.emit, -1), size=14)
-        self.forth = buttons.tool("chevron-down", "Next page (PgDn)", partial(self.turned.emit, 1), size=14)
-        self.again = buttons.tool("reset", "Draw new random transforms", self._draw_again)
+        self.back = buttons.icon_button("chevron-up", "Previous page (PgUp)", partial(self.turned.emit, -1), size=14)
+        self.forth = buttons.icon_button("chevron-down", "Next page (PgDn)", partial(self.turned.emit, 1), size=14)
+        self.again = buttons.icon_button("reset", "Draw new random transforms", self._draw_again)
         self._of_samples: list[QWidget] = [
             *self.parts.values(),
             self.category,
@@ -87,7 +87,7 @@ class DataPanelHeader(QWidget):
         for widget in self._of_samples:
             row.addWidget(widget)
         row.addSpacing(8)
-        self.pages = {page: buttons.chip(page.capitalize()) for page in _PAGES}
+        self.pages = {page: buttons.toggle_button(page.capitalize()) for page in _PAGES}
         page_group = QButtonGroup(self)
         for page, chip in self.pages.items():
             page_group.addButton(chip)
@@ -134,7 +134,7 @@ class DataPanelHeader(QWidget):
     def show_total(self, total: int) -> None:
         """Set the number of samples."""
         self.place.blockSignals(True)
-        self.place.setRange(0, max(0, min(total - 1, _MOST_SPINS)))
+        self.place.setRange(0, max(0, min(total - 1, _MAX_INDEX)))
         is_stream = self._facts is not None and self._facts.is_stream
         self.place.setSuffix(f" / {total:,}{'+' if is_stream else ''}")
         self.place.setToolTip(
@@ -192,7 +192,7 @@ class DataPanelHeader(QWidget):
         self.again.setToolTip(f"Draw new random transforms. Shown: epoch {self._draw + 1}")
 
 
-class _Place(SpinBox):
+class _SampleSpinBox(SpinBox):
     """As wide as the largest number with its suffix.
 
     Qt measures at most 18 characters, and counts the border of the style sheet more than once.

@@ -18,7 +18,7 @@ COLORS: dict[Part, int] = {"training": 0, "validation": 1}
 
 _ROW = 24
 _BAR = 7
-_MOST_NAME = 120
+_MAX_NAME_WIDTH = 120
 _COUNT_WIDTH = 108
 
 
@@ -59,7 +59,7 @@ class ClassBars(QWidget):
         painter.setFont(fonts.interface(12))
         measure = painter.fontMetrics()
         longest = max((measure.horizontalAdvance(name) for name in found.class_names[:500]), default=0)
-        name_width = min(longest + 2, _MOST_NAME)  # advances are rounded
+        name_width = min(longest + 2, _MAX_NAME_WIDTH)  # advances are rounded
         left = name_width + 10
         room = max(self.width() - left - _COUNT_WIDTH, 20)
         most = max((max(part.classes, default=0) / max(part.samples, 1) for part in found.parts), default=1) or 1

@@ -30,7 +30,7 @@ from studio.ui.widgets.labels import ElidedLabel, label, tip
 from studio.ui.widgets.row_layout import row_of
 
 _COLOURS = ["Red", "Green", "Blue"]
-_WIDEST_NAME = 160
+_MAX_NAME_WIDTH = 160
 """Minimum pixels of a column name, so that the value stays visible."""
 
 Index = QModelIndex | QPersistentModelIndex
@@ -47,7 +47,7 @@ class SampleDetail(QWidget):
         column.setContentsMargins(12, 6, 8, 8)
         column.setSpacing(6)
         self.title = ElidedLabel()
-        self._sides = {side: buttons.chip(side.capitalize()) for side in ("before", "after")}
+        self._sides = {side: buttons.toggle_button(side.capitalize()) for side in ("before", "after")}
         group = QButtonGroup(self)
         for chip in self._sides.values():
             group.addButton(chip)
@@ -59,13 +59,13 @@ class SampleDetail(QWidget):
         self.channel.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.channel.setMinimumContentsLength(3)
         self.channel.currentIndexChanged.connect(self._show_numbers)
-        close = buttons.tool("close", "Close (Esc)", self.closed.emit, token="text-dim", size=14)
+        close = buttons.icon_button("close", "Close (Esc)", self.closed.emit, token="text-dim", size=14)
         column.addLayout(row_of(self.title, *self._sides.values(), self.channel, close, wide=self.title, spacing=6))
         self._problem = label("", "error", wrap=True, selectable=True)
         column.addWidget(self._problem)
         both = QHBoxLayout()
         both.setSpacing(12)
-        self.picture = _Picture()
+        self.picture = _SampleImage()
         both.addWidget(self.picture, 2)
         right = QVBoxLayout()
         right.setSpacing(4)
@@ -126,17 +126,17 @@ class SampleDetail(QWidget):
             rows: NDArray[Any] = np.stack([values.reshape(-1), self._sample.target.reshape(-1)[: values.size]])
             words = [[_unit(facts, number) for number in row] for row in rows.tolist()]
             names = ("sees", "learns")
-            self._set_model(_Numbers(rows, names, words))
+            self._set_model(_ValueModel(rows, names, words))
             return
         if values.ndim == 3:
             values = values[max(self.channel.currentIndex(), 0)]
         if values.ndim < 2:
             names = facts.columns or tuple(map(str, range(values.size)))
-            self._set_model(_Numbers(values.reshape(-1, 1), names if len(names) == values.size else ()))
+            self._set_model(_ValueModel(values.reshape(-1, 1), names if len(names) == values.size else ()))
         else:
-            self._set_model(_Numbers(values.reshape(len(values), -1)))
+            self._set_model(_ValueModel(values.reshape(len(values), -1)))
 
-    def _set_model(self, model: _Numbers) -> None:
+    def _set_model(self, model: _ValueModel) -> None:
         old = self.numbers.model()
         self.numbers.setModel(model)
         if old is not None:
@@ -157,7 +157,7 @@ class SampleDetail(QWidget):
         return sample.before if self._shows_before and sample.before is not None else sample.input
 
 
-class _Picture(QWidget):
+class _SampleImage(QWidget):
     """The sample's image, as large as possible."""
 
     def __init__(self) -> None:
@@ -203,7 +203,7 @@ class _Picture(QWidget):
         return f"Row {row}, column {column}: " + ", ".join(f"{value:.4g}" for value in planes[:, row, column].tolist())
 
 
-class _Numbers(QAbstractTableModel):
+class _ValueModel(QAbstractTableModel):
     """Table model of the sample's values."""
 
     def __init__(self, rows: NDArray[Any], names: tuple[str, ...] = (), words: list[list[str]] | None = None) -> None:
@@ -247,7 +247,7 @@ def _numbers_view() -> QTableView:
     view.setCornerButtonEnabled(False)
     view.verticalHeader().setDefaultSectionSize(20)
     view.verticalHeader().setMinimumSectionSize(20)
-    view.verticalHeader().setMaximumWidth(_WIDEST_NAME)
+    view.verticalHeader().setMaximumWidth(_MAX_NAME_WIDTH)
     view.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
     view.horizontalHeader().setDefaultSectionSize(58)
     view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

@@ -12,7 +12,7 @@ from studio.ui.theme import theme
 from studio.ui.widgets.labels import tip
 
 GAP = 12
-_KEPT = 2000
+_CACHE_SIZE = 2000
 """Maximum number of cached samples, so that scrolling back is immediate."""
 _WHEEL_STEP = 120
 
@@ -51,17 +51,17 @@ class SampleGrid(QAbstractScrollArea):
         self._current = None
         self._arrange()
         self.verticalScrollBar().setValue(0)
-        self.ask()
+        self.request_missing()
 
     def renew(self) -> None:
         """Show the same samples with new random transforms."""
         self._samples.clear()
-        self.ask()
+        self.request_missing()
 
     def put(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
         """Add samples that were requested."""
         self._samples.update(enumerate(samples, first))
-        for place in list(self._samples)[: max(len(self._samples) - _KEPT, 0)]:
+        for place in list(self._samples)[: max(len(self._samples) - _CACHE_SIZE, 0)]:
             del self._samples[place]
         if total != self._total:
             self._total = total
@@ -101,7 +101,7 @@ class SampleGrid(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         bar.setValue(bar.value() + step * self._rows_shown)
 
-    def ask(self) -> None:
+    def request_missing(self) -> None:
         """Request the visible samples that are missing."""
         missing = [place for place in self.in_view if place not in self._samples]
         if missing and self._facts is not None:
@@ -151,13 +151,13 @@ class SampleGrid(QAbstractScrollArea):
     # -- Qt events
 
     def _scrolled(self, *_: object) -> None:
-        self.ask()
+        self.request_missing()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         first = self.in_view.start
         self._arrange()
         self.verticalScrollBar().setValue(first // self._columns)
-        self.ask()
+        self.request_missing()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme.current()

@@ -18,15 +18,15 @@ from studio.ui.widgets.labels import tip
 
 Index = QModelIndex | QPersistentModelIndex
 
-_KEPT = 5000
+_CACHE_SIZE = 5000
 _WITH_MISSING = 160
 """Width of a column whose header shows the number of missing values."""
 _ROW_HEIGHT = 24
 _AROUND, _WIDEST = 24, 280
 """Padding of a column header, and maximum initial width of a column, in pixels."""
-_AHEAD = 20
+_PREFETCHED_ROWS = 20
 """Number of rows read beyond the visible ones."""
-_MOST_ROWS = 2**31 - 1
+_MAX_ROWS = 2**31 - 1
 
 
 class SampleTable(QTableView):
@@ -38,7 +38,7 @@ class SampleTable(QTableView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._model = _Rows()
+        self._model = _SampleModel()
         self.setModel(self._model)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -57,7 +57,7 @@ class SampleTable(QTableView):
         columns.setMinimumSectionSize(56)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         columns.setHighlightSections(False)
-        self.verticalScrollBar().valueChanged.connect(self.ask)
+        self.verticalScrollBar().valueChanged.connect(self.request_missing)
         self.selectionModel().currentRowChanged.connect(self._choose)
 
     def show_facts(self, facts: Facts, total: int) -> None:
@@ -68,7 +68,7 @@ class SampleTable(QTableView):
             named = metrics.horizontalAdvance(self._model.name(column)) + _AROUND
             self.setColumnWidth(column, max(168 if facts.pairs else 112, min(named, _WIDEST)))
         self.scrollToTop()
-        self.ask()
+        self.request_missing()
 
     def show_figures(self, part: PartFigures | None) -> None:
         """Set the number of missing values per column, for the headers."""
@@ -80,7 +80,7 @@ class SampleTable(QTableView):
 
     def renew(self) -> None:
         self._model.forget()
-        self.ask()
+        self.request_missing()
 
     def put(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
         self._model.put(first, samples, total)
@@ -113,14 +113,14 @@ class SampleTable(QTableView):
         bar = self.verticalScrollBar()
         bar.setValue(bar.value() + step * max(len(self.in_view) - 1, 1))
 
-    def ask(self, *_: object) -> None:
+    def request_missing(self, *_: object) -> None:
         missing = [place for place in self.in_view if place not in self._model.samples]
         if missing:
-            self.wanted.emit(missing[0], missing[-1] - missing[0] + 1 + _AHEAD)
+            self.wanted.emit(missing[0], missing[-1] - missing[0] + 1 + _PREFETCHED_ROWS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.ask()
+        self.request_missing()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.current is not None:
@@ -134,7 +134,7 @@ class SampleTable(QTableView):
             self.chosen.emit(index.row())
 
 
-class _Rows(QAbstractTableModel):
+class _SampleModel(QAbstractTableModel):
     def __init__(self) -> None:
         super().__init__()
         self.samples: dict[int, Sample] = {}
@@ -145,7 +145,7 @@ class _Rows(QAbstractTableModel):
 
     def begin(self, facts: Facts, total: int) -> None:
         self.beginResetModel()
-        self._facts, self._total = facts, min(total, _MOST_ROWS)
+        self._facts, self._total = facts, min(total, _MAX_ROWS)
         self._missing = {}
         self.samples = {}
         size = facts.input.shape[0]
@@ -168,7 +168,7 @@ class _Rows(QAbstractTableModel):
         if total != self._total and self._facts is not None:
             self.begin(self._facts, total)
         self.samples.update(enumerate(samples, first))
-        for place in list(self.samples)[: max(len(self.samples) - _KEPT, 0)]:
+        for place in list(self.samples)[: max(len(self.samples) - _CACHE_SIZE, 0)]:
             del self.samples[place]
         if samples:
             last = self.index(first + len(samples) - 1, self.columnCount() - 1)

@@ -59,7 +59,7 @@ class StatisticsPage(QWidget):
             run=describe,
         )
         self.failed = EmptyState("error", "Statistics could not be computed", "", action="Try again", run=describe)
-        self.working = _Working(cancel)
+        self.working = _ProgressView(cancel)
         self.sheet = QScrollArea()
         self.sheet.setWidgetResizable(True)
         self.sheet.setFrameShape(QFrame.Shape.NoFrame)
@@ -142,7 +142,7 @@ class StatisticsPage(QWidget):
             seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them analysed"
             size = number_format.count(part.samples, "samples")
             size = f"the first {size} of a stream" if part.is_stream else size
-            self.counts.addWidget(_Count(part.part, f"{size}{seen}"))
+            self.counts.addWidget(_PartCount(part.part, f"{size}{seen}"))
             if part.repeated:
                 verb = "equals" if part.repeated == 1 else "equal"
                 self.counts.addWidget(label(f"{part.repeated:,} of them {verb} another one", "small", wrap=True))
@@ -172,7 +172,7 @@ class StatisticsPage(QWidget):
         self.histogram.show_channels(channels)
 
 
-class _Count(QWidget):
+class _PartCount(QWidget):
     """A data part in its chart colour, with its size."""
 
     def __init__(self, part: Part, text: str) -> None:
@@ -180,13 +180,13 @@ class _Count(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        mark = _Mark(part)
+        mark = _ColorSwatch(part)
         row.addWidget(mark)
         row.addWidget(label(part.capitalize()))
         row.addWidget(label(text, "dim"), 1)
 
 
-class _Mark(QFrame):
+class _ColorSwatch(QFrame):
     def __init__(self, part: Part) -> None:
         super().__init__()
         self._part: Part = part
@@ -222,17 +222,19 @@ class _FindingRow(QWidget):
         below = QHBoxLayout()
         below.setSpacing(4)
         if finding.fix is not None and mend is not None:
-            below.addWidget(buttons.push(finding.fix.title, partial(mend, finding.fix)))
+            below.addWidget(buttons.text_button(finding.fix.title, partial(mend, finding.fix)))
         if show is not None:
             for part, place in finding.examples[:2]:
-                below.addWidget(buttons.push(f"{part.capitalize()} {place}", partial(show, part, place), kind="link"))
+                below.addWidget(
+                    buttons.text_button(f"{part.capitalize()} {place}", partial(show, part, place), kind="link")
+                )
         if below.count():
             below.addStretch(1)
             column.addLayout(below)
         row.addLayout(column, 1)
 
 
-class _Working(QWidget):
+class _ProgressView(QWidget):
     def __init__(self, cancel: Callable[[], object]) -> None:
         super().__init__()
         column = QVBoxLayout(self)
@@ -242,7 +244,7 @@ class _Working(QWidget):
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setFixedWidth(240)
-        self.cancel = buttons.push("Cancel", cancel)
+        self.cancel = buttons.text_button("Cancel", cancel)
         for widget in (self._text, self.bar, self.cancel):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
@@ -254,7 +256,7 @@ class _Working(QWidget):
         self._text.setText(of)
 
 
-class _Table(QTableWidget):
+class _StatisticsTable(QTableWidget):
     """Height of up to eight rows plus the scroll bar."""
 
     def sizeHint(self) -> QSize:
@@ -266,8 +268,8 @@ class _Table(QTableWidget):
         return QSize(260, min(self.sizeHint().height(), 110))
 
 
-def _table() -> _Table:
-    table = _Table(0, len(_TITLES))
+def _table() -> _StatisticsTable:
+    table = _StatisticsTable(0, len(_TITLES))
     table.setHorizontalHeaderLabels(list(_TITLES))
     table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

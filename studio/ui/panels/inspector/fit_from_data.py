@@ -24,9 +24,9 @@ class FitFromDataRow(QWidget):
         column.setSpacing(6)
         row = QHBoxLayout()
         row.setSpacing(8)
-        self.button = buttons.push("Compute from data", partial(fitter.start, node), icon="data")
+        self.button = buttons.text_button("Compute from data", partial(fitter.start, node), icon="data")
         self.button.setToolTip("Compute these values from the training samples; validation samples are not used")
-        self.cancel = buttons.push("Cancel", fitter.cancel)
+        self.cancel = buttons.text_button("Cancel", fitter.cancel)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         row.addWidget(self.button)
@@ -34,9 +34,9 @@ class FitFromDataRow(QWidget):
         row.addWidget(self.cancel)
         row.addStretch(0)
         column.addLayout(row)
-        self.said = label("", "small", wrap=True)
+        self.summary = label("", "small", wrap=True)
         self.problem = label("", "error", wrap=True, selectable=True)
-        column.addWidget(self.said)
+        column.addWidget(self.summary)
         column.addWidget(self.problem)
         fitter.changed.connect(self.refresh)
         self.refresh()
@@ -50,8 +50,8 @@ class FitFromDataRow(QWidget):
         progress = self._learner.progress
         self.bar.setRange(0, progress.total)
         self.bar.setValue(progress.done)
-        words, wrong = self._learner.words(self._node) if not works else ("", False)
-        for line, shown in ((self.said, not wrong), (self.problem, wrong)):
+        words, wrong = self._learner.message(self._node) if not works else ("", False)
+        for line, shown in ((self.summary, not wrong), (self.problem, wrong)):
             line.setText(words if shown else "")
             line.setVisible(shown and bool(words))
 

@@ -29,7 +29,7 @@ class InspectorPanel(QScrollArea):
         store.document_changed.connect(self._update.run)
         store.report_changed.connect(self._update.run)
         store.path_changed.connect(self._update.run)
-        store.heed_drafts(self.draft_problem)
+        store.add_draft_check(self.draft_problem)
         self._refresh()
 
     @property
@@ -48,7 +48,7 @@ class InspectorPanel(QScrollArea):
         rows = self._rows
         row = next((row for row in rows if row.is_missing), next(iter(rows), None))
         if row is None:
-            keyboard_focus.enter(self)
+            keyboard_focus.focus_panel(self)
             return
         row.field.setFocus(Qt.FocusReason.TabFocusReason)
         self.ensureWidgetVisible(row)

@@ -23,14 +23,14 @@ class LearningRatePlot(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(label("Learning-rate schedule", "section"))
-        self.plot = _Plot()
+        self.plot = _StepCurve()
         column.addWidget(self.plot)
         self._note = label("", "dim", wrap=True)
         column.addWidget(self._note)
         self._course: LearningRatePlan | None = None
         self.hide()
 
-    def show_course(self, course: LearningRatePlan | None) -> None:
+    def show_schedule(self, course: LearningRatePlan | None) -> None:
         """Draw a schedule; None hides the plot."""
         self.setVisible(course is not None)
         if course is None or course == self._course:
@@ -46,7 +46,7 @@ class LearningRatePlot(QWidget):
         self._note.setVisible(bool(notes))
 
 
-class _Plot(QWidget):
+class _StepCurve(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.rates: list[tuple[float, float]] = []

@@ -16,7 +16,7 @@ from studio.nodes.types import NodeType, Role
 from studio.ui import number_format
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_header import MultiSelectionHeader, NodeHeader
-from studio.ui.panels.inspector.parameter_row import ParameterRow, Setting, Value
+from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
 from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets import buttons
@@ -102,7 +102,7 @@ class NodeForm(QWidget):
             self._trains.refresh()
         if len(self.names) == 1:
             planned = self._store.report.learning_rate_plans.values()
-            self._course.show_course(next((each for each in planned if self.names[0] in each.nodes), None))
+            self._course.show_schedule(next((each for each in planned if self.names[0] in each.nodes), None))
 
     def focus_name(self) -> None:
         """Focus the name field."""
@@ -131,22 +131,22 @@ class NodeForm(QWidget):
         self._column.addWidget(layers)
         return layers
 
-    def _value(self, parameter: Parameter) -> Value:
+    def _value(self, parameter: Parameter) -> RowState:
         values = [self._one_value(name, parameter) for name in self.names]
         if all(value == values[0] for value in values):
             return values[0]
-        return Value(is_set=any(value.is_set for value in values), is_mixed=True)
+        return RowState(is_set=any(value.is_set for value in values), is_mixed=True)
 
-    def _one_value(self, name: str, parameter: Parameter) -> Value:
+    def _one_value(self, name: str, parameter: Parameter) -> RowState:
         params = self._store.document.nodes[name].params
         if parameter.name in params:
-            return Value(params[parameter.name], is_set=True)
+            return RowState(params[parameter.name], is_set=True)
         info = self._store.report.nodes.get(name)
         if info is not None and parameter.name in info.inferred:
-            return Value(info.arguments.get(parameter.name), is_inferred=True)
-        return Value(None if parameter.default is REQUIRED else parameter.default)
+            return RowState(info.arguments.get(parameter.name), is_inferred=True)
+        return RowState(None if parameter.default is REQUIRED else parameter.default)
 
-    def _setting(self, parameter: str) -> Setting:
+    def _setting(self, parameter: str) -> ParameterEdit:
         def change(document: Document, value: Any) -> Document:
             for name in self.names:
                 document = edits.set_param(document, name, parameter, value)
@@ -158,7 +158,7 @@ class NodeForm(QWidget):
             return document
 
         subject = self.names[0] if len(self.names) == 1 else f"{len(self.names)} nodes"
-        return Setting(f"{subject}.{parameter}", change, clear)
+        return ParameterEdit(f"{subject}.{parameter}", change, clear)
 
     # -- check results
 
@@ -169,7 +169,7 @@ class NodeForm(QWidget):
         self._shown_problems = found
         _clear_layout(self._problems)
         for problem in found:
-            self._problems.addWidget(_Notice(self._store, problem))
+            self._problems.addWidget(_ProblemNotice(self._store, problem))
         self._mark.show_problems(found)
 
     def _go_to_problems(self) -> None:
@@ -216,7 +216,7 @@ def _place(port: str, others: Sequence[str], side: str) -> str:
     return f"{port.capitalize()} {side}" if port in others else port.capitalize()
 
 
-class _Notice(QWidget):
+class _ProblemNotice(QWidget):
     """A problem of the node with its fix buttons."""
 
     def __init__(self, store: ProjectStore, problem: Problem) -> None:
@@ -233,7 +233,7 @@ class _Notice(QWidget):
         column.addWidget(label(problem.message, problem.severity, wrap=True))
         if (fix := problem.fix) is not None:
             button = QHBoxLayout()
-            button.addWidget(buttons.wrapping(fix.title, lambda: store.edit(fix.title, fix.edit)))
+            button.addWidget(buttons.wrapping_button(fix.title, lambda: store.edit(fix.title, fix.edit)))
             button.addStretch(1)
             column.addLayout(button)
         row.addLayout(column, 1)

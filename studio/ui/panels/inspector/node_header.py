@@ -81,7 +81,7 @@ class NodeHeader(QWidget):
             tip = "Recompute activations in the backward pass (checkpointing): less memory, more time"
             switches.append(("recomputed", "recomputed", "Recompute", tip))
         for place, (flag, icon, title, tip) in enumerate(switches):
-            button = buttons.chip(title, icon=icon, tip=tip)
+            button = buttons.toggle_button(title, icon=icon, tip=tip)
             button.clicked.connect(lambda checked, flag=flag: self._switch(flag, checked))
             rows[place // 2].addWidget(button)
             self._flags[flag] = button

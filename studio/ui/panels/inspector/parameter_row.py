@@ -32,7 +32,7 @@ _FIELDS: dict[str, Callable[[Parameter], Field]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class RowState:
     """State of a row. `value` is the effective value; None if it is unknown."""
 
     value: Any = None
@@ -54,7 +54,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ParameterEdit:
     """How a row edits the document."""
 
     subject: str
@@ -69,13 +69,13 @@ class ParameterRow(QWidget):
     Typing and arrow keys each merge into one undo step; every choice and every reset is a separate step.
     """
 
-    def __init__(self, store: ProjectStore, parameter: Parameter, setting: Setting, title: str = "") -> None:
+    def __init__(self, store: ProjectStore, parameter: Parameter, setting: ParameterEdit, title: str = "") -> None:
         super().__init__()
         self._store, self._setting = store, setting
         self.parameter = parameter
         self.field = _FIELDS.get(parameter.kind, TextField)(parameter)
         self._typed_problem = ""
-        self._value = Value()
+        self._value = RowState()
         self._settle = DeferredChange(self._forget_typed, self)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -87,7 +87,7 @@ class ParameterRow(QWidget):
         self.title.setFixedWidth(LABEL_WIDTH)
         self.title.setToolTip(_tip(parameter))
         self.setToolTip(_tip(parameter))
-        self._reset = buttons.tool(
+        self._reset = buttons.icon_button(
             "reset", f"Reset {parameter.name} to its default", partial(self._clear, ""), token="text-dim", size=14
         )
         # Not in the tab order: with the keyboard, emptying the field resets it, and Tab should reach the next field.
@@ -114,7 +114,7 @@ class ParameterRow(QWidget):
         follows = self.parameter.from_input is not None or self.parameter.from_training
         return self.parameter.required and not (follows or self._value.is_set or self._value.is_mixed)
 
-    def show_value(self, value: Value) -> None:
+    def show_value(self, value: RowState) -> None:
         self._value = value
         is_shown = value.is_set and not value.is_mixed
         self.field.show_value(value.value, is_set=is_shown, implied=value.implied(self.parameter))

@@ -89,7 +89,7 @@ class PathField(TextField):
     def __init__(self, parameter: Parameter) -> None:
         super().__init__(parameter, PathEdit())
         self._kind = parameter.path.kind if parameter.path else "file"
-        self._row.addWidget(buttons.tool("folder", f"Choose {self._kind}", self._browse))
+        self._row.addWidget(buttons.icon_button("folder", f"Choose {self._kind}", self._browse))
 
     def _browse(self) -> None:
         if path := self._ask():

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from studio.document import edits
 from studio.document.model import Document
 from studio.document.training_settings import TRAINING_SETTINGS, TrainingSetting
-from studio.ui.panels.inspector.parameter_row import ParameterRow, Setting, Value
+from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.labels import label
 
@@ -57,7 +57,7 @@ class TrainingForm(QWidget):
         self._offer_figures(document)
         for name, row in self.rows.items():
             value = getattr(document.training, name)
-            row.show_value(Value(value, is_set=value != row.parameter.default))
+            row.show_value(RowState(value, is_set=value != row.parameter.default))
 
     def _row(self, declared: TrainingSetting) -> ParameterRow:
         parameter = declared.parameter
@@ -68,21 +68,21 @@ class TrainingForm(QWidget):
         def change(document: Document, value: Any) -> Document:
             return edits.set_training(document, **{name: value})
 
-        setting = Setting(name, change, lambda document: change(document, parameter.default))
+        setting = ParameterEdit(name, change, lambda document: change(document, parameter.default))
         row = self.rows[name] = ParameterRow(self._store, parameter, setting, declared.title)
         return row
 
     def _offer_figures(self, document: Document) -> None:
         """Available metrics: losses and the metrics of the graph."""
         row = self.rows["follow"]
-        choices = figures_to_follow(self._store)
+        choices = available_metrics(self._store)
         if document.training.follow not in choices:
             choices = (*choices, document.training.follow)
         if choices != row.parameter.choices:
             row.offer(choices)
 
 
-def figures_to_follow(store: ProjectStore) -> tuple[str, ...]:
+def available_metrics(store: ProjectStore) -> tuple[str, ...]:
     types = {name: store.catalogue.get(node.type) for name, node in store.document.nodes.items()}
     metrics = [name for name, kind in types.items() if kind is not None and kind.category == "metric"]
     return tuple(f"{part}_{name}" for part in ("val", "train") for name in ("loss", *metrics))

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from studio.ui import number_format
 from studio.ui.theme import fonts
 
-_MOST = 24
+_MAX_ROWS = 24
 """Maximum number of rows; more would not fit the panel."""
 
 
@@ -42,8 +42,8 @@ class CrosshairReadout(QLabel):
         room = self._plot.window()
         if self.parentWidget() is not room:
             self.setParent(room)
-        rows = "".join(map(_row, readings[:_MOST]))
-        more = f"<br>and {len(readings) - _MOST} more" if len(readings) > _MOST else ""
+        rows = "".join(map(_row, readings[:_MAX_ROWS]))
+        more = f"<br>and {len(readings) - _MAX_ROWS} more" if len(readings) > _MAX_ROWS else ""
         self.setText(f"{title}<table cellspacing='0'>{rows}</table>{more}")
         self.adjustSize()
         at = self._plot.mapTo(room, place)

@@ -25,31 +25,31 @@ from studio.training.runs.smoothing import SmoothedBlocks
 from studio.ui.panels.runs.curve_rasterizer import CurveRasterizer
 from studio.ui.theme import theme
 
-_FEW = 40
+_MAX_DOTS = 40
 """Maximum number of validation points that are also drawn as dots; a single point is not a line."""
-_FEW_POINTS = 100
+_MAX_ROUND_JOINS = 100
 """Maximum number of points for round joins."""
-_SPARSE = 3
+_SPARSE_PIXELS = 3
 """Minimum distance of points in pixels for drawing segments individually, with antialiasing on all sides."""
-_STEEP = 3
+_NOISE_SLOPE = 3
 """Mean vertical pixels per horizontal pixel beyond which a curve is noise."""
-_FAINT = 0.4
+_RAW_OPACITY = 0.4
 """Opacity of raw values."""
-_VARIED = 0.5
+_VARIANT_SHARE = 0.5
 """Share of the text colour in a variant of a run's colour."""
-_DIM = 0.25
+_DIMMED_OPACITY = 0.25
 """Opacity of the other runs while one is highlighted."""
 _DASH = 6.0
 """Pixels of a dash and of a gap."""
-_LONGEST = 100_000.0
+_MAX_CURVE_LENGTH = 100_000.0
 """Curve length in pixels after which drawing stops: the rest is outside the view or noise."""
 _PIECES = 12
 """Decades of a logarithmic axis."""
-_AT_ONCE = 500_000
+_MAX_SYNC_VALUES = 500_000
 """Maximum number of values smoothed in the GUI thread per paint, which takes a few milliseconds."""
 _LEVELS = 3
 """Block size of the extremes that the thread computes: thousands of values."""
-_LOOK_MS = 15
+_POLL_MS = 15
 """Milliseconds between checks whether smoothing is done."""
 
 
@@ -99,7 +99,7 @@ class CurvesItem(pg.GraphicsObject):
         """Columns to smooth in the thread."""
         self._smoothing: Future[list[tuple[CurveColumn, int, SmoothedBlocks]]] | None = None
         self._look = QTimer(self)
-        self._look.setInterval(_LOOK_MS)
+        self._look.setInterval(_POLL_MS)
         self._look.timeout.connect(self._take_smoothed)
 
     def show_runs(self, runs: Sequence[Run], shown: PlotOptions, highlighted: Run | None) -> None:
@@ -174,9 +174,9 @@ class CurvesItem(pg.GraphicsObject):
         fresh = [
             line
             for line, count in behind.items()
-            if (not _has_course(line) or count > _AT_ONCE) and self._is_far(line, view, width)
+            if (not _has_course(line) or count > _MAX_SYNC_VALUES) and self._is_far(line, view, width)
         ]
-        is_late = sum(behind[line] for line in fresh) > _AT_ONCE
+        is_late = sum(behind[line] for line in fresh) > _MAX_SYNC_VALUES
         self._late = [line.column for line in fresh] if is_late else []
         late = set(fresh) if is_late else set[_Line]()
         return [(line, _share_before(line) if line in late else line.share) for line in lines]
@@ -277,10 +277,10 @@ class CurvesItem(pg.GraphicsObject):
     def _draw(self, raster: CurveRasterizer, line: _Line, x: Array, low: Array, high: Array, ratio: float) -> None:
         color, surface = run_color(line.run), theme.current().color("surface")
         if line.is_faint:
-            color = theme.mix(surface, color, _FAINT)
+            color = theme.mix(surface, color, _RAW_OPACITY)
         if self.highlighted is not None and line.run is not self.highlighted:
-            color = theme.mix(surface, color, _DIM)
-        is_dashed, has_few = line.kind == "validation", len(x) <= _FEW_POINTS
+            color = theme.mix(surface, color, _DIMMED_OPACITY)
+        is_dashed, has_few = line.kind == "validation", len(x) <= _MAX_ROUND_JOINS
         thickness = ratio if line.is_faint else 2 * ratio
         if low is high and _is_sparse(x, ratio) and not (is_dashed and _is_steep(x, low)):
             found = _dashes(x, low, _DASH * ratio) if is_dashed else _links(x, low)
@@ -288,7 +288,7 @@ class CurvesItem(pg.GraphicsObject):
         else:
             dash = _DASH * ratio if is_dashed else 0.0
             raster.fill(x, low, high, color, thickness, is_soft=not line.is_faint, dash=dash)
-        if (is_dashed and len(line.curve) <= _FEW) or len(line.curve) == 1:
+        if (is_dashed and len(line.curve) <= _MAX_DOTS) or len(line.curve) == 1:
             raster.dots(x, low, color, 2.5 * ratio)
 
 
@@ -297,7 +297,7 @@ def run_color(run: Run) -> QColor:
     series = theme.current().series
     round_, place = divmod(run.number - 1 if run.color is None else run.color, len(series))
     color = QColor(series[place])
-    return theme.mix(color, theme.current().color("text"), _VARIED) if round_ % 2 else color
+    return theme.mix(color, theme.current().color("text"), _VARIANT_SHARE) if round_ % 2 else color
 
 
 def _ends(curve: Curve, axis: Axis, *, positive: bool) -> tuple[float, float] | None:
@@ -351,12 +351,12 @@ def _share_before(line: _Line) -> float | None:
 
 def _is_sparse(x: Array, ratio: float) -> bool:
     """Whether points are far enough apart to draw segments individually."""
-    return len(x) <= _FEW_POINTS or float(x[-1] - x[0]) > _SPARSE * ratio * len(x)
+    return len(x) <= _MAX_ROUND_JOINS or float(x[-1] - x[0]) > _SPARSE_PIXELS * ratio * len(x)
 
 
 def _is_steep(x: Array, y: Array) -> bool:
     """Whether a curve oscillates too much for dashes to be visible."""
-    return float(np.nansum(np.abs(np.diff(y)))) > _STEEP * float(x[-1] - x[0])
+    return float(np.nansum(np.abs(np.diff(y)))) > _NOISE_SLOPE * float(x[-1] - x[0])
 
 
 def _links(x: Array, y: Array) -> Array:
@@ -370,7 +370,7 @@ def _dashes(x: Array, y: Array, long: float) -> Array:
     if len(x) < 2:
         return np.empty((0, 4))
     way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
-    begins = np.arange(0.0, min(way[-1], _LONGEST), 2 * long)
+    begins = np.arange(0.0, min(way[-1], _MAX_CURVE_LENGTH), 2 * long)
     ends = np.minimum(begins + long, way[-1])
     return np.stack([np.interp(at, way, values) for at in (begins, ends) for values in (x, y)], axis=1)
 

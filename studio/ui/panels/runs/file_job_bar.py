@@ -21,7 +21,7 @@ class FileJobBar(QFrame):
         column.setContentsMargins(12, 4, 4, 8)
         column.setSpacing(2)
         self.words = ElidedLabel()
-        self.cancel = buttons.push("Cancel", jobs.give_up, kind="link")
+        self.cancel = buttons.text_button("Cancel", jobs.give_up, kind="link")
         column.addLayout(row_of(self.words, self.cancel, wide=self.words))
         self.bar = QProgressBar()
         self.bar.setRange(0, _PARTS)

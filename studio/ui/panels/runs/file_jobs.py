@@ -42,7 +42,7 @@ class FileJobs(QObject):
         self.title, self._over, self._error = title, over, None
         self._unwanted = threading.Event()
         self._background = BackgroundTask(_watched(work, self._unwanted), self)
-        self._background.told.connect(self._hear)
+        self._background.item_ready.connect(self._hear)
         self._background.ended.connect(self._end)
         self._background.start()
         self.changed.emit()

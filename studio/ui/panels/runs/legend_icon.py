@@ -10,10 +10,10 @@ from studio.ui.theme import theme
 
 def line_sample(*, dashed: bool) -> QIcon:
     """A short line in the text colour, solid or dashed; faint when off."""
-    return QIcon(_Line(dashed))
+    return QIcon(_LineIconEngine(dashed))
 
 
-class _Line(QIconEngine):
+class _LineIconEngine(QIconEngine):
     def __init__(self, dashed: bool) -> None:
         super().__init__()
         self._dashed = dashed
@@ -36,4 +36,4 @@ class _Line(QIconEngine):
         return picture
 
     def clone(self) -> QIconEngine:
-        return _Line(self._dashed)
+        return _LineIconEngine(self._dashed)

@@ -92,17 +92,17 @@ class PlotToolbar(QWidget):
             action.toggled.connect(partial(self._switch_to, name))
         for action, run in zip(self._seldom[2:], (fit, copy), strict=True):
             action.triggered.connect(lambda _=False, run=run: run())
-        self._buttons = [buttons.for_action(action, size=16) for action in self._seldom]
+        self._buttons = [buttons.command_button(action, size=16) for action in self._seldom]
         for button in self._buttons[:2]:
             row.addWidget(button)
         row.addStretch(1)
-        self.plots = buttons.tool("eye", "Select plots")
+        self.plots = buttons.icon_button("eye", "Select plots")
         self.plots.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.plots.setMenu(QMenu(self.plots))
         row.addWidget(self.plots)
         for button in self._buttons[2:]:
             row.addWidget(button)
-        self.details = buttons.tool("info", "Show settings and results of the selected runs")
+        self.details = buttons.icon_button("info", "Show settings and results of the selected runs")
         self.details.setCheckable(True)
         row.addWidget(self.details)
 

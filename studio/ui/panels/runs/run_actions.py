@@ -26,11 +26,11 @@ from studio.ui.theme import theme
 
 
 class RunActions(QObject):
-    said = Signal(str)
+    status_message = Signal(str)
     """A status-line message."""
     rename_wanted = Signal()
     """The user asked to rename the selected run."""
-    thrown = Signal(object)
+    trash_changed = Signal(object)
     """List of items in the trash."""
 
     def __init__(
@@ -99,12 +99,14 @@ class RunActions(QObject):
         try:
             document = run.read_document()
         except FileError as error:
-            self.said.emit(str(error))
+            self.status_message.emit(str(error))
             return
         before = self._store.document
         self._store.edit(f"Restore graph of {run.name}", lambda now: settled(now, document))
         is_same = self._store.document is before
-        self.said.emit(f"{'The canvas already shows' if is_same else 'The canvas now shows'} the graph of {run.name}.")
+        self.status_message.emit(
+            f"{'The canvas already shows' if is_same else 'The canvas now shows'} the graph of {run.name}."
+        )
 
     def resume(self, epochs: int | None = None) -> None:
         """Resume the selected run up to `epochs` in total; by default its original number, or twice as many if it is
@@ -165,20 +167,20 @@ class RunActions(QObject):
 
         def work() -> ExportProgress:
             for number, folder in enumerate(gone, start=1):
-                thrown.append(trash.throw_away(folder))
+                thrown.append(trash.move_to_trash(folder))
                 yield number / len(gone)
 
         def over(error: FileError | None) -> None:
             self._library.remove([gone[one.path] for one in thrown])
             self._trash = list(thrown) if all(one.place is not None for one in thrown) else []
             if error is not None:
-                self.said.emit(str(error))
+                self.status_message.emit(str(error))
             if thrown:
-                self.thrown.emit(thrown)
+                self.trash_changed.emit(thrown)
 
         self.jobs.start(f"Moving {_count(gone)} to the trash", work(), over)
 
-    def put_back(self) -> None:
+    def restore_from_trash(self) -> None:
         """Restore the runs that were deleted last."""
         if self.jobs.is_busy:
             return
@@ -187,16 +189,16 @@ class RunActions(QObject):
 
         def work() -> ExportProgress:
             for number, one in enumerate(thrown, start=1):
-                trash.put_back(one)
+                trash.restore_from_trash(one)
                 left.remove(one)
                 yield number / len(thrown)
 
         def over(error: FileError | None) -> None:
             if error is not None:
-                self.said.emit(str(error))
+                self.status_message.emit(str(error))
             elif left:
                 self._trash = left
-            self._library.look()
+            self._library.scan()
 
         self.jobs.start(f"Restoring {_count(thrown)}", work(), over)
 
@@ -213,9 +215,9 @@ class RunActions(QObject):
         try:
             about = annotate(run.folder, **remarks)
         except FileError as error:
-            self.said.emit(str(error))
+            self.status_message.emit(str(error))
             about = run.about
-        self._library.note(run, about)
+        self._library.set_metadata(run, about)
 
     def _export(
         self, runs: Sequence[Run], write: Callable[[Sequence[RunReader], Path], ExportProgress], target: Path
@@ -224,10 +226,10 @@ class RunActions(QObject):
 
         def over(error: FileError | None) -> None:
             if error is not None:
-                self.said.emit(str(error))
+                self.status_message.emit(str(error))
             else:
                 cancelled = self.jobs.is_given_up
-                self.said.emit("Cancelled. No files were written." if cancelled else f"Exported to {target}")
+                self.status_message.emit("Cancelled. No files were written." if cancelled else f"Exported to {target}")
 
         self.jobs.start(f"Exporting {_count(runs)}", write([run_reader(run) for run in runs], target), over)
 
@@ -294,7 +296,7 @@ COLORS = (
     _color("Automatic", None, "reset", "text", "Choose colours automatically"),
 )
 
-ENTRIES = (
+RUN_ACTIONS = (
     RunAction(
         "restore", "Restore graph", RunActions.restore, RunActions.has_one, "history",
         help="Load this run's graph onto the canvas. Undo restores the current graph.",
@@ -334,10 +336,10 @@ ENTRIES = (
         help="Move the selected runs to the trash. Active runs are kept.",
     ),
     RunAction(
-        "put-back", "Restore", RunActions.put_back, RunActions.can_put_back, "undo",
+        "put-back", "Restore", RunActions.restore_from_trash, RunActions.can_put_back, "undo",
         help="Restore the runs that were moved to the trash last",
     ),
 )  # fmt: skip
 
 
-__all__ = ["ENTRIES", "RunAction", "RunActions", "epochs_in_all", "is_resumable"]
+__all__ = ["RUN_ACTIONS", "RunAction", "RunActions", "epochs_in_all", "is_resumable"]

@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtWidgets import QWidget
 
 from studio.ui.command_registry import Command
-from studio.ui.panels.runs.run_actions import ENTRIES, RunAction, RunActions
+from studio.ui.panels.runs.run_actions import RUN_ACTIONS, RunAction, RunActions
 
 
 def runs_commands(current: Callable[[], RunActions | None], scope: QWidget) -> tuple[Command, ...]:
@@ -28,7 +28,7 @@ def runs_commands(current: Callable[[], RunActions | None], scope: QWidget) -> t
             separated=entry.separated,
             scope=scope,
         )
-        for entry in ENTRIES
+        for entry in RUN_ACTIONS
     )
 
 

@@ -28,7 +28,7 @@ from studio.ui.widgets.inputs import LineEdit, SpinBox
 from studio.ui.widgets.labels import ElidedLabel, label
 from studio.ui.widgets.row_layout import row_of
 
-_MOST_EPOCHS = 1_000_000
+_MAX_EPOCHS = 1_000_000
 _WIDE = 440
 """Above this width all buttons fit in one row."""
 
@@ -92,7 +92,7 @@ class RunDetails(QWidget):
         font = self._title.font()
         font.setWeight(font.Weight.DemiBold)
         self._title.setFont(font)
-        close = buttons.tool("close", "Close details", self.closed.emit, token="text-dim", size=14)
+        close = buttons.icon_button("close", "Close details", self.closed.emit, token="text-dim", size=14)
         self.only_differences = QCheckBox("Show only differences")
         self.only_differences.setChecked(True)
         self.only_differences.toggled.connect(self._show_again)
@@ -113,13 +113,13 @@ class RunDetails(QWidget):
         self.note.setAccessibleName("Note")
         self.note.editingFinished.connect(self._write_note)
         column.addWidget(self.note)
-        self.restore = buttons.push("Restore graph", self._do.restore, icon="history")
+        self.restore = buttons.text_button("Restore graph", self._do.restore, icon="history")
         self.restore.setToolTip("Load this run's graph onto the canvas")
-        self.resume = buttons.push("Resume", self._resume, icon="run")
+        self.resume = buttons.text_button("Resume", self._resume, icon="run")
         self._until = label("to epoch", "dim")
         self.epochs = SpinBox()
         self.epochs.lineEdit().setTextMargins(6, 0, 0, 0)
-        self.epochs.setRange(1, _MOST_EPOCHS)
+        self.epochs.setRange(1, _MAX_EPOCHS)
         self.epochs.setAccessibleName("Total epochs")
         self.epochs.setToolTip("Total number of epochs, including completed ones")
         going_on = QHBoxLayout()

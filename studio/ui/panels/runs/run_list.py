@@ -34,7 +34,7 @@ from studio.ui.widgets.inputs import LineEdit
 
 _WIDTHS = {"name": 112, "epochs": 80, "started": 96, "differs": 240}
 _WIDTH = 84
-_MARGIN = 16
+_CELL_PADDING = 16
 """Horizontal padding of a cell."""
 
 
@@ -57,7 +57,7 @@ class RunList(QWidget):
         """`hidden`: keys of the hidden columns."""
         super().__init__(parent)
         self.table = RunTable()
-        self._sorted = _Sorted()
+        self._sorted = _RunFilterModel()
         self._sorted.setSourceModel(self.table)
         self.search = LineEdit()
         self.search.setPlaceholderText("Filter by name, note, state or setting")
@@ -191,7 +191,7 @@ class RunList(QWidget):
     def _width(self, key: str) -> int:
         """Initial column width."""
         if key == "state":
-            return self.view.fontMetrics().horizontalAdvance(WIDEST_STATE) + _MARGIN
+            return self.view.fontMetrics().horizontalAdvance(WIDEST_STATE) + _CELL_PADDING
         return _WIDTHS.get(key, _WIDTH)
 
     def _keep_width(self, column: int, _: int, width: int) -> None:
@@ -202,7 +202,7 @@ class RunList(QWidget):
         self.view.viewport().update()
 
 
-class _Sorted(QSortFilterProxyModel):
+class _RunFilterModel(QSortFilterProxyModel):
     def __init__(self) -> None:
         super().__init__()
         self.setSortRole(SORT_ROLE)

@@ -17,12 +17,12 @@ from studio.ui.panels.runs.run_table import ColorDotIcon
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import tip
 
-_NODE = Qt.ItemDataRole.UserRole
-_LEAST = 60
+_NODE_ROLE = Qt.ItemDataRole.UserRole
+_MIN_COLUMN_WIDTH = 60
 """Minimum width of a column in pixels."""
-_MARGIN = 20
+_CELL_PADDING = 20
 """Horizontal padding of a cell."""
-_OPEN = ("Results", "Graph", "Settings")
+_EXPANDED_GROUPS = ("Results", "Graph", "Settings")
 """Groups that are expanded at first."""
 
 
@@ -72,7 +72,7 @@ class RunProperties(QTreeWidget):
             if not only_differences or group.differs:
                 self._add_group(group)
         for key, item in self._items():
-            item.setExpanded(opened.get(key, len(key) == 1 and (only_differences or key[0] in _OPEN)))
+            item.setExpanded(opened.get(key, len(key) == 1 and (only_differences or key[0] in _EXPANDED_GROUPS)))
         if not has_same_rows:
             self._fit_columns()
         self.verticalScrollBar().setValue(place if is_same_choice else 0)
@@ -95,7 +95,7 @@ class RunProperties(QTreeWidget):
                 item.setFont(column, fonts.monospace() if row.node is None else self.font())
                 item.setToolTip(column, tip(_shown(value)))
             item.setToolTip(0, tip(f"Show {row.name} on the canvas" if row.node else row.name))
-            item.setData(0, _NODE, row.node)
+            item.setData(0, _NODE_ROLE, row.node)
             parent.addChild(item)
             self._add_rows(item, row.rows)
             self._color(item)
@@ -109,8 +109,8 @@ class RunProperties(QTreeWidget):
         room, runs = self.viewport().width(), len(self._runs)
         if not runs:
             return
-        values = [min(self._wanted(column), max(room // 2 // runs, _LEAST)) for column in range(1, runs + 1)]
-        widths = [min(self._wanted(0), max(room - sum(values), _LEAST)), *values]
+        values = [min(self._wanted(column), max(room // 2 // runs, _MIN_COLUMN_WIDTH)) for column in range(1, runs + 1)]
+        widths = [min(self._wanted(0), max(room - sum(values), _MIN_COLUMN_WIDTH)), *values]
         widths[-1] = max(room - sum(widths[:-1]), values[-1])
         for column, width in enumerate(widths):
             self.setColumnWidth(column, width)
@@ -122,11 +122,11 @@ class RunProperties(QTreeWidget):
             for path, item in self._items()
             if len(path) > 1
         )
-        return max(max(widths, default=0) + _MARGIN, _LEAST)
+        return max(max(widths, default=0) + _CELL_PADDING, _MIN_COLUMN_WIDTH)
 
     def _color(self, item: QTreeWidgetItem) -> None:
         colors = theme.current()
-        if item.data(0, _NODE):
+        if item.data(0, _NODE_ROLE):
             item.setForeground(0, colors.color("accent"))
         for column in range(1, item.columnCount()):
             if item.text(column) == "–":
@@ -140,10 +140,10 @@ class RunProperties(QTreeWidget):
 
     def _tell(self, item: QTreeWidgetItem, *_: object) -> None:
         at: QTreeWidgetItem | None = item
-        while at is not None and not at.data(0, _NODE):
+        while at is not None and not at.data(0, _NODE_ROLE):
             at = at.parent()
         if at is not None:
-            self.node_wanted.emit(at.data(0, _NODE))
+            self.node_wanted.emit(at.data(0, _NODE_ROLE))
 
     def _paint_anew(self, *_: object) -> None:
         for _, item in self._items():

@@ -25,7 +25,7 @@ from studio.training.runs.run_history import Run
 from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
 from studio.ui.panels.runs.file_job_bar import FileJobBar
 from studio.ui.panels.runs.plot_toolbar import PlotToolbar
-from studio.ui.panels.runs.run_actions import ENTRIES, RunActions
+from studio.ui.panels.runs.run_actions import RUN_ACTIONS, RunActions
 from studio.ui.panels.runs.run_details import RunDetails
 from studio.ui.panels.runs.run_list import RunList
 from studio.ui.panels.runs.trash_bar import TrashBar
@@ -39,13 +39,13 @@ from studio.ui.window.menu_bar import enable_inner
 
 REDRAW_MS = 50
 """Minimum milliseconds between redraws."""
-_REST = 10
+_PAUSE_FACTOR = 10
 """Pause after a redraw as a multiple of its duration, so that training keeps most of the time."""
 _NARROW = 1080
 """Below this width curves and details share one place."""
-_LIST = 304
+_LIST_WIDTH = 304
 """Initial width of the list."""
-_LIST_LEAST = 224
+_MIN_LIST_WIDTH = 224
 _SLIM = 680
 """Below this width the curves are placed below the list if the height allows. Details are always beside the list."""
 _TALL = 400
@@ -55,7 +55,7 @@ _TALL = 400
 class RunsPanel(QWidget):
     """Empty until the first run; then the list, a plot per quantity, and details of the selected runs."""
 
-    said = Signal(str)
+    status_message = Signal(str)
     """A status-line message."""
     node_wanted = Signal(str)
     """Name of a node to show."""
@@ -81,8 +81,7 @@ class RunsPanel(QWidget):
         self._empty = EmptyState(
             "runs",
             "No runs yet",
-            "Train the network to see loss and metrics from the first batch. Earlier runs and runs of the "
-            "command line are listed here too.",
+            "Loss and metrics appear here from the first batch on. Command-line runs are listed too.",
             action="Run",
             run=runner.start,
         )
@@ -91,9 +90,9 @@ class RunsPanel(QWidget):
         self._remembered: set[Run] = set()
         """Runs whose visibility differs from the saved state."""
         self.list = RunList(settings.hidden_columns)
-        self.list.setMinimumWidth(_LIST_LEAST)
-        self.do = RunActions(store, runner, library, lambda: self.list.selected, self)
-        self.details = RunDetails(self.do, store.catalogue)
+        self.list.setMinimumWidth(_MIN_LIST_WIDTH)
+        self.run_actions = RunActions(store, runner, library, lambda: self.list.selected, self)
+        self.details = RunDetails(self.run_actions, store.catalogue)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._page())
@@ -162,14 +161,14 @@ class RunsPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.list, 1)
-        self.trash = TrashBar(self.do)
+        self.trash = TrashBar(self.run_actions)
         column.addWidget(self.trash)
-        column.addWidget(FileJobBar(self.do.jobs))
+        column.addWidget(FileJobBar(self.run_actions.jobs))
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.addWidget(left)
         self._splitter.addWidget(right)
         self._splitter.setStretchFactor(1, 1)
-        self._splitter.setSizes([_LIST, 900])
+        self._splitter.setSizes([_LIST_WIDTH, 900])
         self._splitter.setChildrenCollapsible(False)
         return self._splitter
 
@@ -184,12 +183,12 @@ class RunsPanel(QWidget):
         self.list.hovered.connect(self._highlight)
         self.list.chosen.connect(self._show_details)
         self.list.menu_wanted.connect(self._open_menu)
-        self.list.renamed.connect(self.do.rename)
-        self.do.rename_wanted.connect(self.list.rename)
-        self.do.said.connect(self.said)
+        self.list.renamed.connect(self.run_actions.rename)
+        self.run_actions.rename_wanted.connect(self.list.rename)
+        self.run_actions.status_message.connect(self.status_message)
         self._library.runs_changed.connect(self._show_runs)
-        self._library.described.connect(self._refresh)
-        self._library.grown.connect(self._schedule)
+        self._library.metadata_changed.connect(self._refresh)
+        self._library.curves_changed.connect(self._schedule)
         self._runner.events.connect(self._schedule)
         self._runner.run_begun.connect(self._begin)
         self._runner.state_changed.connect(self._refresh)
@@ -210,7 +209,7 @@ class RunsPanel(QWidget):
         if (is_slim, is_below) != self._arranged:
             self._arranged = is_slim, is_below
             self._splitter.setOrientation(Qt.Orientation.Vertical if is_below else Qt.Orientation.Horizontal)
-            left = _LIST_LEAST if is_slim else _LIST
+            left = _MIN_LIST_WIDTH if is_slim else _LIST_WIDTH
             self._splitter.setSizes([self.height() // 3, self.height()] if is_below else [left, self.width() - left])
         has_curves = not on or self.width() >= _NARROW
         had_focus = self.bar.details.hasFocus() or self.details.isAncestorOf(self.focusWidget())
@@ -246,7 +245,9 @@ class RunsPanel(QWidget):
     def _compare(self) -> None:
         """Update the settings that differ between runs."""
         runs = list(self._library.runs)
-        self._library.ask(partial(varying_settings, runs, self._store.catalogue), self.list.table.show_differences)
+        self._library.run_in_reader(
+            partial(varying_settings, runs, self._store.catalogue), self.list.table.show_differences
+        )
 
     def _show_details(self) -> None:
         if self.details.isVisible():
@@ -262,7 +263,7 @@ class RunsPanel(QWidget):
         """Curves of runs that are shown for the first time are read now."""
         ticks = {run.folder.name: run.is_shown for run in self._library.runs if run.folder is not None}
         self._settings.set_ticks(self._library.folder, ticks)
-        self._library.look()
+        self._library.scan()
         self.draw()
 
     def _remember_ticks(self) -> None:
@@ -281,28 +282,28 @@ class RunsPanel(QWidget):
         if name in self._store.document.nodes:
             self.node_wanted.emit(name)
         else:
-            self.said.emit(f"{name} is not in the current graph. Restore the run's graph to show it.")
+            self.status_message.emit(f"{name} is not in the current graph. Restore the run's graph to show it.")
 
     def _open_menu(self, place: QPoint) -> None:
         menus = {"": QMenu(self)}
-        for entry in ENTRIES:
+        for entry in RUN_ACTIONS:
             if entry.menu not in menus:
                 menus[entry.menu] = menus[""].addMenu(icons.themed("swatch"), entry.menu)
             menu = menus[entry.menu]
             if entry.separated:
                 menu.addSeparator()
             action = menu.addAction(icons.themed(entry.icon, entry.token), entry.title)
-            action.setEnabled(entry.is_possible(self.do))
+            action.setEnabled(entry.is_possible(self.run_actions))
             if entry.is_on is not None:
                 action.setCheckable(True)
-                action.setChecked(entry.is_on(self.do))
+                action.setChecked(entry.is_on(self.run_actions))
             action.triggered.connect(partial(self._run_entry, entry.run))
         enable_inner(menus[""])
         menus[""].exec(place)
 
     def _run_entry(self, run: object, *_: object) -> None:
         assert callable(run)
-        run(self.do)
+        run(self.run_actions)
 
     # -- plots
 
@@ -333,6 +334,6 @@ class RunsPanel(QWidget):
         wait = REDRAW_MS
         if self._runner.state == "running" or any(run.is_live and not run.is_own for run in self._library.runs):
             painting = sum(plot.seconds for plot in self.plots.values() if plot.isVisible())
-            wait = max(wait, round(1000 * _REST * (self._drawing + painting)))
+            wait = max(wait, round(1000 * _PAUSE_FACTOR * (self._drawing + painting)))
         if not self._redraw.isActive() or self._redraw.remainingTime() > wait:
             self._redraw.start(wait)

@@ -20,18 +20,18 @@ class TrashBar(QFrame):
         self._do = do
         self.setProperty("role", "notice")
         self.words = ElidedLabel()
-        self.put_back = buttons.push("Restore", do.put_back, kind="link")
-        dismiss = buttons.tool("close", "Dismiss", self.hide, size=14)
-        line = row_of(self.words, self.put_back, dismiss, wide=self.words)
+        self.restore_from_trash = buttons.text_button("Restore", do.restore_from_trash, kind="link")
+        dismiss = buttons.icon_button("close", "Dismiss", self.hide, size=14)
+        line = row_of(self.words, self.restore_from_trash, dismiss, wide=self.words)
         line.setContentsMargins(12, 4, 4, 4)
         self.setLayout(line)
-        do.thrown.connect(self._tell)
+        do.trash_changed.connect(self._tell)
         do.jobs.changed.connect(self._give_way)
         self.hide()
 
     def _tell(self, thrown: list[TrashedItem]) -> None:
         self.words.setText(f"{number_format.count(len(thrown), 'runs')} moved to the trash")
-        self.put_back.setVisible(self._do.can_put_back())
+        self.restore_from_trash.setVisible(self._do.can_put_back())
         self.show()
 
     def _give_way(self) -> None:
