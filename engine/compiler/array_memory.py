@@ -1,4 +1,4 @@
-"""Arrays of a run: whose memory they are in, how they are laid out, how much of it there is at one time."""
+"""Memory of arrays: who owns it, its layout, and its peak size."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from engine.tensors.deferred import Form
 
 
 def memory_owner(array: Any) -> Any:
-    """Whose memory an array looks at; an array in memory of its own itself."""
+    """The array that owns the memory of `array`; `array` itself if it is not a view."""
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
 
 
 def copy_in_layout(array: Any, form: Form) -> Any:
-    """`array` in memory that nobody else has, its elements in the order that `form` tells."""
+    """A copy of `array` in new memory, with the axis order of `form`."""
     order = sorted(range(len(form.shape)), key=lambda axis: -form.strides[axis])
     made = namespace_of(array).empty([form.shape[axis] for axis in order], form.dtype)
-    if order != sorted(order):  # what is in order is not to be a part of another array
+    if order != sorted(order):  # an array in C order is returned as itself, not as a view
         made = made.transpose(sorted(range(len(order)), key=order.__getitem__))
     made[...] = array
     return made
 
 
 def in_layout(array: Any, form: Form) -> Any:
-    """`array`, which nobody else has, if it is as was foretold; else a copy that is."""
+    """`array` if it owns its memory and has the strides of `form`; else a copy that does."""
     return array if array.base is None and tuple(array.strides) == form.strides else copy_in_layout(array, form)
 
 
 def peak_bytes(steps: Iterable[tuple[Mapping[Any, int], Iterable[Any]]]) -> int:
-    """Bytes that are held at one time at most, of steps that make some things and then let go of some."""
+    """Peak bytes of steps, each given by the sizes of what it creates and what it frees afterwards."""
     held: dict[Any, int] = {}
     now = most = 0
     for made, done in steps:

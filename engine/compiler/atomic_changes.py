@@ -1,7 +1,7 @@
-"""Changes that are made all at once, wherever Ctrl+C or another exception from outside strikes.
+"""Changes that are applied together, even if Ctrl+C or an exception of another thread arrives meanwhile.
 
-Python handles signals, and raises what other threads send, between instructions of its own. So changes are listed
-first, as functions with their arguments, and then made by one call of C, which calls functions of C alone.
+CPython handles signals and asynchronous exceptions between bytecode instructions. So changes are first collected as C
+functions with arguments, and then applied by a single call of a C function.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from operator import call, setitem
 from typing import Any, TypeAlias
 
 Change: TypeAlias = tuple[Any, ...]
-"""A function of C, such as `setattr`, and what it is called with."""
+"""A C function such as `setattr`, followed by its arguments."""
 CommitChanges: TypeAlias = Callable[[list[Any]], list[Change]]
-"""Tells what is to be changed, given the arrays that a run has computed, together with the memory that it writes to."""
+"""Returns further changes for the computed arrays, to be applied together with writes to inputs."""
 
 
 def apply_changes(changes: Iterable[Change]) -> None:
-    """Makes all changes, in their order."""
+    """Applies changes in order."""
     deque(starmap(call, changes), 0)
 
 
 def no_changes(values: list[Any]) -> list[Change]:
-    """For a run that changes nothing but the memory that it writes to."""
+    """No further changes."""
     return []
 
 
 def write_change(array: Any, values: Any) -> Change:
-    """Writes `values` to the memory of an array."""
+    """The change that writes `values` to an array."""
     return setitem, array, ..., values
 
 

@@ -1,4 +1,4 @@
-"""Records the ops of a compiled function in place of running them, and runs them when their numbers are needed."""
+"""Captures the ops of a compiled function instead of running them, and runs them when their values are needed."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from engine.tensors.dispatch.node_recording import record
 from engine.tensors.dispatch.op_call import number, run, view_of
 
 MAX_BRANCHES = 64
-"""Continuations of one place in the known recordings; what comes after them runs eagerly."""
+"""Branches after one node of the trie of traces; ops on further branches run eagerly."""
 MAX_RECORDED_OPS = 50_000
-"""Calls in all recordings of a function together."""
+"""Ops in all traces of a function together."""
 
 
 class CaptureOwner(Protocol):
-    """The compiled function whose call a capture records: its known recordings, plans and settings."""
+    """The compiled function that is called: its traces, plans and settings."""
 
     report: CompileReport
     recorded: int
@@ -67,31 +67,30 @@ class CaptureOwner(Protocol):
 
 
 class Capture:
-    """One call of a compiled function, in its thread. `engine.tensors.dispatch` hands it every op."""
+    """One call of a compiled function in its thread. `engine.tensors.dispatch` passes it every op."""
 
     def __init__(self, owner: CaptureOwner, *, traced: bool = False) -> None:
         self.owner = owner
         self.traced = traced
-        """Somebody wants to know of each op where this call, not the one that was recorded, calls it."""
+        """Whether the calling line of each op is kept, for `explain`."""
         self.ran: list[SegmentRun] = []
         """The segments so far."""
         self.number = owner.report.begin() + owner.replays.count
         self.segment = RecordedSegment(self, owner.root_at(None), None)
         self.undo = UndoLog()
         self.events: list[RandomStateEvent | OptimizerStepEvent] = []
-        """What the engine's own objects did beside ops."""
+        """Optimizer steps and random states, which are not ops."""
         self.whole: RecordedSegment | None = None
-        """The recording, if there was one alone and a plan ran it."""
+        """The segment, if it is the only one and a plan ran it."""
         self._thread = get_ident()
         self._optimizing = False
 
     # -- ops
 
     def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
-        """A call of an op that makes new tensors, or views.
+        """Captures an op that creates tensors or views.
 
-        What is written out here is the commonest call, which is known at this place and uses what is known: it takes
-        a third of the time of `_call_any`.
+        This is the fast path for a known op with known inputs; it takes a third of the time of `_call_any`.
         """
         segment = self.segment
         if not segment.deferring or self.traced or len(MODES.having_say) > 1:
@@ -132,13 +131,13 @@ class Capture:
             return self._made(op, inputs, statics, node, None, wants=wants)
         slot, form, device = node.single
         out = Tensor(None, Storage(device))
-        out._array = deferred = Deferred(segment, slot, form, None, [ref(out)])  # as `Segment.hand_out` does
+        out._array = deferred = Deferred(segment, slot, form, None, [ref(out)])  # as `RecordedSegment.hand_out` does
         segment.made.append(ref(deferred))
         segment.count += 1
         return out
 
     def _call_any(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
-        """`call` for whatever there is."""
+        """Captures any op."""
         if MODES.autocast is not None:
             inputs = MODES.autocast.prepare(op, inputs)
         wants, device = False, None
@@ -168,7 +167,7 @@ class Capture:
     def _made(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: TraceNode, values: Any, *, wants: bool
     ) -> Any:
-        """The results of a call, with their history."""
+        """The results of an op, with autograd history."""
         outs = self._outputs(op, inputs, statics, node, values)
         if wants and MODES.grad and op.rules:
             record(op, inputs, statics, outs, node.call.where)
@@ -176,7 +175,9 @@ class Capture:
         return outs[0] if op.outputs == 1 else tuple(outs)
 
     def write(self, op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any]) -> None:
-        """Writes an op's result into the memory of `target`, the first input; versions and history are the caller's."""
+        """Captures a write of an op's result to the memory of `target`, its first input. The caller updates version and
+        history.
+        """
         self.undo.changes.append((setattr, target._storage, "version", target._storage.version))
         reason = EXPOSED if target._storage.is_exposed else None if MODES.observer is None else OBSERVED
         if op.view and depends_on_memory_layout(op, inputs, statics):
@@ -186,14 +187,14 @@ class Capture:
             self.demand(self.segment, found, op.name)
             arrays = [v._numbers() if isinstance(v, Tensor) else v for v in inputs]
             write(op, target, arrays, statics, target._storage.device)
-        elif type(target._array) is not Deferred:  # nobody may look at it before it is written
+        elif type(target._array) is not Deferred:  # it has no value until the write has run
             segment, array = self.segment, target._array
             slot = segment.part(target)
             segment.hand_out(target, slot, Form.of(array), None if segment.deferring else array)
 
     def fill(self, shape: tuple[int, ...], dtype: Any, value: Any, device: Device) -> Tensor | None:
-        """A tensor of one value; None where it is not recorded."""
-        if self._optimizing:  # what an optimizer begins with is from outside, as it is in all later steps
+        """A tensor filled with one value; None where the op is not captured."""
+        if self._optimizing:  # initial optimizer state counts as an input, as it is one in later steps
             return None
         if MODES.inference or MODES.observer is not None or any(isinstance(size, Dim) for size in shape):
             return None
@@ -204,12 +205,12 @@ class Capture:
         return self._outputs(FILL, (), statics, *found)[0]
 
     def reserved(self, generator: Any, words: int, state: State) -> None:
-        """A generator has given `state` away, for `words` words."""
+        """Notes that a generator reserved `state` for `words` words."""
         self.events.append(RandomStateEvent(generator, words, state))
 
     @contextmanager
     def stepping(self, optimizer: Any, params: list[tuple[Tensor, dict[str, Any]]]) -> Iterator[None]:
-        """Inside, `optimizer` changes those of its parameters, each with the options of its group."""
+        """Captures a step of an optimizer on parameters, each with the hyperparameters of its group."""
         self.undo.changes += optimizer_undo_changes(optimizer, [param for param, _ in params])
         segment = self.segment
         event = OptimizerStepEvent(optimizer, len(segment.scalars), params=params, first=segment.node)
@@ -224,11 +225,11 @@ class Capture:
             self.events.append(event)
 
     def copy(self, tensor: Tensor) -> Tensor:
-        """A copy without history."""
+        """A copy without autograd history."""
         return self.call(clone, (Tensor(tensor._array, tensor._storage),), clone.defaults)
 
     def elements(self, tensor: Tensor) -> Iterator[Tensor]:
-        """The parts of a tensor along its first dimension, for somebody who goes through them."""
+        """The parts of a tensor along its first dimension, for iteration."""
         for index in range(len(tensor)):
             part = tensor[index]
             if type(part._array) is Deferred:
@@ -238,10 +239,12 @@ class Capture:
     def _next(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
     ) -> tuple[TraceNode, Any] | BreakReason:
-        """Goes on by a call: to a place among the recordings, and its results where they were computed at once."""
+        """Moves to the node of an op in the trie. Returns the node, and the results if the op ran at once."""
         segment = self.segment
         scalars, met = len(segment.scalars), len(segment.met)
-        if any(isinstance(value, np.generic) for value in inputs):  # as good as Python's, not arrays
+        if any(
+            isinstance(value, np.generic) for value in inputs
+        ):  # NumPy scalars count as Python numbers, not as arrays
             inputs = [number(op, value) if isinstance(value, np.generic) else value for value in inputs]
         try:
             return self._advance(op, inputs, statics, device, in_place=in_place)
@@ -289,7 +292,7 @@ class Capture:
             if not in_place and not has_inferable_shape(op, arrays, statics, call.forms):
                 segment.node.children[key] = DATA_DEPENDENT
                 return DATA_DEPENDENT
-            # Another thread may have recorded the same call meanwhile; there is to be one place for it.
+            # Another thread may have added the same node; only one of them is used.
             node = segment.node.children.setdefault(key, TraceNode(segment.node, call, found))
             if isinstance(node, BreakReason):
                 return node
@@ -325,7 +328,7 @@ class Capture:
     # -- running
 
     def _begin_recording(self, segment: RecordedSegment) -> None:
-        """The path is new from here on: what was deferred is computed, call by call as what follows."""
+        """Leaves the known traces: runs the deferred ops one by one, as the following ones will run."""
         self.undo.save_written(segment)
         if segment.node.depth:
             wanted = segment.wanted()
@@ -336,7 +339,7 @@ class Capture:
         segment.deferring = False
 
     def _run_planned(self, segment: RecordedSegment) -> None:
-        """Computes the segment by its plan. Where it was recorded just now, what its ops have done is undone before."""
+        """Runs the segment by its plan. A new trace is undone first, because its ops have run already."""
         if not segment.node.depth:
             apply_changes([(setattr, segment, "is_over", True), *self.undo.forgetting()])
             return
@@ -355,11 +358,11 @@ class Capture:
             segment.owners = [[t for owner in one.owners if (t := owner()) is not None] for one in wanted]
 
     def finish(self, reason: BreakReason | None = None, asked: int | str | None = None) -> None:
-        """Ends the recording: everything that somebody holds is computed. If that fails, nothing has changed.
+        """Ends the segment and computes all arrays in use. If that fails, nothing has changed.
 
         Args:
-            reason: of the graph break that this is; None at the end of the function
-            asked: the slot whose numbers were asked for, or the op that cannot be recorded
+            reason: reason of the graph break; None at the end of the function
+            asked: slot of the requested array, or name of the op that cannot be captured
         """
         try:
             self._finish(reason, asked)
@@ -388,7 +391,7 @@ class Capture:
         self.ran.append(SegmentRun(node, known, segment.plan, segment.seconds, reason, where, op, cost, origins))
 
     def abandon(self, error: BaseException) -> None:
-        """Takes back what was done since the last graph break. Again, it does nothing."""
+        """Undoes everything since the last graph break. A second call has no effect."""
         segment = self.segment
         if not segment.is_over:
             self.undo.roll_back(segment.abandoned(error))
@@ -396,13 +399,13 @@ class Capture:
         self.segment = RecordedSegment(self, self.owner.root_at(None), None)
 
     def close(self) -> None:
-        """The call is over. Without this, its arrays would be kept until Python looks for cycles."""
+        """Ends the call. Frees arrays that would otherwise wait for the garbage collector."""
         self.segment.settle()
 
     def demand(
         self, segment: RecordedSegment, reason: BreakReason | None = None, asked: int | str | None = None
     ) -> None:
-        """A graph break: somebody needs numbers."""
+        """Breaks the graph: runs the segment because values are needed."""
         if segment is not self.segment or get_ident() != self._thread:
             raise EngineError(
                 "A tensor of a running compiled call was used by another thread or in another call. "
@@ -416,7 +419,7 @@ class Capture:
 
     @contextmanager
     def suspended(self, reason: BreakReason, asked: str) -> Iterator[None]:
-        """Inside, ops run eagerly, after all that was recorded before."""
+        """Context in which ops run eagerly, after the segment so far."""
         self.demand(self.segment, reason, asked)
         MODES.capture = None
         try:
@@ -426,19 +429,19 @@ class Capture:
 
     @contextmanager
     def changing(self, what: str) -> Iterator[None]:
-        """Inside, a setting changes that what is recorded depends on."""
+        """Context for a change of a setting that results depend on."""
         self.demand(self.segment, OPAQUE, what)
         yield
         assert self.segment.start is not None, "it follows a break"
         self.segment.node = self.owner.root_at(self.segment.start[1])
 
     def reached(self, tensor: Tensor) -> None:
-        """Somebody looks at the memory of a tensor from outside."""
+        """Handles access to the memory of an input tensor."""
         if self.segment.uses(tensor):
             self.demand(self.segment, asked=self.segment.slot_of(tensor))
 
     def _aside(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: BreakReason | None = None) -> Any:
-        """Runs a call eagerly; if for a reason, after all that was recorded before it."""
+        """Runs an op eagerly; with a reason, after the segment so far."""
         if reason is not None:
             self.demand(self.segment, reason, op.name)
             for value in inputs:

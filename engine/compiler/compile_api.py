@@ -1,4 +1,4 @@
-"""What users call: `engine.compile`, and PyTorch's names of `torch.compiler`."""
+"""Public functions: `engine.compile` and PyTorch's names in `torch.compiler`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BACKENDS = {
     "aot_eager": "the cleaned graph, op by op",
     "eager": "the recording, op by op",
 }
-"""By what recordings are run, most to least is done to them. The names are PyTorch's for the like."""
+"""Backends and what they do. The names are PyTorch's."""
 
 MODES_OF_PYTORCH = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
@@ -35,23 +35,22 @@ def compile(
     name: str | None = None,
     disable: bool = False,
 ) -> Any:
-    """`model`, a function or module, with its ops recorded and run together. Also a decorator, with or without options.
+    """Compiles a function or module: its ops are traced and run together. Also a decorator, with or without arguments.
 
-    Python runs on every call; what is compiled is the ops that it calls. So a compiled function means the same as the
-    function itself, whatever it does besides.
+    Python runs on every call, so side effects and control flow keep their meaning. Only ops are compiled.
 
     Args:
-        model: a function, or a module, which stays usable as one
+        model: a function or a module; a compiled module is still a module
         fullgraph: raise CompileError at the first graph break, with its reason and line
-        dynamic: makes no difference: each combination of shapes is recorded once, when it is met first
-        backend: "inductor" (the default) fuses ops to kernels, "aot_eager" only tidies the graph, "eager" does neither;
-            the latter two are for finding out where a difference comes from
-        mode: makes no difference: memory is always planned ahead, and there is nothing to tune
-        options: there are none
-        name: what `explain` calls it
-        disable: return `model` as it is
+        dynamic: no effect; each new combination of shapes is traced once
+        backend: "inductor" (default) fuses ops into kernels, "aot_eager" runs the simplified graph op by op, "eager"
+            runs the trace op by op; the last two help to find the cause of a difference
+        mode: no effect; memory is always planned, and there is no autotuning
+        options: not supported
+        name: name in the output of `explain`
+        disable: return `model` unchanged
 
-    Raises CompileError for a backend, mode or option that there is not, and for what cannot be compiled.
+    Raises CompileError for unknown arguments and for functions that cannot be compiled.
     """
     settings: dict[str, Any] = {
         "fullgraph": fullgraph, "dynamic": dynamic, "backend": backend, "mode": mode, "options": options,
@@ -69,29 +68,29 @@ def compile(
 
 @functools.singledispatch
 def compiled_replacement(model: Any, function: Callable[..., Any]) -> Any:
-    """What is called instead of `model` and runs `function`: that itself, but modules are to stay modules."""
+    """The object that replaces `model`: `function`, or for a module a module that calls it."""
     return function
 
 
 @functools.singledispatch
 def compiled_of(function: Any) -> CompiledFunction | None:
-    """The compiled function behind something that `compile` returned; None for anything else."""
+    """The compiled function behind a result of `compile`; None for other objects."""
     return function if isinstance(function, CompiledFunction) else None
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """`fn` as it is: a compiled function records the ops of all that it calls. Also takes a list of functions."""
+    """Returns `fn` unchanged, since the ops of all called functions are traced. Also accepts a list of functions."""
     return fn
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """`fn` kept out of compiled functions that call it: its ops run one by one. Also a decorator.
+    """Excludes `fn` from compiled functions that call it: its ops run one by one. Also a decorator.
 
     Each call from a compiled function is a graph break.
 
     Args:
-        recursive: always, as what `fn` calls runs within it
-        reason: why, for whoever reads the code
+        recursive: must be True; functions that `fn` calls run uncompiled, too
+        reason: a note for readers of the code
     """
     if not recursive:
         raise CompileError(
@@ -112,28 +111,28 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 def graph_break() -> None:
-    """Has a compiled function run what it has recorded so far, and begin anew. Elsewhere nothing happens."""
+    """Breaks the graph of a compiled function: runs what was traced so far. Elsewhere it has no effect."""
     if MODES.capture is not None:
         MODES.capture.demand(MODES.capture.segment, EXPLICIT)
 
 
 def reset() -> None:
-    """Has all compiled functions forget what they have recorded."""
+    """Removes all traces and plans of all compiled functions."""
     for compiled in list(COMPILED_FUNCTIONS):
         compiled.reset()
 
 
 def wait() -> None:
-    """Returns once all kernels are compiled that compiled functions have asked for.
+    """Waits until all requested kernels are compiled.
 
-    Until then NumPy computes the same numbers.
+    Until then NumPy computes the same values.
     """
     COMPILER.wait()
     NVRTC.wait()
 
 
 def is_compiling() -> bool:
-    """Whether a compiled function is being called, so that ops are recorded."""
+    """Whether a compiled function is running."""
     return MODES.capture is not None
 
 
@@ -141,17 +140,17 @@ is_dynamo_compiling = is_compiling
 
 
 def is_exporting() -> bool:
-    """Whether a function is being exported: never."""
+    """Whether a function is being exported: always False."""
     return False
 
 
 def list_backends(exclude_tags: tuple[str, ...] = ("debug", "experimental")) -> list[str]:
-    """What `compile(backend=…)` takes; without those for finding mistakes, unless `exclude_tags` is empty."""
+    """The names of backends; those for debugging only if `exclude_tags` is empty."""
     return sorted(BACKENDS) if "debug" not in exclude_tags else [DEFAULT_BACKEND]
 
 
 def get_default_backend() -> str:
-    """What `compile` uses if nothing is chosen."""
+    """The default of `compile(backend=…)`."""
     return DEFAULT_BACKEND
 
 

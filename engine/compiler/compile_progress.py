@@ -1,4 +1,4 @@
-"""How far a compiled function has come, for whoever shows that while it is called again and again."""
+"""The state of compilation of a function that is called repeatedly."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from engine.compiler.compiled_function import CompiledFunction
 from engine.compiler.plan import ExecutionPlan
 
 Tier: TypeAlias = Literal["recording", "interpreted", "compiled", "replayed"]
-"""How a step runs: op by op while it is recorded; by a plan whose kernels are still being compiled; by a plan with its
-kernels; by a plan without Python."""
+"""How a step runs: "recording" op by op while it is traced; "interpreted" by a plan with NumPy in place of kernels that
+are still compiling; "compiled" by a plan with its kernels; "replayed" without Python, too.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CompileState:
-    """How training steps run from now on. Sent after the first step that this is true of; never if none is compiled."""
+    """How training steps run from now on. Sent after the first step in this state; never if steps are not compiled."""
 
     step: int
-    """In the whole run."""
+    """Number of the step in the run."""
     tier: Tier
     breaks: int
     """Graph breaks in that step."""
     recompiles: int
-    """Steps so far that did something no earlier one had done, the first one left out."""
+    """Steps that took a new path, without the first one."""
     kernels: int
-    """Of all recordings of the step."""
+    """Kernels of all traces of the step."""
     kernels_ready: int
-    """Those that are compiled."""
+    """Compiled kernels."""
     kernels_failed: int
-    """Those that cannot be compiled; the plan does without them for good."""
+    """Kernels that cannot be compiled; NumPy computes them."""
 
 
 def compile_state(compiled: CompiledFunction, step: int) -> CompileState:
-    """How a function runs after the call that is step `step` of a training."""
+    """The state after the call that is step `step` of a training."""
     plans = [plan for plan in compiled.plans if isinstance(plan, ExecutionPlan)]
     kernels = [kernel for plan in plans for kernel in plan.kernels.values()]
     return CompileState(
@@ -48,7 +49,7 @@ def compile_state(compiled: CompiledFunction, step: int) -> CompileState:
 
 
 def tier(compiled: CompiledFunction) -> Tier:
-    """How the last call ran, by the slowest of its segments."""
+    """The state of the last call, by its slowest segment."""
     if compiled.replayed is not None:
         return "replayed" if compiled.replayed.plan.is_fused else "interpreted"
     segments = [ran for ran in compiled.last if ran.node.depth]

@@ -1,4 +1,4 @@
-"""What happened in the calls of a compiled function."""
+"""Counts of calls, graph breaks and recompiles of a compiled function."""
 
 from __future__ import annotations
 
@@ -11,64 +11,64 @@ from engine.compiler.instruction import TraceNode
 from engine.graph import Place
 
 MAX_RECOMPILES = 100
-"""Kept by name; of those after them only the count."""
+"""Recompiles that are kept in detail."""
 MAX_ENDS = 16
-"""Recordings that one place is compared with."""
+"""Traces with which a new one is compared, per start."""
 
 SegmentStart: TypeAlias = tuple[int, Place] | None
-"""Where a recording begins: the id of the one before it, and the line of the break. None for a function's beginning."""
+"""Where a segment starts: id of the previous trace's end, and line of the break. None at the function's start."""
 
 
 @dataclass(slots=True)
 class BreakCount:
-    """Graph breaks of one kind at one line."""
+    """Graph breaks of one reason at one line."""
 
     reason: BreakReason
     where: Place
     op: str | None = None
-    """The op whose numbers were needed, or that could not be recorded."""
+    """The op whose values were needed, or that could not be traced."""
     count: int = 0
     seconds: float = 0.0
-    """Spent on computing what was needed."""
+    """Time to compute the values."""
     calls_before: int = 0
-    """Recorded ops that the last of them ended."""
+    """Ops in the segment before the latest of these breaks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recompile:
-    """A call that left the known recordings, and so made a new one."""
+    """A call that left the known traces and created a new one."""
 
     call: int
-    """Number of the call of the function, from 1."""
+    """Number of the call, from 1."""
     node: TraceNode
-    """The first new place; or, if the call ended before any known recording does, the last one."""
+    """The first new node; the last node if the call ended earlier than known traces."""
     expected: TraceNode | None
-    """What came at this point in the nearest earlier recording; None if that ended here."""
+    """The op at this point in the nearest earlier trace; None if that ended here."""
     ended: bool
-    """The call ended where the earlier recording goes on."""
+    """Whether the call ended where the earlier trace continues."""
     depth: int
-    """Ops that were as before."""
+    """Number of equal ops before."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentRun:
-    """A segment of one call, for whoever has it traced."""
+    """One segment of one call."""
 
     node: TraceNode
-    """Where its recording ended."""
+    """The last node of its trace."""
     known: bool
-    """It was run by its plan; otherwise its ops ran one by one while they were recorded."""
+    """Whether a plan ran it; otherwise its ops ran one by one while they were traced."""
     plan: Any
     seconds: float
-    """Of the plan."""
+    """Duration of the plan."""
     reason: BreakReason | None
-    """Of the break that ended it; None at the end of the function."""
+    """Reason of the break that ended it; None at the end of the function."""
     where: Place
     op: str | None
     cost: float
     """Seconds that the break took."""
     origins: tuple[tuple[Place, bool], ...]
-    """For each op the line that called it, and whether it belongs to a backward pass; empty if nobody asked."""
+    """For each op its line, and whether it belongs to a backward pass; empty unless requested."""
 
 
 @dataclass(slots=True)
@@ -79,9 +79,9 @@ class CompileReport:
     breaks: dict[tuple[str, Place], BreakCount] = field(default_factory=dict)
     recompiles: list[Recompile] = field(default_factory=list)
     recompiled: int = 0
-    """All recompiles, those that are not kept included."""
+    """Number of all recompiles, including those not kept in detail."""
     _ends: dict[SegmentStart, list[tuple[int, TraceNode]]] = field(default_factory=dict, repr=False)
-    """Where recordings end that begin there, each with the first call that did it."""
+    """Start → ends of its traces, each with the number of the first call that reached it."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def begin(self) -> int:
@@ -93,7 +93,7 @@ class CompileReport:
     def note_break(
         self, reason: BreakReason, where: Place, node: TraceNode, asked: int | str | None, seconds: float
     ) -> str | None:
-        """Counts a break. `asked` is the slot that was asked for, or the name of an op. Returns that name."""
+        """Counts a break. `asked` is the requested slot or the name of an op. Returns the name of the op."""
         with self._lock:
             found = self.breaks.get((reason.id, where))
             if found is None:
@@ -104,11 +104,11 @@ class CompileReport:
             return found.op
 
     def note_new(self, call: int, start: SegmentStart, node: TraceNode) -> None:
-        """A call goes on by `node`, which no call did before."""
+        """Notes that a call continued with `node` as the first one."""
         self._note(call, start, node, node.path(), ended=False)
 
     def note_end(self, call: int, start: SegmentStart, node: TraceNode, *, known: bool) -> None:
-        """A recording ended at `node`, where none did before."""
+        """Notes that a trace ended at `node` for the first time."""
         with self._lock:
             ends = self._ends.get(start, [])
             if any(end is node for _, end in ends):
@@ -120,7 +120,7 @@ class CompileReport:
 
     def _note(self, call: int, start: SegmentStart, node: TraceNode, path: list[TraceNode], *, ended: bool) -> None:
         with self._lock:
-            # What this call has done itself before, as in a loop, is nothing that it does otherwise.
+            # Ops that this call repeats, as in a loop, are not a difference.
             ends = [end for number, end in self._ends.get(start, ()) if number < call]
             if not ends:
                 return
@@ -134,7 +134,7 @@ class CompileReport:
 
 
 def _nearest(path: list[TraceNode], others: list[list[TraceNode]]) -> tuple[TraceNode | None, int]:
-    """What follows in the one of `others` that goes along with `path` the longest, and how far that is."""
+    """The next node of the one of `others` that shares most nodes with `path`, and the number of shared nodes."""
     best: list[TraceNode] = []
     most = -1
     for other in others:
@@ -146,14 +146,14 @@ def _nearest(path: list[TraceNode], others: list[list[TraceNode]]) -> tuple[Trac
 
 
 def _is_nearer(path: list[TraceNode], other: list[TraceNode], best: list[TraceNode], index: int) -> bool:
-    """Whether the first different call of `other` is more like that of `path`; the latest one, if both are alike."""
+    """Whether the first different op of `other` is more similar to that of `path` than that of `best`."""
     if index >= len(path) or index >= len(other):
         return index < len(other) and index >= len(best)
     return index >= len(best) or _alike(path[index], other[index]) >= _alike(path[index], best[index])
 
 
 def _alike(one: TraceNode, other: TraceNode) -> int:
-    """How much two recorded calls have in common."""
+    """The similarity of two traced ops."""
     mine, theirs = key_of(one), key_of(other)
     if mine[0] is not theirs[0]:
         return 0
@@ -161,7 +161,7 @@ def _alike(one: TraceNode, other: TraceNode) -> int:
 
 
 def key_of(node: TraceNode) -> Any:
-    """By what a place is found: op, whether it writes in place, static arguments, and what each input is."""
+    """The key of a node: op, whether it writes in place, static arguments, and its inputs."""
     siblings = {} if node.parent is None else node.parent.children
     return next(key for key, child in list(siblings.items()) if child is node)
 

@@ -1,4 +1,4 @@
-"""`engine.compile`: a function whose ops are recorded, looked up among known recordings, and run together."""
+"""Compiled functions: their ops are traced, looked up among known traces, and run by plans."""
 
 from __future__ import annotations
 
@@ -30,31 +30,35 @@ from engine.graph import Place
 from engine.modes import MODES
 
 DEFAULT_BACKEND = "inductor"
-"""The backend that fuses. PyTorch's name for its own one, so that programs that ask for it run."""
+"""The backend that fuses ops, with PyTorch's name."""
 
 
 class Executor(Protocol):
-    """A way to run a recording."""
+    """Runs a segment."""
 
     def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:
-        """The arrays in the wanted slots, from what was found outside (by slot) and the numbers of this call.
+        """Runs the segment. Returns the arrays in the requested slots.
 
-        Writes reach the external arrays themselves, together with what `settle` says. If an exception ends the run
-        before that, nothing has changed.
+        Writes to input arrays are applied at the end, together with the changes that `settle` returns. If an exception
+        ends the run, nothing has changed.
+
+        Args:
+            externals: input arrays by slot
+            scalars: numbers and random states of this call
         """
         ...
 
     def wait(self) -> None:
-        """Returns once nothing of it is left to be compiled."""
+        """Waits until its kernels are compiled."""
         ...
 
     def describe(self) -> PlanDescription:
-        """What it does, for `explain`."""
+        """Describes the executor for `explain`."""
         ...
 
 
 class CompiledFunction:
-    """A compiled function. Python runs on every call; the ops that it calls are run together where that is possible."""
+    """A compiled function. Python runs on every call; ops are traced and run together."""
 
     def __init__(
         self,
@@ -70,40 +74,41 @@ class CompiledFunction:
             raise CompileError(
                 f"{function!r} cannot be replayed. Use a plain function that gets everything it uses as arguments."
             )
-        # A module's attributes are its state, and no business of this object's.
+        # The attributes of a module are its state and are not copied.
         updated = ("__dict__",) if inspect.isroutine(function) else ()
         functools.update_wrapper(self, function, updated=updated)
         self.function = function
         self.fullgraph = fullgraph
         self.exact = exact
-        """All numbers come from plans: when a path was recorded, what its ops have done is undone and its plan runs."""
+        """Whether all results come from plans: a new trace is undone and run again by its plan."""
         self.vouched = replays
-        """Not None: the function, and methods of these classes and of the engine's, go by their arguments and what
-        these lead to, and by nothing else, so that the function can run without its Python. Only who has generated
-        them can know; `engine.compile` never says so."""
+        """If not None, the function, the methods of these classes and the engine depend only on their arguments and on
+        objects reachable from them, so that calls can be replayed without Python. Only generated code can promise this;
+        `engine.compile` does not.
+        """
         self.may_replay = replays is not None
         self.backend = backend
-        """How recordings are run: fused, or more simply for comparison."""
+        """Name of the backend that runs traces."""
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
         self._lock = Lock()
         COMPILED_FUNCTIONS.add(self)
         self.roots: dict[tuple[Place, DType], TraceNode] = {}
-        """Line of a break, None for the function's start, and default dtype → root of what is recorded from there."""
+        """Location of a break (None for the function's start) and default dtype → root of the traces from there."""
         self.report = CompileReport()
         self.replays = ReplayCache(replays or ())
         self.recorded = 0
-        """Calls in all recordings together."""
+        """Number of ops in all traces."""
         self.plans: list[Executor] = []
-        """Of all recordings."""
+        """Executors of all segments."""
         self.last: tuple[SegmentRun, ...] = ()
         """The segments of the last call that ran Python."""
         self.replayed: Replay | None = None
-        """By what the last call ran without Python, if it did."""
+        """The replay that ran the last call, if any."""
         self.seconds = 0.0
-        """That the last call took."""
+        """Duration of the last call."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if MODES.capture is not None:  # part of what is being compiled
+        if MODES.capture is not None:  # called by another compiled function
             return self.function(*args, **kwargs)
         began = perf_counter()
         try:
@@ -114,7 +119,7 @@ class CompiledFunction:
             self.seconds = perf_counter() - began
 
     def _replayed(self, args: Any, kwargs: Any) -> Any:
-        """A call without Python, once it is known what the function does."""
+        """Replays a call if possible; else captures it."""
         key, replay = self.replays.find(args, kwargs)
         if replay is not None:
             try:
@@ -133,7 +138,7 @@ class CompiledFunction:
         return result
 
     def traced(self, *args: Any, **kwargs: Any) -> list[SegmentRun]:
-        """Calls the function. Returns what its segments were, in order."""
+        """Calls the function. Returns its segments in order."""
         self._captured(Capture(self, traced=True), args, kwargs)
         return list(self.last)
 
@@ -149,10 +154,10 @@ class CompiledFunction:
             capture.close()
 
     def _recorded(self, capture: Capture, args: Any, kwargs: Any) -> Any:
-        """The function's result, with its ops recorded and run.
+        """Calls the function and captures its ops.
 
-        An error ends the function as in eager mode: what was recorded before it is run. What comes from outside, such
-        as Ctrl+C, ends it as if it had not been called since the last graph break.
+        If the function raises an exception, the ops before it are run, as in eager mode. After an interruption such as
+        Ctrl+C, the state is that after the last graph break.
         """
         try:
             try:
@@ -174,14 +179,14 @@ class CompiledFunction:
         return self if instance is None else functools.partial(self, instance)
 
     def root_at(self, where: Place) -> TraceNode:
-        """Where recordings begin: those of the function, or those that follow a break at a line."""
+        """The root of the traces that start at a graph break, or at the function's start."""
         return self.roots.setdefault((where, get_default_dtype()), TraceNode(None, None, ()))
 
     def plan(self, node: TraceNode, wanted: tuple[int, ...]) -> Executor:
-        """How to compute the slots `wanted` of the recording that ends at `node`."""
+        """The executor that computes the slots `wanted` of the trace that ends at `node`."""
         found = node.plans.get(wanted)
         if found is None:
-            with self._lock:  # several threads may come here with one new recording
+            with self._lock:  # several threads may request it at once
                 found = node.plans.get(wanted)
                 if found is None:
                     found = node.plans[wanted] = self._planned(node, wanted)
@@ -205,15 +210,15 @@ class CompiledFunction:
             return GraphInterpreter(graph, str(why))
 
     def reset(self) -> None:
-        """Forgets all recordings."""
+        """Removes all traces and plans."""
         self.report, self.recorded = CompileReport(), 0
         self.roots, self.plans, self.last = {}, [], ()
         self.replays = ReplayCache(self.vouched or ())
 
     def __reduce__(self) -> Any:
-        """Where the function's name leads to this object, as after decorating, that name; else what it is made from."""
+        """The qualified name if it refers to this object, as after decorating; else the arguments to rebuild it."""
         found: Any = sys.modules.get(self.__module__)
-        path = getattr(self, "__qualname__", "")  # partial functions have none
+        path = getattr(self, "__qualname__", "")  # functools.partial objects have none
         for part in path.split("."):
             found = getattr(found, part, None)
         return path if found is self else (_rebuilt, (self.function, *self._settings()))
@@ -240,6 +245,6 @@ def _rebuilt(
 
 
 COMPILED_FUNCTIONS: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
-"""All that `engine.compiler.reset` is about."""
+"""All compiled functions, for `engine.compiler.reset`."""
 
 __all__ = ["COMPILED_FUNCTIONS", "CompiledFunction", "Executor"]

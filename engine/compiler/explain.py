@@ -1,4 +1,4 @@
-"""`engine.compiler.explain`: what became of a function, measured."""
+"""`engine.compiler.explain`: reports how a function is compiled, with measured times."""
 
 from __future__ import annotations
 
@@ -39,20 +39,19 @@ from engine.graph import Place
 from engine.modes import MODES
 
 MAX_RECORDING_CALLS = 5
-"""Calls in which a function may still do something new."""
+"""Calls in which a function may still take new paths."""
 
 
 def explain(function: Callable[..., Any], *, repeat: int = 5, wait: bool = True) -> Callable[..., Explanation]:
-    """What becomes of `function` when it is compiled: ``explain(function)(*args)``.
+    """Explains how `function` is compiled: ``explain(function)(*args)``.
 
-    The function really runs, with all that it does besides: compiled until nothing new is recorded, then `repeat` times
-    each to be explained, to be timed, and to be timed without being compiled. The explanation is about the last call of
-    the first kind.
+    The function is called, with all its side effects: until it takes no new path, then `repeat` times each to be
+    explained, to be timed compiled, and to be timed in eager mode.
 
     Args:
-        function: a function or module, or what `compile` made of one, whose recordings and counts are then used
-        repeat: calls to be timed in either way
-        wait: until all kernels are compiled; otherwise the times may be those of what stands in for them
+        function: a function or module, or a result of `compile`, whose traces and counts are then used
+        repeat: number of timed calls per mode
+        wait: wait for kernels; otherwise NumPy may compute the timed calls
     """
     compiled = compiled_of(function) or CompiledFunction(function)
 
@@ -86,9 +85,9 @@ def _explained(compiled: CompiledFunction, repeat: int, wait: bool, args: Any, k
 
 
 def explanation_of(compiled: CompiledFunction) -> Explanation:
-    """What became of a compiled function in its last call that ran Python. Nothing is called for that.
+    """Explains the last call of a compiled function that ran Python, without another call.
 
-    `eager_seconds` is 0, as nobody has measured it.
+    `eager_seconds` is 0, because it was not measured.
     """
     return _assembled(compiled, [list(compiled.last)], 0.0, compiled.seconds, 0.0)
 
@@ -119,7 +118,7 @@ def _timed(function: Callable[..., Any], args: Any, kwargs: Any) -> float:
 
 
 def _segments(traces: Sequence[list[SegmentRun]]) -> list[SegmentInfo]:
-    """The segments that have ops, of the last call; timed by all calls that went the same way."""
+    """The segments of the last call. Times are medians over all calls along the same path."""
     last = traces[-1]
     alike = [trace for trace in traces if [ran.node for ran in trace] == [ran.node for ran in last]]
     found: list[SegmentInfo] = []
@@ -150,7 +149,7 @@ def _segment(number: int, ran: SegmentRun, seconds: float) -> SegmentInfo:
 
 
 def _operations(ran: SegmentRun) -> list[OperationInfo]:
-    """The recorded calls, with the lines that called them this time: another path may have recorded them."""
+    """The ops of a segment, with the lines of this call, since another path may have created the trace."""
     forms, found = known_forms(ran.node), []
     path = ran.node.path()
     origins = ran.origins or [(node.call.where, node.call.backward) for node in path]
@@ -187,7 +186,7 @@ def _kernel(step: StepDescription) -> KernelInfo:
 
 
 def _breaks(trace: list[SegmentRun]) -> list[GraphBreak]:
-    """One for each cause: a reason at a line."""
+    """Graph breaks by cause: one for each reason and line."""
     rows: dict[tuple[str, Place], list[int]] = {}
     for index, ran in enumerate(trace):
         if ran.reason is not None:
@@ -220,7 +219,7 @@ def _recompiled(found: Recompile) -> RecompileInfo:
 
 
 def line(where: Place) -> SourceLine | None:
-    """A place with its text."""
+    """A line with its source text."""
     return None if where is None else SourceLine(*where, line_text(where))
 
 

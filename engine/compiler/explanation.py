@@ -26,11 +26,11 @@ class Explanation(ExplanationData):
     """What a function was compiled to. `str()` returns text, `as_dict()` and `as_json()` return data."""
 
     def relabelled(self, change: Callable[[SourceLine], SourceLine]) -> Explanation:
-        """The same with other lines, such as ones that know their node on the canvas."""
+        """A copy with changed lines, for instance with canvas nodes."""
         return _mapped(self, change)
 
     def as_dict(self) -> dict[str, Any]:
-        """Nested dicts, lists, texts and numbers."""
+        """The explanation as nested dicts, lists, strings and numbers."""
         return json.loads(self.as_json())
 
     def as_json(self, indent: int | None = None) -> str:
@@ -41,7 +41,7 @@ class Explanation(ExplanationData):
         return json.dumps(found, indent=indent)
 
     def text(self, *, source: bool = False) -> str:
-        """For people; with `source`, the code of generated kernels too."""
+        """The explanation as text; with `source`, including the code of generated kernels."""
         return explanation_text(self, source=source)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The op that recordings have for a new tensor of one value."""
+"""The op for a new tensor that is filled with one value, in traces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.shape import Spec
 
 
 def _kernel_fill(xp: Any, shape: tuple[int, ...], dtype: object, value: object) -> Any:
-    """One value in a shape and dtype."""
+    """An array filled with one value."""
     return xp.full(shape, value, dtype)
 
 

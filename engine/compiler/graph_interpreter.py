@@ -1,4 +1,4 @@
-"""Runs a graph node by node with NumPy or CuPy: what passes changed, before any kernel is generated for it."""
+"""Runs a graph node by node with NumPy or CuPy, without generated kernels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from engine.modes import MODES
 
 
 class GraphInterpreter:
-    """A plan that fuses nothing. What is not needed any more is freed.
+    """Runs a graph without fusion. Values are freed after their last use.
 
     Args:
-        note: why there is no better plan, to be told by `explain`
+        note: why there is no execution plan, for `explain`
     """
 
     def __init__(self, graph: IRGraph, note: str = "") -> None:
@@ -32,7 +32,7 @@ class GraphInterpreter:
         ]
 
     def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:
-        """The outputs, in their order; writes reach the external arrays themselves, once all is computed."""
+        """Runs the graph. Returns the outputs; writes to inputs are applied at the end."""
         arrays: dict[IRValue, Any] = {value: externals[slot] for slot, value in self.graph.inputs.items()}
         for node, changing, done in self._steps:
             statics = fill_template(node.statics, scalars) if changing else node.statics
@@ -40,7 +40,7 @@ class GraphInterpreter:
             with note_origin(node.op, node.where[0] if node.where else None):
                 found = compute_call(node.op, inputs, statics, node.out.device, node.mixed)
             arrays.update(zip(node.outputs, found, strict=True))
-            inputs = found = None  # nothing is to be held longer than needed
+            inputs = found = None  # hold no array longer than needed
             for value in done:
                 del arrays[value]
         values, changes = hand_over(self.graph, arrays, externals)
@@ -48,14 +48,14 @@ class GraphInterpreter:
         return values
 
     def wait(self) -> None:
-        """Nothing is compiled for it."""
+        """Nothing to wait for."""
 
     def describe(self) -> PlanDescription:
-        """What it does, for `explain`."""
+        """Describes the run for `explain`."""
         return PlanDescription("unfused", tuple(map(describe_node, self.graph.nodes)), self._peak(), self._note)
 
     def _peak(self) -> int:
-        """Bytes of the values that are there at one time at most, those that are results not counted."""
+        """Peak bytes of intermediate values."""
         results = set(self.graph.results())
         return peak_bytes(
             ({one: one.nbytes for one in node.outputs if not (node.op.view or one in results)}, done)
@@ -64,7 +64,7 @@ class GraphInterpreter:
 
 
 def hand_over(graph: IRGraph, arrays: dict[IRValue, Any], externals: dict[int, Any]) -> tuple[list[Any], list[Change]]:
-    """Gives each output memory of its own, in the layout that was foretold; and what is to be written outside."""
+    """Gives each output separate memory in the traced layout. Returns the outputs and the writes to inputs."""
     outside = {id(memory_owner(array)) for array in externals.values()}
     taken: set[int] = set()
     roots: dict[int, Any] = {}
@@ -74,7 +74,7 @@ def hand_over(graph: IRGraph, arrays: dict[IRValue, Any], externals: dict[int, A
             is_free = id(array) not in taken and id(array) not in outside
             roots[output.root] = in_layout(array, output.form) if is_free else copy_in_layout(array, output.form)
             taken.add(id(memory_owner(roots[output.root])))
-    # What is to be written may be the old content of memory that is written to before it.
+    # A written value may be the old content of memory that an earlier write changes.
     changes = [
         write_change(
             externals[slot], array.copy() if len(graph.writes) > 1 and id(memory_owner(array)) in outside else array

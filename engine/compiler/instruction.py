@@ -1,4 +1,4 @@
-"""What a recording is made of: calls of ops on numbered arrays."""
+"""Traces: ops with numbered arrays, stored in a trie."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from engine.tensors.deferred import Form
 
 
 class Slot(NamedTuple):
-    """An input that is an array of the recording."""
+    """An operand that is an array of the trace."""
 
     number: int
 
 
 class Scalar(NamedTuple):
-    """A number that may be another one each time: a float, or where a generator is."""
+    """An operand that varies between calls: a float or a random state."""
 
     number: int
-    """Where it stands among the scalars of a recording."""
+    """Index among the scalars of a trace."""
 
 
 class Constant(NamedTuple):
-    """An input that is part of the recording: a whole number, a bool, or None."""
+    """An operand that is part of the trace: an integer, a bool or None."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One recorded call of an op."""
+    """One traced op."""
 
     op: Op
     inputs: tuple[Slot | Scalar | Constant, ...]
     statics: Any
-    """The static arguments, with `Scalar` in the place of numbers that may change."""
+    """Static arguments, with `Scalar` for numbers that vary between calls."""
     outputs: tuple[int, ...]
-    """Slots of the results; for a write in place, the slot written to."""
+    """Slots of the results; for an in-place write, the slot that is written."""
     forms: tuple[Form, ...]
     views: bool
-    """The result shares memory with the first input."""
+    """Whether the result shares memory with the first input."""
     in_place: bool
     mixed: bool
-    """The inputs must be brought to one dtype, or are not plain floats."""
+    """Whether inputs need dtype promotion, or are not native floats."""
     device: Device
     where: Place
-    """The line that called it; in a backward pass, the line whose gradient it is about."""
+    """The line that called it; in a backward pass, the line of the forward op."""
     backward: bool = False
     again: int = field(default_factory=lambda: MODES.again)
-    """The number of the second run of a checkpointed function that it is part of; 0 if of none."""
+    """Number of the checkpoint recomputation that it belongs to; 0 for none."""
 
     def __str__(self) -> str:
         inputs = ", ".join(_text(one) for one in self.inputs)
@@ -72,7 +72,7 @@ def _text(one: Slot | Scalar | Constant) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExternalInput:
-    """An array that the recording found outside: its form, and with which earlier one it shares memory."""
+    """An input array of the trace: its layout, and the earlier input that it shares memory with."""
 
     slot: int
     form: Form
@@ -81,15 +81,15 @@ class ExternalInput:
 
 
 class UnhashableArgument(Exception):  # noqa: N818 - not an error but a finding
-    """An argument by which a recording cannot be found again."""
+    """An argument cannot be part of a key."""
 
 
 FLOAT, STATE = "float", "state"
-"""What stands in a key for a number that may change."""
+"""Placeholders in keys for numbers that vary between calls."""
 
 
 def freeze(value: Any, scalars: list[Any]) -> Any:
-    """`value` as part of a key; numbers that may change go to `scalars`. Raises Unhashable."""
+    """The part of a key for `value`; numbers that vary between calls go to `scalars`. Raises UnhashableArgument."""
     kind = type(value)
     if kind is float:
         scalars.append(value)
@@ -113,7 +113,7 @@ def freeze(value: Any, scalars: list[Any]) -> Any:
 
 
 def exact_key(value: Any) -> Any:
-    """`value` as a part of a key by which only equal values are found. Raises Unhashable."""
+    """A key that is equal only for equal values. Raises UnhashableArgument."""
     kind = type(value)
     if kind is tuple or kind is list:
         return (kind, *map(exact_key, value))
@@ -131,7 +131,7 @@ def exact_key(value: Any) -> Any:
 
 
 def make_template(value: Any, counter: list[int]) -> Any:
-    """`value` with `Scalar` where `frozen` took a number out; `counter[0]` counts them in the same order."""
+    """`value` with `Scalar` in place of numbers that `freeze` removed; `counter[0]` numbers them in the same order."""
     kind = type(value)
     if kind is float or kind is State:
         counter[0] += 1
@@ -144,7 +144,7 @@ def make_template(value: Any, counter: list[int]) -> Any:
 
 
 def resolve_operand(one: Any, arrays: Mapping[Any, Any], scalars: Any) -> Any:
-    """What an input of a call stands for in this run. `arrays` are by the numbers of slots, or by values of a graph."""
+    """The value of an operand in this run. `arrays` are indexed by slot number, or by value of a graph."""
     kind = type(one)
     if kind is Scalar:
         return scalars[one.number]
@@ -154,7 +154,7 @@ def resolve_operand(one: Any, arrays: Mapping[Any, Any], scalars: Any) -> Any:
 
 
 def fill_template(value: Any, scalars: Any) -> Any:
-    """What `template` was made of, with these scalars."""
+    """A template of `make_template` with the scalars of this run."""
     kind = type(value)
     if kind is Scalar:
         return scalars[value.number]
@@ -175,7 +175,7 @@ def has_scalars(value: Any) -> bool:
 
 
 class TraceNode:
-    """A place among the known recordings: the one instruction that leads here, and what may follow."""
+    """A node in the trie of traces: the op that leads to it, and the ops that may follow."""
 
     __slots__ = ("children", "depth", "externals", "instruction", "outs", "parent", "plans", "runs", "single")
 
@@ -185,31 +185,31 @@ class TraceNode:
         self.parent = parent
         self.instruction = instruction
         self.externals = externals
-        """What the instruction found outside for the first time."""
+        """Arrays that this op uses as new inputs."""
         self.children: dict[Any, TraceNode | BreakReason] = {}
-        """What may follow, by its key; or why that cannot be recorded."""
+        """Following nodes by key, or the reason why an op cannot be traced."""
         self.plans: dict[tuple[int, ...], Any] = {}
-        """Slots that are wanted at the end → how to compute them."""
+        """Requested slots at the end → executor."""
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.runs = 0
-        """How often a recording ended here."""
+        """Number of traces that ended here."""
         self.outs: tuple[tuple[int, Form], ...] = ()
         if instruction is not None and not instruction.in_place:
             self.outs = tuple(zip(instruction.outputs, instruction.forms, strict=True))
         self.single: tuple[int, Form, Device] | None = None
-        """Slot, form and device of the result, if there is one alone, in memory of its own."""
+        """Slot, layout and device of the result, if it is the only one and not a view."""
         if instruction is not None and len(self.outs) == 1 and not instruction.views:
             self.single = (*self.outs[0], instruction.device)
 
     @property
     def call(self) -> Instruction:
-        """The instruction that leads here, of any place but the first."""
+        """The op that leads here; not for the root."""
         if self.instruction is None:
             raise LookupError("no instruction leads to the root")
         return self.instruction
 
     def path(self) -> list[TraceNode]:
-        """The places from the first instruction to here."""
+        """The nodes from the first op to this one."""
         found, node = [], self
         while node.parent is not None:
             found.append(node)

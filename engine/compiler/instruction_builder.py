@@ -1,4 +1,4 @@
-"""What can be told of a call that has just run: an instruction, by which it is known from then on."""
+"""Builds instructions from ops that have run, and checks which ops can be traced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def build_instruction(
     values: Sequence[Any] | None,
     first: int,
 ) -> Instruction:
-    """The instruction of a call with these arrays, whose results have slots from `first` on; None was written to."""
+    """The instruction of an op whose results get slots from `first` on. `values` is None for an in-place write."""
     mixed, (where, backward) = is_mixed(arrays), call_origin()
     if values is None:
         return Instruction(op, slots, statics, (slots[0].number,), (), False, True, mixed, device, where, backward)
@@ -40,7 +40,7 @@ def build_instruction(
 
 
 def call_origin() -> tuple[Place, bool]:
-    """The line that calls an op, or whose gradient is computed; and whether a backward pass is under way."""
+    """The line that called an op, or the forward line in a backward pass; and whether a backward pass is running."""
     walk = MODES.walk
     if walk is None:
         return call_site(), False
@@ -48,7 +48,7 @@ def call_origin() -> tuple[Place, bool]:
 
 
 def has_inferable_shape(op: Op, arrays: Sequence[Any], statics: dict[str, Any], forms: Sequence[Form]) -> bool:
-    """Whether the shapes of the results follow from those of the inputs, whatever the numbers in them."""
+    """Whether the result shapes depend only on the shapes of the inputs."""
     specs = [MetaArray(tuple(a.shape), a.dtype) if hasattr(a, "dtype") else a for a in arrays]
     try:
         found = infer(op, specs, statics)
@@ -59,7 +59,7 @@ def has_inferable_shape(op: Op, arrays: Sequence[Any], statics: dict[str, Any], 
 
 
 def depends_on_memory_layout(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> bool:
-    """Whether what a view shows follows from where elements lie in memory, which plans choose themselves."""
+    """Whether a view depends on the memory layout, which plans choose."""
     if op is as_strided:
         return True
     return op is view_dtype and inputs[0]._array.itemsize != BY_NAME[statics["dtype"]].itemsize

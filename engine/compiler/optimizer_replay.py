@@ -1,4 +1,4 @@
-"""Steps of optimizers in a replay: their Python runs, for it counts and computes numbers, and their ops do not."""
+"""Optimizer steps in replayed calls: their Python code computes counters and scalars, but runs no ops."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from engine.tensors.dispatch.op_call import number
 from engine.tensors.storage import Storage
 
 Called: TypeAlias = tuple[Op, bool, Any, tuple[Any, ...]]
-"""What a call of an op must have in common with the recorded one: op, whether it writes, static arguments, inputs."""
+"""What a call must have in common with the traced op: op, whether it writes, static arguments, inputs."""
 
 
 class GuardFailed(Exception):  # noqa: N818 - not an error: the function's Python runs this time
-    """Something is not as it was."""
+    """A guard failed, so that Python runs this time."""
 
 
 @dataclass(slots=True)
 class OptimizerStepEvent:
-    """A step of an optimizer, and the places of the numbers that it used."""
+    """A traced step of an optimizer, with the range of its scalars."""
 
     optimizer: Any
     begin: int
     end: int = 0
     params: list[tuple[Tensor, dict[str, Any]]] = field(default_factory=list)
-    """Those with a gradient, each with the options of its group."""
+    """Parameters with a gradient, each with the hyperparameters of its group."""
     first: TraceNode | None = None
-    """Where it began among the recordings."""
+    """Node of the trie before the step."""
     last: TraceNode | None = None
-    """Where it ended."""
+    """Node of the trie after the step."""
 
 
 class OptimizerStepReplay:
-    """A step of an optimizer that is to be taken again.
+    """Repeats the Python code of an optimizer step.
 
     Args:
-        event: how it was recorded
-        arrays: what was found outside, by slot
+        event: the traced step
+        arrays: input arrays by slot
     """
 
     def __init__(self, event: OptimizerStepEvent, arrays: Mapping[int, Any]) -> None:
@@ -63,11 +63,11 @@ class OptimizerStepReplay:
         known = {id: (of, key) for of, found in enumerate(keys) for id, key in found}
         self._calls = _recorded(event, arrays, known)
         self._marks: list[int] = []
-        """Where among the calls those of each parameter begin, once they are known."""
+        """Index of the first call of each parameter, once known."""
         self._is_uniform = getattr(type(event.optimizer).update, "is_same_for_all_parameters", False)
 
     def numbers(self) -> list[Any]:
-        """Those of the next step; its counts go on. Raises Missed if it is no longer the one that was recorded."""
+        """The scalars of the next step; counters advance. Raises GuardFailed if the ops differ from the traced ones."""
         grad, MODES.grad = MODES.grad, False
         try:
             found = self._numbers_of_some() if self._marks and self._is_uniform else self._numbers_of_all()
@@ -88,7 +88,7 @@ class OptimizerStepReplay:
         return numbers.found
 
     def _numbers_of_some(self) -> list[Any]:
-        """The same, by the updates of those parameters whose options, or counts, are no others'."""
+        """The same, running the update once for parameters with equal hyperparameters and counters."""
         found: list[Any] = []
         known: dict[Any, tuple[list[Any], dict[str, Any]]] = {}
         for of, (param, gradient, options) in enumerate(self._due):
@@ -111,20 +111,20 @@ class OptimizerStepReplay:
             raise GuardFailed(f"the ops of a step of {type(self.optimizer).__name__}")
 
     def undone(self) -> list[Change]:
-        """What takes a step back, apart from arrays."""
+        """Changes that undo a step, except for arrays."""
         params = [param for param, _, _ in self._due]
         versions = [(setattr, one, "version", one.version) for one in (param._storage for param in params)]
         return [*versions, *optimizer_undo_changes(self.optimizer, params)]
 
     def _array_keys(self, param: Tensor) -> list[tuple[int, str]]:
-        """The ids of a parameter's array and of those that are remembered of it, with their names."""
+        """The ids of a parameter's array and of its state arrays, with their names."""
         state = self.optimizer.state[param]
         remembered = [(id(value._array), name) for name, value in state.items() if isinstance(value, Tensor)]
         return [(id(param._array), ""), *remembered]
 
 
 def _stand_in(param: Tensor) -> Tensor:
-    """For a gradient, whose numbers nobody asks for."""
+    """A placeholder for a gradient, whose values are not used."""
     return Tensor(np.broadcast_to(np.zeros((), param._array.dtype), param._array.shape), Storage(CPU))
 
 
@@ -144,7 +144,7 @@ def _recorded(event: OptimizerStepEvent, arrays: Mapping[int, Any], array_keys: 
 
 
 def optimizer_undo_changes(optimizer: Any, params: Iterable[Tensor]) -> list[Change]:
-    """What takes back the counts of a step, made from the last to the first."""
+    """Changes that undo the counters of a step, to be applied in reverse order."""
     found: list[Change] = [(setattr, optimizer, "steps", optimizer.steps)]
     for param in params:
         state = optimizer.state[param]
@@ -153,9 +153,9 @@ def optimizer_undo_changes(optimizer: Any, params: Iterable[Tensor]) -> list[Cha
 
 
 def advance_optimizers(steps: Sequence[OptimizerStepReplay], undo: UndoLog) -> list[list[Any]]:
-    """The numbers of the optimizers' next steps; their counts go on, which `undo` can take back.
+    """The scalars of the next steps of all optimizers. Counters advance; `undo` can revert them.
 
-    Raises Missed where a step is not the one that was recorded.
+    Raises GuardFailed if the ops of a step differ from the traced ones.
     """
     for step in steps:
         undo.changes += step.undone()
@@ -168,11 +168,11 @@ def advance_optimizers(steps: Sequence[OptimizerStepReplay], undo: UndoLog) -> l
 
 
 class _Numbers:
-    """Takes down op calls and their numbers, and computes nothing."""
+    """Collects ops and scalars without computing."""
 
     def __init__(self) -> None:
         self.array_keys: Mapping[int, Any] = {}
-        """What stands for an array in a call, by the array's id."""
+        """Id of an array → its key in a call."""
         self.found: list[Any] = []
         self.calls: list[Called] = []
 
@@ -188,7 +188,7 @@ class _Numbers:
         return self.call(clone, (tensor,), clone.defaults)
 
     def fill(self, shape: tuple[int, ...], dtype: Any, value: Any, device: Any) -> None:
-        """What an optimizer begins with is made at once, as where steps are recorded."""
+        """Initial optimizer state is created at once, as during tracing."""
 
     def _note(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], *, in_place: bool) -> None:
         parts = tuple(

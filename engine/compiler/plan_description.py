@@ -1,4 +1,4 @@
-"""What a plan tells of itself, for `explain`."""
+"""Descriptions of plans, for `explain`."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from engine.shape import format_shape
 
 @dataclass(frozen=True, slots=True)
 class StepDescription:
-    """What a plan does at once: one kernel, or one call of NumPy or BLAS."""
+    """One step of a plan: a generated kernel, or a call of NumPy, BLAS or a hand-written kernel."""
 
     ops: tuple[str, ...]
-    """Names of the recorded ops in it."""
+    """Names of its ops."""
     kind: str
-    """"kernel" for generated code, "call" for an op's own kernel, "view" for what only looks at memory otherwise."""
+    """"kernel" for generated code, "call" for other computations, "view" for views."""
     reads: tuple[str, ...] = ()
     """Shapes and dtypes of its inputs."""
     makes: tuple[str, ...] = ()
     lines: tuple[Place, ...] = ()
-    """The lines that its ops come from."""
+    """Source lines of its ops."""
     source: str = ""
-    """Generated code; empty where there is none."""
+    """Generated code; empty for other steps."""
     note: str = ""
-    """Why it is no part of a kernel although ops of its kind can be, or that its kernel is still being compiled."""
+    """Why it is not in a generated kernel, or the state of its kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanDescription:
-    """How a plan runs a recording."""
+    """How a plan runs a segment."""
 
     kind: str
-    """"fused", "unfused", or "call by call"."""
+    """"fused", "unfused" or "call by call"."""
     steps: tuple[StepDescription, ...]
     memory: int
-    """Bytes that values inside need at most at one time; what goes in and comes out is not counted."""
+    """Peak bytes of intermediate values, without inputs and outputs."""
     note: str = ""
-    """Why it is not run in a better way; empty where it is."""
+    """Why it is not fused; empty if it is."""
 
 
 def describe_node(node: IRNode, why: str | None = None) -> StepDescription:
-    """A node that is run by its op's own kernel; `why` it is not in one with others."""
+    """Describes a node without generated kernel; `why` is the reason."""
     reads, makes = tuple(map(_text, node.values)), tuple(map(_text, node.outputs))
     if why is None and node.op.kind in ("elementwise", "reduce"):
         why = lowering_failure(node)
@@ -53,7 +53,7 @@ def describe_node(node: IRNode, why: str | None = None) -> StepDescription:
 
 
 def describe_kernel(fused: FusedGroup, kernel: CpuKernel) -> StepDescription:
-    """Nodes that one generated kernel computes."""
+    """Describes a generated kernel."""
     names = tuple(node.op.name for node in fused.nodes)
     reads, makes = tuple(map(_text, fused.inputs)), tuple(map(_text, fused.outputs))
     note = "" if kernel.ready else kernel.failure or "compiling; until then NumPy computes the same values"
@@ -65,7 +65,7 @@ def _text(value: IRValue) -> str:
 
 
 def source_lines(nodes: Iterable[IRNode]) -> tuple[Place, ...]:
-    """Where they come from, each line once."""
+    """The source lines of nodes, each once."""
     return tuple(dict.fromkeys(location for node in nodes for location in node.where if location is not None))
 
 

@@ -1,4 +1,4 @@
-"""Why a call of a function was recorded anew: what it did otherwise than the nearest earlier one."""
+"""Explains recompiles: how a call differed from the nearest earlier trace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def actual_text(found: Recompile) -> str:
 
 
 def describe_differences(found: Recompile) -> tuple[str, ...]:
-    """What is not the same, in words."""
+    """The differences as texts."""
     if found.ended:
         return ("the call ended here; the earlier call continued",)
     if found.expected is None:
@@ -40,7 +40,7 @@ def describe_differences(found: Recompile) -> tuple[str, ...]:
 
 
 def call_text(node: TraceNode) -> str:
-    """A recorded call in short: "matmul of 3×4 float32 and 4×2 float32"."""
+    """A short text for an op, such as "matmul of 3×4 float32 and 4×2 float32"."""
     forms, call = known_forms(node), node.call
     inputs = [operand_text(one, forms) for one in call.inputs]
     return f"{_name(node)} of {' and '.join(inputs)}" if inputs else _name(node)
@@ -57,7 +57,7 @@ def form_text(form: Form) -> str:
 
 
 def known_forms(node: TraceNode) -> dict[int, Form]:
-    """Slot → what its array is like, for all that a recording has met by `node`."""
+    """Slot → shape, dtype and strides, for all arrays of a trace up to `node`."""
     forms: dict[int, Form] = {}
     for entry in node.path():
         forms.update({external.slot: external.form for external in entry.externals})
@@ -82,7 +82,7 @@ def _named(frozen: Any) -> dict[str, Any]:
 
 
 def _plain(frozen: Any) -> str:
-    """A value as `instruction.frozen` left it, as people write it."""
+    """The text of a value in the form of `instruction.freeze`."""
     if isinstance(frozen, tuple) and frozen and isinstance(frozen[0], type):
         kind, items = frozen[0], frozen[1:]
         if kind in (bool, int):
@@ -104,7 +104,7 @@ def _of_array(before: Sequence[Any], now: Sequence[Any]) -> Iterator[str]:
     counted = ((*one[:2], _strides(one), *one[3:]) for one in (before, now))
     for what, old, new in zip(("shape", "dtype", "strides", "device", ""), *counted, strict=True):
         if old == new or (what == "strides" and before[0] != now[0]):
-            continue  # strides follow from shapes
+            continue  # strides depend on the shape
         if what == "shape":
             yield f"is {format_shape(new)}, was {format_shape(old)}"
         elif what:
@@ -114,7 +114,7 @@ def _of_array(before: Sequence[Any], now: Sequence[Any]) -> Iterator[str]:
 
 
 def _strides(part: Sequence[Any]) -> tuple[int, ...]:
-    """In elements, as PyTorch counts them."""
+    """Strides in elements, as in PyTorch."""
     return tuple(stride // part[1].itemsize for stride in part[2])
 
 

@@ -1,4 +1,4 @@
-"""A recording under way: the arrays and numbers that it has met, and how far it has come on a known path."""
+"""A segment while it is traced: its inputs, its numbers, and its node in the trie."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 
 
 class SegmentRunner(Protocol):
-    """The capture that records a segment and runs it when a value is needed."""
+    """The capture that traces a segment and runs it when a value is needed."""
 
     def demand(self, segment: RecordedSegment, *, asked: int) -> None:
-        """Runs what is recorded so far, for the array in slot `asked`."""
+        """Runs the segment so far, for the array in slot `asked`."""
         ...
 
 
 class RecordedSegment:
-    """What was recorded since the last break.
+    """The ops since the last graph break.
 
-    On a known path nothing is computed: results are `Deferred`. Where the path is new, ops run at once and are recorded
-    as they run, so that shapes, strides, views and errors are those of eager mode; their results are `Deferred` too,
-    with their array already in them, so that later calls find the slot.
+    On a known path nothing is computed: results are `Deferred`. On a new path, ops run at once and are traced, so that
+    shapes, strides, views and errors are those of eager mode; their results are `Deferred` with a value.
     """
 
     __slots__ = (
@@ -63,45 +62,45 @@ class RecordedSegment:
 
     def __init__(self, capture: SegmentRunner, root: TraceNode, start: SegmentStart) -> None:
         self._capture: SegmentRunner | None = capture
-        """None once it is over."""
+        """None once the segment has ended."""
         self.start = start
-        """Where it begins: after which recording, and at which line."""
+        """The trace before it, and the line of the break."""
         self.elements: set[int] = set()
-        """Slots of elements that somebody got by going through a tensor."""
+        """Slots of elements from an iteration over a tensor."""
         self.origins: list[tuple[Place, bool]] = []
-        """For each call its line, and whether it belongs to a backward pass; only where somebody wants to know."""
+        """For each op its line, and whether it belongs to a backward pass; only if requested."""
         self.plan: Any = None
-        """By what it was run, where its path was known."""
+        """The plan that ran it, if its path was known."""
         self.seconds = 0.0
-        """That the plan took."""
+        """Duration of the plan."""
         self.is_over = False
-        """All that somebody holds is computed, and all that was to be written is."""
+        """Whether all arrays in use are computed and all writes are applied."""
         self.node = root
         self.deferring = True
         """Whether the path is known so far."""
         self.count = 0
-        """Slots given so far."""
+        """Number of slots so far."""
         self.scalars: list[Any] = []
-        """The numbers that may be others each time."""
+        """Numbers that vary between calls."""
         self.externals: dict[int, Any] = {}
-        """Slot → array that was found outside."""
+        """Slot → input array."""
         self.tensors: dict[int, Any] = {}
-        """Slot → tensor that the array was found in, for those who ask where that is kept."""
+        """Slot → tensor with that array."""
         self.versions: dict[int, int] = {}
-        """Slot → how often its memory had been written to when it was found."""
+        """Slot → version of the tensor's storage at its first use."""
         self.owners: list[list[Any]] = []
-        """For each array that was computed the tensors that hold it; only where somebody wants to know."""
+        """For each computed array the tensors that hold it; only if requested."""
         self.met: list[ExternalInput] = []
         self.slots: dict[int, int] = {}
-        """Id of an array that was found outside → its slot."""
+        """Id of an input array → its slot."""
         self._storages: dict[int, tuple[Any, int]] = {}
-        """Id of a storage found outside → the storage, kept so that the id stays its own, and the first slot in it."""
+        """Id of an input storage → the storage, kept so that the id stays valid, and its first slot."""
         self._owners: dict[int, int] = {}
-        """Id of what owns the memory of an array from outside → the first slot in it: storages may share it."""
+        """Id of the owner of an input's memory → its first slot, since storages may share memory."""
         self.made: list[ref[Deferred]] = []
 
     def parts(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[list[Any], Any]:
-        """The inputs and static arguments of a call as parts of its key. Raises Unhashable."""
+        """The parts of a key for the inputs and static arguments of an op. Raises UnhashableArgument."""
         scalars, part = self.scalars, self.part
         found = [
             part(v)
@@ -112,14 +111,14 @@ class RecordedSegment:
         return found, None if statics is op.defaults else freeze(statics, scalars)
 
     def part(self, tensor: Any) -> Any:
-        """What stands for a tensor in the key of a call: its slot, or how it looks when it is met first."""
+        """The part of a key for a tensor: its slot, or its layout at the first use."""
         array = tensor._array
         if type(array) is Deferred:
             if array.segment is self:
                 return array.slot
-            array = tensor._array = array.real()  # of an earlier recording
+            array = tensor._array = array.real()  # of an earlier segment
         if tensor._storage.is_exposed:
-            return self._meet(array.copy(), tensor)  # as it is now
+            return self._meet(array.copy(), tensor)  # its content now
         slot = self.slots.get(id(array))
         return self._meet(array, tensor) if slot is None else slot
 
@@ -136,7 +135,7 @@ class RecordedSegment:
         return array.shape, array.dtype, array.strides, storage.device, shares_with
 
     def forget(self, scalars: int, met: int) -> None:
-        """Goes back to so many numbers and arrays met: a call failed, so that it is no part of the recording."""
+        """Removes numbers and inputs of an op that failed."""
         for external in self.met[met:]:
             del self.externals[external.slot]
             self.slots = {key: slot for key, slot in self.slots.items() if slot != external.slot}
@@ -147,17 +146,17 @@ class RecordedSegment:
         del self.met[met:], self.scalars[scalars:]
 
     def uses(self, tensor: Any) -> bool:
-        """Whether a recorded call uses the memory of a tensor from outside."""
+        """Whether a traced op uses the memory of an input tensor."""
         return id(tensor._storage) in self._storages or id(memory_owner(self.array(tensor))) in self._owners
 
     def slot_of(self, tensor: Any) -> int | None:
-        """The slot of a tensor from outside, if a recorded call uses that very one."""
+        """The slot of an input tensor, if a traced op uses it."""
         return self.slots.get(id(tensor._array))
 
     def inputs(
         self, values: Sequence[Any], parts: Sequence[Any], scalar: int, met: Sequence[ExternalInput]
     ) -> tuple[Slot | Scalar | Constant, ...]:
-        """The inputs of an instruction; its first number has the place `scalar`, `met` is what it found outside."""
+        """The operands of an instruction, whose first number has index `scalar`, and whose new inputs are `met`."""
         found: list[Slot | Scalar | Constant] = []
         new = iter(met)
         for value, part in zip(values, parts, strict=True):
@@ -171,41 +170,41 @@ class RecordedSegment:
         return tuple(found)
 
     def array(self, tensor: Any) -> Any:
-        """The numbers of a tensor that was computed or found outside."""
+        """The array of a tensor that is computed or an input."""
         array = tensor._array
         return array.value if type(array) is Deferred else array
 
     def hand_out(self, tensor: Any, slot: int, form: Form, value: Any = None) -> None:
-        """Gives a tensor what stands for the array in `slot`."""
+        """Gives a tensor a `Deferred` for the array in `slot`."""
         deferred = Deferred(self, slot, form, value, [ref(tensor)])
         self.made.append(ref(deferred))
-        tensor._array = deferred  # last, so that whatever interrupts this finds what it has to take back
+        tensor._array = deferred  # last, so that an interruption finds all that must be undone
 
     def reason(self, asked: int | str | None) -> BreakReason:
-        """Why the numbers of a slot are needed right now."""
+        """The reason why the values of a slot are needed."""
         return ITERATION if asked in self.elements else reason_of_frame()
 
     # -- the end
 
     def alive(self, *, computed: bool = False) -> list[Deferred]:
-        """What somebody still holds and that has no array yet, or even if it has."""
+        """Arrays in use that are not computed; with `computed`, all arrays in use."""
         held = [deferred for reference in self.made if (deferred := reference()) is not None]
         self.made = list(map(ref, held))
         return held if computed else [deferred for deferred in held if deferred.value is None]
 
     def wanted(self) -> list[Deferred]:
-        """What is to be computed: all that somebody holds, without what has an array that it is to keep."""
+        """The arrays in use that must be computed."""
         wanted: list[Deferred] = []
         for deferred in self.alive(computed=not self.deferring):
             array = self.externals.get(deferred.slot)
             if array is None:
                 wanted.append(deferred)
-            else:  # that of a tensor from outside, which was written to
+            else:  # an input that was written to
                 deferred.value = array
         return wanted
 
     def settle(self) -> None:
-        """Lets go of what was recorded. What has no array keeps what tells why."""
+        """Releases the trace. Arrays without value keep the reason."""
         for reference in self.made:
             deferred = reference()
             if deferred is not None and deferred.value is not None:
@@ -215,9 +214,9 @@ class RecordedSegment:
         self._capture = None
 
     def abandoned(self, error: BaseException) -> list[Change]:
-        """What is to be changed where an error ends the recording: tensors get back the arrays that were to be written.
+        """Changes that end the segment after an error: tensors get back the arrays that were to be written.
 
-        Whoever asks for another array learns why there is none.
+        Access to other arrays of the segment raises an error with the cause.
         """
         lost = FailedSegment(error)
         found: list[Change] = [(setattr, self, "is_over", True)]
@@ -234,14 +233,14 @@ class RecordedSegment:
     # -- asked by what it handed out
 
     def demand(self, slot: int) -> None:
-        if self.is_over:  # an exception kept it from settling
+        if self.is_over:  # an exception interrupted settle()
             return
         assert self._capture is not None, "what is over has handed out arrays"
         self._capture.demand(self, asked=slot)
 
 
 def adopt_saved_tensors(outs: Sequence[Tensor]) -> None:
-    """Has the tensors that an autograd node keeps of its own results get their arrays as well."""
+    """Tracks the results that an autograd node saved, so that they are computed, too."""
     node = outs[0]._node
     for key, (tensor, version) in getattr(node, "saved", {}).items():
         if key < 0 and version is not None:
@@ -249,7 +248,7 @@ def adopt_saved_tensors(outs: Sequence[Tensor]) -> None:
 
 
 class FailedSegment:
-    """In the place of a recording that an error ended."""
+    """Replaces a segment that an error ended."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error

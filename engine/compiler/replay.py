@@ -1,9 +1,8 @@
-"""Runs a compiled function again without its Python: for one whose effects are all known.
+"""Replays: calls of a compiled function without its Python code.
 
-A call of a function that may replay and was recorded twice in one piece becomes a `Replay`: the plan, where each
-of its arrays and numbers comes from, and where its results go. Later calls check that all that the arguments lead to is
-still as it was (`guards`), and run the plan. What changes from step to step in the engine's own objects goes on as if
-their Python had run: random states are reserved, optimizers count their steps and compute their factors.
+A function whose effects are known, and that was captured twice in one segment by one plan, gets a `Replay`: the plan,
+the sources of its inputs, and the destinations of its results. Later calls check guards and run the plan. The engine's
+objects advance as if Python had run: random states are reserved, optimizers count steps and compute factors.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ from engine.tensors.deferred import Deferred, Form, settled
 from engine.tensors.storage import Storage
 
 MAX_CALL_SIGNATURES = 64
-"""Ways of calling a function that replays are known for, or may be after one more call; the oldest are forgotten."""
+"""Call signatures for which replays or candidates are kept; the oldest are dropped."""
 MAX_GUARD_FAILURES = 20
-"""Replays that are made anew for one way of calling a function."""
+"""Replays that are created for one call signature before it is given up."""
 
 
 @dataclass(slots=True)
@@ -55,7 +54,7 @@ class RandomStateEvent:
 
 @dataclass(slots=True)
 class RecordedCall:
-    """What a capture has seen of one call of a function, recorded in one piece and run by a plan."""
+    """A captured call that ran as one segment by a plan."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -68,34 +67,34 @@ class RecordedCall:
 
 
 class ReplayCache:
-    """The replays of one function, by what it is called with.
+    """The replays of one function, by call signature.
 
     Args:
-        vouched: classes beside the engine's whose methods go by nothing but their object and their arguments
+        vouched: further classes whose methods depend only on their object and their arguments
     """
 
     def __init__(self, vouched: Collection[type] = ()) -> None:
         self._vouched = vouched
         self._replays: dict[Any, Replay] = {}
         self._before: dict[Any, tuple[Any, list[Any]]] = {}
-        """Of the call before, by what it was called with: plan and numbers."""
+        """Call signature → plan and numbers of the previous call."""
         self.refused: dict[Any, str] = {}
-        """By what it is called with, why Python runs on every call."""
+        """Call signature → why Python runs on every call."""
         self.missed: list[str] = []
-        """The guards that did not hold, in the order of the calls."""
+        """Names of failed guards, in the order of calls."""
         self.count = 0
-        """Calls that ran without Python."""
+        """Number of replayed calls."""
         self._misses: dict[Any, int] = {}
 
     def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Replay | None]:
-        """The key of a call, and how to run it without Python. The key is None where a mode has a say in ops."""
+        """The signature of a call and its replay. The signature is None while a mode changes how ops run."""
         if not _is_ordinary():
             return None, None
         key = (MODES.grad, get_default_dtype(), default_device(), _key((args, kwargs)))
         return key, self._replays.get(key)
 
     def with_gradients(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int] | None:
-        """Ids of the leaves that a call can reach and that have a gradient; None if it is not to be replayed."""
+        """Ids of the reachable leaves that have a gradient; None if the call cannot be replayed."""
         if key is None or key in self.refused:
             return None
         try:
@@ -109,7 +108,7 @@ class ReplayCache:
             return None
 
     def miss(self, key: Any, what: str) -> None:
-        """A guard of a replay does not hold any more."""
+        """Removes a replay whose guard failed."""
         self.missed.append(what)
         del self._replays[key]
         self._misses[key] = self._misses.get(key, 0) + 1
@@ -117,7 +116,7 @@ class ReplayCache:
             _add(self.refused, key, f"this keeps changing: {what}")
 
     def consider(self, key: Any, call: RecordedCall) -> None:
-        """Makes a replay after the second call that was the same."""
+        """Creates a replay after the second equal call."""
         plan, numbers = self._before.pop(key, (None, []))
         if plan is not call.plan:
             _add(self._before, key, (call.plan, call.segment.scalars))
@@ -129,7 +128,7 @@ class ReplayCache:
 
 
 def _is_ordinary() -> bool:
-    """Whether this thread computes as it does when no mode is entered; that of autograd aside, which is in the key."""
+    """Whether no mode changes how ops run in this thread, except for gradient mode, which is in the signature."""
     modes = MODES
     return (
         modes.direct is not None
@@ -159,21 +158,21 @@ def _key(value: Any) -> Any:
 
 
 class _Result(NamedTuple):
-    """In a result's structure: a tensor that the plan computes."""
+    """In the structure of a result: a tensor that the plan computes."""
 
     output: int
     node: Any
-    """What its history was left as, if it had one."""
+    """Its autograd node after backward, if it had one."""
 
 
 class _Kept(NamedTuple):
-    """In a result's structure: a tensor from outside."""
+    """In the structure of a result: a tensor that exists outside."""
 
     source: TensorSource
 
 
 class Replay:
-    """A function's effects as a plan between known places. Raises Unreplayable where one is not known."""
+    """A call as a plan with known sources and destinations. Raises ReplayUnsupported if one is unknown."""
 
     def __init__(self, call: RecordedCall, before: Sequence[Any], vouched: Collection[type] = ()) -> None:
         self.plan, self.events = call.plan, call.events
@@ -209,7 +208,7 @@ class Replay:
         self._output_buffers = OutputBufferPool({index: self.plan.graph.outputs[index].form for index in kept})
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The function's result. Raises Missed, before anything has happened, where something is not as it was."""
+        """Runs the call. Raises GuardFailed, before anything has changed, if a guard fails."""
         self._check(args, kwargs)
         for leaf, had in zip(self._gradients, self._had, strict=True):
             if leaf is not None and (leaf._grad is not None) is not had:
@@ -239,7 +238,7 @@ class Replay:
 
         try:
             values = self._run(externals, undo, settle)
-        except BaseException:  # once more: the first time it may have been interrupted
+        except BaseException:  # once more: the first attempt may have been interrupted
             undo.roll_back()
             apply_changes(undo.leaving())
             raise
@@ -247,8 +246,8 @@ class Replay:
         return _filled(self._result, values, args, kwargs)
 
     def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raises Missed where what the function's Python goes by is not as it was."""
-        for path, reference in self._objects:  # the key has their ids, which others may come to have
+        """Raises GuardFailed if an object has changed."""
+        for path, reference in self._objects:  # the signature has their ids, which other objects may get later
             if resolve_path(path, args, kwargs) is not reference():
                 raise GuardFailed(f"argument {path_text(path)} is another object")
         difference = self._unchanged.difference()
@@ -256,7 +255,7 @@ class Replay:
             raise GuardFailed(difference)
 
     def _run(self, externals: dict[int, Any], undo: UndoLog, settle: CommitChanges) -> list[Any]:
-        """The arrays that are wanted. Gradients come to lie where those did that others have replaced."""
+        """Runs the plan. Gradients reuse the memory of replaced ones."""
         try:
             MODES.undo = undo.changes
             numbers = self._numbers(undo)
@@ -270,7 +269,7 @@ class Replay:
             raise
 
     def _numbers(self, undo: UndoLog) -> list[Any]:
-        """The numbers of this call, in their order."""
+        """The scalars of this call."""
         scalars = list(self._scalars)
         for step, numbers in zip(self._steps, advance_optimizers(self._steps, undo), strict=True):
             scalars[step.begin : step.end] = numbers
@@ -287,7 +286,7 @@ def _reference(value: Any) -> Callable[[], Any]:
 
 
 def _is_watched(tensor: Tensor) -> bool:
-    """Whether somebody is told of the tensor's gradient."""
+    """Whether hooks observe the tensor's gradient."""
     hooks = tensor._hooks
     return hooks is not None and bool(hooks.tensors or hooks.accumulated)
 
@@ -296,7 +295,7 @@ _STATE, _STEP = object(), object()
 
 
 def _fixed_numbers(call: RecordedCall, before: Sequence[Any]) -> list[Any]:
-    """The numbers of a call that are the same in every call; marks in place of the others."""
+    """The scalars of a call that are the same in every call; placeholders for the others."""
     scalars: list[Any] = list(call.segment.scalars)
     drawn = [event.state for event in call.events if isinstance(event, RandomStateEvent)]
     if len(set(drawn)) < len(drawn):
@@ -315,7 +314,7 @@ def _fixed_numbers(call: RecordedCall, before: Sequence[Any]) -> list[Any]:
 
 
 def _destinations(call: RecordedCall, known: GuardedObjects) -> tuple[list[Tensor | None], Any]:
-    """For each wanted array the leaf whose gradient it is, if it is one; and the structure of the result."""
+    """For each output the leaf whose gradient it is, or None; and the structure of the result."""
     gradients = {id(leaf._grad): leaf for leaf in known.leaves if leaf._grad is not None}
     index_of: dict[int, int] = {}
     outputs: list[Tensor | None] = []

@@ -1,7 +1,7 @@
-"""What a step that is replayed depends on: every object that its arguments lead to, and how each of them was.
+"""Guards of replayed calls: all objects that are reachable from the arguments, and their state.
 
-Nothing is guessed. An object that does not say by `replay_state` what it consists of, or whose class is neither the
-engine's nor vouched for, is refused: Python then runs on every call.
+An object takes part if its class belongs to the engine or to the declared classes, and it describes its state by
+`replay_state`. Any other object prevents replays, and Python runs on every call.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from engine.tensors import Tensor
 from engine.tensors.deferred import Deferred
 
 PLAIN_TYPES = frozenset((bool, int, float, str, type(None)))
-"""Types whose equal values mean the same."""
+"""Types whose equal values are interchangeable."""
 
 CONSTANT_TYPES = PLAIN_TYPES | {DType, Device, Generator}
-"""Types whose objects do not change; the state of a generator does, but is an argument of recordings."""
+"""Types of constants; the state of a generator changes, but is an argument of traces."""
 
 DICT_TYPES = frozenset((dict, defaultdict, OrderedDict))
 
 AccessPath: TypeAlias = tuple[Any, ...]
-"""Keys from a call's (args, kwargs) to something in them."""
+"""Keys that lead from a call's (args, kwargs) to an object in them."""
 
 StatePart: TypeAlias = tuple[str, Any, Collection[Any]]
-"""What `replay_state` yields: a name, a dict or list, and the keys whose values may change."""
+"""An item of `replay_state`: a name, a dict or list, and the keys whose values may change."""
 
 
 class ReplayUnsupported(Exception):  # noqa: N818 - not an error: the function's Python runs on every call instead
-    """Why a function cannot be run without its Python."""
+    """The reason why a function cannot run without its Python code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class TensorSource:
     """Where a tensor is found on each call."""
 
     what: str
-    """For people."""
+    """Name for messages."""
     path: AccessPath | None
-    """In the arguments."""
+    """Access path in the arguments."""
     kept: Tensor | None
-    """Elsewhere: the very tensor, whose being there is guarded."""
+    """For other tensors the tensor itself, whose presence is guarded."""
 
     def tensor(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         if self.kept is not None:
@@ -58,7 +58,7 @@ class TensorSource:
 
 
 def resolve_path(path: AccessPath, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What is at a path in a call's arguments."""
+    """The object at an access path of a call's arguments."""
     found: Any = (args, kwargs)
     for key in path:
         found = found[key]
@@ -66,13 +66,13 @@ def resolve_path(path: AccessPath, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def path_text(path: AccessPath) -> str:
-    """A path for people."""
+    """The text of an access path."""
     (_, *keys) = path
     return ".".join(map(str, keys))
 
 
 class ContainerGuard:
-    """A dict, list or set whose entries are to stay as they are; keys in `without` aside."""
+    """Guards the entries of a dict, list or set, except for the keys in `without`."""
 
     __slots__ = ("keys", "table", "values", "what", "without")
 
@@ -81,7 +81,7 @@ class ContainerGuard:
         self.keys, self.values = self.now()
 
     def difference(self) -> str | None:
-        """What has changed, for people."""
+        """The name of a changed entry; None if nothing changed."""
         keys, values = self.now()
         if not _is_same(keys, self.keys):
             return f"the contents of {self.what}"
@@ -91,7 +91,7 @@ class ContainerGuard:
         return None
 
     def now(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Keys and values."""
+        """Current keys and values."""
         table = self.table
         if isinstance(table, set):
             return tuple(sorted(table, key=repr)), (None,) * len(table)
@@ -101,14 +101,14 @@ class ContainerGuard:
         return tuple([key for key, _ in pairs]), tuple([value for _, value in pairs])
 
     def name(self, key: Any) -> str:
-        """An entry, for people."""
+        """The name of an entry, for messages."""
         if not isinstance(key, str):
             return self.what if isinstance(key, Tensor) else f"{self.what}[{key}]"
         return f"{self.what}.{key}".lstrip(".")
 
 
 class ObjectGuards:
-    """Whether all entries are as they were. Looks at all of them together, as it is asked before each replay."""
+    """Checks all guards of a replay together, before each call."""
 
     def __init__(self, entries: Sequence[ContainerGuard], classes: Sequence[tuple[Any, type]]) -> None:
         self._entries, self._classes = entries, classes
@@ -117,7 +117,7 @@ class ObjectGuards:
         self._remember()
 
     def difference(self) -> str | None:
-        """What has changed, for people; None if nothing has."""
+        """The name of what changed; None if nothing changed."""
         if self._is_quickly():
             return None
         for one in self._entries:
@@ -143,12 +143,12 @@ class ObjectGuards:
         )
 
     def _values(self) -> list[Any]:
-        """Those of all entries, the classes' last."""
+        """The current values of all entries, those of classes last."""
         classes = [one.values() for one in self._proxies]
         return list(chain(*self._lists, chain.from_iterable(map(dict.values, self._dicts)), *classes))
 
     def _remember(self) -> None:
-        """How all entries are. Of what is empty the length says it all."""
+        """Stores the current state. The state of an empty container is its length."""
         self._lengths = list(map(len, self._tables))
         filled = [one for one in self._entries if one.table]
         self._lists: list[list[Any]] = [one.table for one in filled if isinstance(one.table, list)]
@@ -164,23 +164,23 @@ class ObjectGuards:
 
 
 class GuardedObjects:
-    """All that was found from the arguments of a call: guards, and the places of tensors.
+    """Guards and tensor sources, found by walking from the arguments of a call.
 
     Args:
-        vouched: classes beside the engine's whose methods go by nothing but their object and their arguments
+        vouched: further classes whose methods depend only on their object and their arguments
 
-    Raises Unreplayable for an object that is not known through and through.
+    Raises ReplayUnsupported for an object whose state is unknown.
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], vouched: Collection[type]) -> None:
         self._vouched = vouched
         self.sources: dict[int, TensorSource] = {}
-        """By the id of the tensor."""
+        """Sources by the id of the tensor."""
         self.leaves: list[Tensor] = []
-        """Parameters, whose gradients are a place as well."""
+        """Tensors that may have a gradient."""
         self._entries: list[ContainerGuard] = []
         self._classes: list[tuple[Any, type]] = []
-        """Each object, and what class it had."""
+        """Each object with its class."""
         self._seen: dict[int, Any] = {}
         for path, value in _leaves((args, kwargs), ()):
             if isinstance(value, Tensor):
@@ -258,7 +258,7 @@ _CODE = (FunctionType, property, staticmethod, classmethod)
 
 
 def object_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[AccessPath, Any]]:
-    """What is in a call's arguments that is neither a tensor nor plain, each with its path."""
+    """Objects in a call's arguments that are neither tensors nor plain values, with their access paths."""
     found = _leaves((args, kwargs), ())
     return [(path, value) for path, value in found if not isinstance(value, Tensor) and type(value) not in PLAIN_TYPES]
 

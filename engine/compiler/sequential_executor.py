@@ -1,4 +1,4 @@
-"""Runs recorded instructions one after the other, with the kernels, views and writes of eager mode."""
+"""Runs traced ops one by one, with the kernels, views and writes of eager mode."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from engine.tensors.dispatch.op_call import compute_promoted
 def compute_call(
     op: Op, arrays: Sequence[Any], statics: dict[str, Any], device: Device, mixed: bool
 ) -> tuple[Any, ...]:
-    """The results of an op, as arrays."""
+    """The results of an op as arrays."""
     run = compute_promoted if mixed else compute
     found = run(op, list(arrays), statics, device)
     return tuple([as_array(one, device) for one in (found if op.outputs > 1 else (found,))])
 
 
 def is_mixed(arrays: Sequence[Any]) -> bool:
-    """Whether arrays are anything but plain floats of one dtype."""
+    """Whether arrays differ in dtype or are not native floats."""
     dtypes = {array.dtype for array in arrays if hasattr(array, "dtype")}
     return len(dtypes) != 1 or next(iter(dtypes)) not in NATIVE_FLOATS
 
 
 class SequentialExecutor:
-    """A recording as a list of calls; nothing is fused. What is not needed any more is freed.
+    """Runs a trace op by op, without fusion. Arrays are freed after their last use.
 
     Args:
-        note: why there is no better plan, to be told by `explain`
+        note: why there is no plan, for `explain`
     """
 
     def __init__(self, node: TraceNode, wanted: tuple[int, ...], note: str = "") -> None:
@@ -59,7 +59,7 @@ class SequentialExecutor:
         ]
 
     def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:
-        """The arrays in the wanted slots; writes reach the external arrays themselves. An exception undoes them."""
+        """Runs the trace. Returns the arrays in the wanted slots. An exception undoes writes to inputs."""
         saved = [(array, array.copy()) for array in map(externals.get, self._written) if array is not None]
         try:
             values = self._computed(dict(externals), scalars)
@@ -80,22 +80,22 @@ class SequentialExecutor:
                 else:
                     found = compute_call(call.op, inputs, statics, call.device, call.mixed)
                     arrays.update(zip(call.outputs, found, strict=True))
-            inputs = found = None  # nothing is to be held longer than needed
+            inputs = found = None  # hold no array longer than needed
             for slot in done:
                 del arrays[slot]
         return [arrays[slot] for slot in self._wanted]
 
     def wait(self) -> None:
-        """Nothing is compiled for it."""
+        """Nothing to wait for."""
 
     def describe(self) -> PlanDescription:
-        """What it does, for `explain`."""
+        """Describes the run for `explain`."""
         steps = [_described(call) for call, _, _ in self._steps]
         peak = peak_bytes((self._made(call), done) for call, _, done in self._steps)
         return PlanDescription("call by call", tuple(steps), peak, self._note)
 
     def _made(self, call: Instruction) -> dict[int, int]:
-        """Bytes of what a call makes, by slots, those that are results not counted."""
+        """Bytes of the arrays that an op creates, by slot, without results of the trace."""
         if call.views or call.in_place:
             return {}
         found = zip(call.outputs, call.forms, strict=True)
@@ -103,7 +103,7 @@ class SequentialExecutor:
 
 
 def written_slots(calls: Sequence[Instruction]) -> list[int]:
-    """The slots whose memory calls write to, through views as well, in the order of the first writes."""
+    """The slots whose memory is written, also through views, in the order of the first writes."""
     roots: dict[int, int] = {}
     found: dict[int, None] = {}
     for call in calls:
@@ -124,7 +124,7 @@ def _described(call: Instruction) -> StepDescription:
 
 @contextmanager
 def note_origin(op: Op, where: Place) -> Iterator[None]:
-    """An error in here tells which call it comes from, since Python is past it by now."""
+    """Context that adds the op and its line to an error, because Python has moved on since."""
     try:
         yield
     except Exception as error:

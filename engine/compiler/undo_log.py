@@ -1,4 +1,4 @@
-"""What takes back the changes of a call of a compiled function that ends before it is over."""
+"""Undoes the changes of a compiled call that does not finish."""
 
 from __future__ import annotations
 
@@ -11,66 +11,65 @@ from engine.modes import MODES
 
 
 class WrittenSegment(Protocol):
-    """The part of a recorded segment whose writes are undone."""
+    """The part of a traced segment whose writes are undone."""
 
     node: Any
     externals: Any
 
 
 class UndoLog:
-    """Changes of one call in this thread, since it began or since its last graph break.
+    """The changes of one call in this thread since its start or its last graph break.
 
-    Whoever changes something lasting notes before how that is taken back, in `changes` or with `save`. The last change
-    of a call is made together with `forgetting`: until then an exception finds everything that it needs here, and after
-    that nothing.
+    Before a lasting change, the way to undo it is added to `changes` or by `save`. The last change of a call is applied
+    together with `forgetting`: before it an exception can undo everything, after it nothing.
     """
 
     __slots__ = ("_grad", "_memory", "before", "changes")
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
-        """Made from the last to the first, they restore what was."""
+        """Changes that restore the former state, applied in reverse order."""
         self._memory: dict[int, tuple[Any, Any]] = {}
-        """Id of an array → the array, kept so that the id stays its own, and its copy."""
+        """Id of an array → the array, kept so that the id stays valid, and a copy."""
         self._grad, self.before = MODES.grad, MODES.undo
 
     def save(self, array: Any) -> None:
-        """Before `array` is written to."""
+        """Saves an array before it is written."""
         if id(array) not in self._memory:
             self._memory[id(array)] = array, array.copy()
 
     def save_written(self, segment: WrittenSegment) -> None:
-        """Before what is recorded so far is run."""
+        """Saves the arrays that the trace so far writes."""
         for slot in written_slots([entry.call for entry in segment.node.path()]):
             array = segment.externals.get(slot)
             if array is not None:
                 self.save(array)
 
     def restore_memory(self) -> None:
-        """Writes the old numbers back, so that a plan can do the same once more."""
+        """Restores saved arrays, so that a plan can repeat the computation."""
         apply_changes(self._old_numbers())
 
     def forgetting(self) -> list[Change]:
-        """From there on nothing is taken back."""
+        """Changes that empty the log."""
         return [(self.changes.clear,), (self._memory.clear,)]
 
     def roll_back(self, more: Iterable[Change] = ()) -> None:
-        """Takes everything back. Again, it does nothing.
+        """Undoes everything. A second call has no effect.
 
         Args:
-            more: changes that belong to it
+            more: further changes to apply
         """
         apply_changes([*self._old_numbers(), *reversed(self.changes), *more, *self.forgetting()])
 
     def leaving(self) -> list[Change]:
-        """Leaves the modes as they were: ops run again."""
+        """Changes that restore the modes, so that ops run eagerly again."""
         modes, having_say = vars(MODES), MODES.having_say
         direct = None if having_say.keys() - {"capture"} else MODES.quiet
         state = {"grad": self._grad, "undo": self.before, "direct": direct}
         return [(having_say.pop, "capture", None), (modes.update, state)]
 
     def _old_numbers(self) -> list[Change]:
-        """What was saved last comes first, since arrays may share memory."""
+        """The latest copies come first, because arrays may share memory."""
         return [write_change(array, copy) for array, copy in reversed(self._memory.values())]
 
 

@@ -1,7 +1,7 @@
-"""From a recording, whose calls share and write memory, to a graph of values.
+"""Builds a graph of values from a trace, whose ops share and write memory.
 
-Each memory of the recording has a root slot. A write through any view of it makes a new value of the whole memory; what
-is read afterwards is computed from that. Writes to memory from outside happen once, at the end.
+Each memory block has a root slot. A write through a view creates a new value of the whole block, from which later
+reads are computed. Writes to input memory happen once, at the end.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from engine.tensors.dispatch.op_call import compute_promoted
 
 
 def build_graph(node: TraceNode, wanted: Sequence[int]) -> IRGraph:
-    """The graph of the recording that ends at `node`, with the arrays in the slots `wanted` as outputs.
+    """The graph of the trace that ends at `node`, with the arrays in the slots `wanted` as outputs.
 
     Raises:
-        Unplanned: memory from outside is written to that the recording has met as several tensors.
+        PlanUnsupported: the trace writes to memory that several input tensors share
     """
     path = node.path()
     builder = _Builder()
@@ -44,9 +44,9 @@ class _Builder:
         """Slot → root of its memory and the view ops from there."""
         self.forms: dict[int, Form] = {}
         self.now: dict[int, IRValue] = {}
-        """Root → what its memory holds by now."""
+        """Root → current value of its memory."""
         self.views: dict[tuple[IRValue, int, Any], IRValue] = {}
-        """View ops that were applied to a value already, by their ids."""
+        """Views of values that exist already."""
 
     def meet(self, external: ExternalInput) -> None:
         slot, form = external.slot, external.form
@@ -94,7 +94,7 @@ class _Builder:
         return node
 
     def read(self, slot: int) -> IRValue:
-        """What a slot holds by now."""
+        """The current value of a slot."""
         root, chain = self.roots[slot]
         value = self.now[root]
         for op, statics in chain:
@@ -126,7 +126,7 @@ class _Builder:
         self.now[root] = value
 
     def _refuse_shared(self, written: int) -> None:
-        """What shares the memory may have been met before the write or after it."""
+        """Refuses writes to memory that several input tensors share."""
         shares = self.externals[written].shares_with is not None
         if shares or any(other.shares_with == written for other in self.externals.values()):
             raise PlanUnsupported("it writes to memory that several input tensors share")
@@ -144,7 +144,7 @@ class _Builder:
 
 
 def _example(value: Any) -> Any:
-    """A value as the shape rules take it: any number will do in the place of one that may change."""
+    """A value for shape inference; numbers that vary between calls become 1.0."""
     kind = type(value)
     if kind is Scalar:
         return 1.0

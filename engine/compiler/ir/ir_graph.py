@@ -1,4 +1,4 @@
-"""Nodes and values of a graph."""
+"""The intermediate representation: nodes and values of a graph without side effects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.tensors.deferred import Form
 
 
 class PlanUnsupported(Exception):  # noqa: N818 - not an error: the recording runs call by call instead
-    """A recording that cannot become a graph, and why."""
+    """A trace cannot become a graph, with the reason."""
 
 
 @dataclass(eq=False, slots=True)
@@ -26,23 +26,23 @@ class IRValue:
     dtype: Any
     device: Device
     producer: IRNode | None = None
-    """None for what comes from outside."""
+    """The node that computes it; None for an input."""
     index: int = 0
-    """Which result of its producer it is, or the slot outside."""
+    """Index among the results of its producer, or input slot."""
 
     @property
     def nbytes(self) -> int:
-        """Memory that it takes."""
+        """Size in bytes."""
         return prod(self.shape) * self.dtype.itemsize
 
     @property
     def is_view(self) -> bool:
-        """Whether it is another look at a value."""
+        """Whether a view op computes it."""
         return self.producer is not None and self.producer.op.view
 
     @property
     def base(self) -> IRValue:
-        """What it is a look at, in the end; another value itself."""
+        """The value that a chain of views starts from; otherwise the value itself."""
         value = self
         while value.producer is not None and value.producer.op.view:
             value = value.producer.values[0]
@@ -53,7 +53,7 @@ class IRValue:
 
 
 IROperand: TypeAlias = IRValue | Scalar | Constant
-"""What a node computes with."""
+"""An operand of a node."""
 
 
 @dataclass(eq=False, slots=True)
@@ -63,55 +63,55 @@ class IRNode:
     op: Op
     inputs: list[IROperand]
     statics: Any
-    """With `Scalar` in the place of numbers that may change."""
+    """Static arguments, with `Scalar` for numbers that vary between calls."""
     mixed: bool
-    """The inputs must be brought to one dtype, or are not plain floats."""
+    """Whether inputs need dtype promotion, or are not native floats."""
     where: tuple[Place, ...] = ()
-    """The lines that it comes from."""
+    """Source lines."""
     again: int = 0
-    """What is computed again for a checkpoint is not computed together with the first time, which would keep it."""
+    """Number of the checkpoint recomputation that it belongs to. It is not merged with the first computation."""
     outputs: list[IRValue] = field(default_factory=list)
 
     @property
     def values(self) -> list[IRValue]:
-        """Its inputs that are arrays."""
+        """The inputs that are arrays."""
         return [one for one in self.inputs if isinstance(one, IRValue)]
 
     @property
     def out(self) -> IRValue:
-        """Its only result, or the first."""
+        """The first result."""
         return self.outputs[0]
 
 
 @dataclass(slots=True)
 class IROutput:
-    """What a slot of the recording holds at the end: a value, or a view of one."""
+    """The content of a slot at the end: a value or a view of one."""
 
     slot: int
     value: IRValue
     form: Form
-    """Of the whole value, before `chain`."""
+    """Layout of the whole value, before `chain`."""
     chain: tuple[tuple[Op, Any], ...] = ()
-    """View ops from the value's memory to the slot."""
+    """View ops from the value to the slot."""
     external: int | None = None
-    """The slot outside whose memory it is, if it is a view of that."""
+    """Input slot whose memory it shares, if it does."""
     root: int = 0
-    """Outputs of one root share memory."""
+    """Outputs with one root share memory."""
 
 
 @dataclass(slots=True)
 class IRGraph:
-    """What a recording computes."""
+    """The computation of a trace."""
 
     inputs: dict[int, IRValue]
-    """Slot outside → its value at the beginning."""
+    """Input slot → its initial value."""
     nodes: list[IRNode]
-    """In an order in which they can run."""
+    """Nodes in a valid order of execution."""
     outputs: list[IROutput]
     writes: dict[int, IRValue]
-    """Slot outside → the value that its memory is to hold at the end."""
+    """Input slot → the value that is written to its memory at the end."""
     forms: dict[int, Form] = field(default_factory=dict)
-    """Slot outside → how its memory is laid out."""
+    """Input slot → its memory layout."""
 
     def results(self) -> Iterator[IRValue]:
         """All values that are needed at the end."""
@@ -119,14 +119,14 @@ class IRGraph:
         yield from (output.value for output in self.outputs if output.external is None)
 
     def uses(self) -> dict[IRValue, int]:
-        """How often each value is used, at the end included."""
+        """Number of uses of each value, including those at the end."""
         counts: dict[IRValue, int] = {}
         for value in (*[v for node in self.nodes for v in node.values], *self.results()):
             counts[value] = counts.get(value, 0) + 1
         return counts
 
     def substitute(self, replaced: dict[IRValue, IRValue]) -> None:
-        """Puts other values in the place of some, everywhere."""
+        """Replaces values everywhere."""
 
         def current(value: IRValue) -> IRValue:
             while value in replaced:

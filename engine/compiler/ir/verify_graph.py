@@ -1,4 +1,4 @@
-"""Whether a graph is one: run in tests after every pass."""
+"""Checks that a graph is consistent. Tests run this after every pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.compiler.ir.ir_graph import IRGraph, IRValue
 
 
 def verify_graph(graph: IRGraph) -> None:
-    """Raises AssertionError for a graph whose parts do not fit together."""
+    """Raises AssertionError for an inconsistent graph."""
     known: set[IRValue] = set(graph.inputs.values())
     for slot, value in graph.inputs.items():
         assert value.producer is None, f"input {slot} has a producer"

@@ -1,4 +1,4 @@
-"""Rewrites of a graph, each of which leaves its meaning alone."""
+"""Passes that rewrite a graph without changing its results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PASSES: tuple[Callable[[IRGraph], None], ...] = (
 
 
 def optimize(graph: IRGraph) -> None:
-    """Applies all passes, in place."""
+    """Runs all passes in place."""
     for rewrite in PASSES:
         rewrite(graph)
 

@@ -1,4 +1,4 @@
-"""Computes once what is computed twice."""
+"""Common subexpression elimination."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.compiler.ir import IRGraph, IRNode, IRValue
 
 
 def eliminate_common_subexpressions(graph: IRGraph) -> None:
-    """Puts the first of equal nodes in the place of the others. Random ops are equal only from one state."""
+    """Replaces equal nodes by the first of them. Random ops are equal only if their states are."""
     seen: dict[Any, IRNode] = {}
     kept: list[IRNode] = []
     replaced: dict[IRValue, IRValue] = {}

@@ -1,4 +1,4 @@
-"""Drops what nobody uses."""
+"""Dead code elimination."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.compiler.ir import IRGraph, IRNode, IRValue
 
 
 def eliminate_dead_code(graph: IRGraph) -> None:
-    """Leaves out nodes from which no way leads to an output or a write."""
+    """Removes nodes that no output or write depends on."""
     needed: set[IRValue] = set(graph.results())
     kept: list[IRNode] = []
     for node in reversed(graph.nodes):

@@ -1,4 +1,4 @@
-"""Takes ops apart that eager mode has as one for speed, so that their parts can be fused with what is around them."""
+"""Decomposes ops that eager mode implements as one for speed, so that their parts can be fused with other ops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.ops.record import Op
 
 
 class Decomposition:
-    """Makes the nodes that take the place of one."""
+    """Creates the nodes that replace a node."""
 
     def __init__(self, node: IRNode) -> None:
         self.whole = node
@@ -27,7 +27,7 @@ class Decomposition:
         statics: dict[str, Any] | None = None,
         dtype: Any = None,
     ) -> IRValue:
-        """The result of a node of `op`, of that shape, in the dtype of the whole's first result or another."""
+        """Adds a node of `op` with one result, by default in the dtype of the replaced node's first result."""
         dtype = self.whole.out.dtype if dtype is None else dtype
         return self.several(op, inputs, [(tuple(shape), dtype)], statics)[0]
 
@@ -38,7 +38,7 @@ class Decomposition:
         forms: Sequence[tuple[tuple[int, ...], Any]],
         statics: dict[str, Any] | None = None,
     ) -> list[IRValue]:
-        """The results of a node of `op`, of those shapes and dtypes."""
+        """Adds a node of `op` with results of these shapes and dtypes."""
         given = {**op.defaults, **statics} if statics else op.defaults
         node = IRNode(op, list(inputs), given, False, self.whole.where, self.whole.again)
         device = self.whole.out.device
@@ -48,15 +48,15 @@ class Decomposition:
 
 
 DecompositionRule = Callable[[Decomposition, IRNode], "IRValue | Sequence[IRValue] | None"]
-"""Builds what a node computes from parts; gives its results, or None where the node is to stay as it is."""
+"""Builds the replacement of a node and returns its results, or None to keep the node."""
 
 DECOMPOSITIONS: dict[Op, DecompositionRule] = {}
 MIXED: set[Op] = set()
-"""Ops whose inputs have several dtypes by nature."""
+"""Ops whose inputs have several dtypes."""
 
 
 def decomposes(op: Op, *, mixed: bool = False) -> Callable[[DecompositionRule], DecompositionRule]:
-    """Declares how nodes of `op` are taken apart, those of several dtypes too if `mixed`."""
+    """Registers the decomposition of `op`; with `mixed`, also for inputs of several dtypes."""
 
     def declare(function: DecompositionRule) -> DecompositionRule:
         DECOMPOSITIONS[op] = function
@@ -68,7 +68,7 @@ def decomposes(op: Op, *, mixed: bool = False) -> Callable[[DecompositionRule], 
 
 
 def decompose_compound(graph: IRGraph) -> None:
-    """Puts parts in the place of all nodes that can be taken apart."""
+    """Replaces all nodes that have a decomposition."""
     kept: list[IRNode] = []
     replaced: dict[IRValue, IRValue] = {}
     for node in graph.nodes:

@@ -1,4 +1,4 @@
-"""Batch norm and dropout taken apart, as `rowwise` does it with what works on rows."""
+"""Decompositions of batch norm and dropout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.ops.reduction.reductions import mean, sum
 
 
 def _by_channel(parts: Decomposition, op: Op, x: IRValue, channels: IROperand) -> IRValue:
-    """`op` of N×C×P and one number for each channel."""
+    """`op` of an N×C×P array and one number per channel."""
     assert isinstance(channels, IRValue)
     shape = (1, channels.shape[0], 1)
     return binary_op(parts, op, x, parts.call(reshape, [channels], shape, {"shape": shape}))

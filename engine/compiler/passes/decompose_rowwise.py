@@ -1,6 +1,6 @@
-"""Softmax, layer norm and cross entropy taken apart into elementwise ops and reductions of rows, which kernels take.
+"""Decompositions of softmax, layer norm and cross entropy into elementwise ops and row reductions.
 
-What the forward op keeps for its gradient as bytes stays in its parts: the gradient's parts take them from there.
+Values that the forward op saves as bytes for its gradient remain available as parts of the forward decomposition.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engine.ops.softmax import log_softmax, log_softmax_backward, softmax, softm
 
 
 def _exponentials(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue, tuple[int, ...]] | None:
-    """x minus the largest of its row, e to the power of that, and its sum; the dimensions of a row."""
+    """x minus the row maximum, its exponential, and the row sum of that; the dimensions of a row."""
     (x,) = node.values
     if not is_native_float(node) or x.dtype != node.out.dtype or not x.shape:
         return None
@@ -84,13 +84,13 @@ def _bytes(parts: Decomposition, x: IRValue) -> IRValue:
 
 
 def _source(value: IROperand, op: Op) -> IRNode | None:
-    """The node of `op` that made a value."""
+    """The node of `op` that computes a value, if any."""
     node = value.producer if isinstance(value, IRValue) else None
     return node if node is not None and node.op is op else None
 
 
 def _unkept(value: IROperand) -> list[IRValue] | None:
-    """What `_kept` was made of, if it was."""
+    """The two values that `_kept` packed, if it did."""
     whole = _source(value, view_dtype)
     both = None if whole is None else _source(whole.inputs[0], cat)
     columns = [] if both is None else [_source(one, reshape) for one in both.inputs]
@@ -154,7 +154,7 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | 
     if isinstance(weight, IRValue) or not isinstance(x, IRValue) or not isinstance(target, IRValue):
         return None
     if x.dtype not in FLOATS or x.dtype != node.out.dtype or 0 in x.shape:
-        return None  # of no rows or no classes there are rules of their own
+        return None  # empty inputs have separate rules
     rows, reduction = x.shape[0], node.statics["reduction"]
     given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
     checked = parts.several(

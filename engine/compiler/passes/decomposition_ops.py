@@ -1,4 +1,4 @@
-"""Short ways to say what parts an op is taken apart into."""
+"""Helpers that add common ops to a decomposition."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def reduce_op(parts: Decomposition, op: Op, x: IRValue, dims: tuple[int, ...]) -> IRValue:
-    """A reduction that keeps its dimensions."""
+    """Adds a reduction that keeps its dimensions."""
     shape = [1 if dim in dims else size for dim, size in enumerate(x.shape)]
     return parts.call(op, [x], shape, {"dim": dims, "keepdim": True})
 
 
 def binary_op(parts: Decomposition, op: Op, a: IROperand, b: IROperand) -> IRValue:
-    """An elementwise op of two."""
+    """Adds an elementwise op of two operands."""
     shape = np.broadcast_shapes(*(one.shape for one in (a, b) if isinstance(one, IRValue)))
     return parts.call(op, [a, b], shape)
 
 
 def unary_op(parts: Decomposition, op: Op, x: IRValue) -> IRValue:
-    """An elementwise op of one."""
+    """Adds an elementwise op of one operand."""
     return parts.call(op, [x], x.shape)
 
 
 def is_native_float(node: IRNode) -> bool:
-    """Whether all is in one of the dtypes that eager mode computes in as well."""
+    """Whether the result is float32 or float64 and not empty."""
     return node.out.dtype in FLOATS and 0 not in node.out.shape
 
 

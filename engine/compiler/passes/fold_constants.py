@@ -1,4 +1,4 @@
-"""Computes ahead what is the same number everywhere in an array, whatever the function is called with."""
+"""Constant folding: computes arrays that hold one known number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.ops.movement.primitives import cast, reshape, sum_backward
 
 
 def fold_constants(graph: IRGraph) -> None:
-    """Puts arrays of one number in the place of what elementwise ops compute from such arrays, and of looks at them."""
+    """Replaces elementwise ops and views of constant-filled arrays by constant-filled arrays."""
     for node in graph.nodes:
         number = _result(node)
         if number is not None:
@@ -26,7 +26,7 @@ def fold_constants(graph: IRGraph) -> None:
 
 
 def number_of(operand: IROperand) -> Any:
-    """The number that an operand is, everywhere and in every call; None if it is not one, or may be another."""
+    """The number that fills an operand in every call; None if it is not constant."""
     if isinstance(operand, Constant):
         return operand.value
     node = operand.producer if isinstance(operand, IRValue) else None
@@ -36,7 +36,7 @@ def number_of(operand: IROperand) -> Any:
 
 
 def _result(node: IRNode) -> Any:
-    """The number that a node gives everywhere, if it is known."""
+    """The number that fills the result of a node, if it is known."""
     if node.op is FILL or not node.values or len(node.outputs) != 1 or 0 in node.out.shape or has_scalars(node.statics):
         return None
     numbers = [number_of(one) for one in node.inputs]

@@ -1,6 +1,6 @@
-"""Attention as one op, and its gradients as another, in the place of weights and products.
+"""Replaces the ops of attention by one op, and those of its gradient by another.
 
-Nothing of it is left where its parts are needed for something else, such as dropout of the weights.
+Attention is not replaced if intermediate values are used elsewhere, such as by dropout of the weights.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TURNED = (0, 1, 3, 2)
 
 
 def fuse_attention(graph: IRGraph) -> None:
-    """Finds attention without a mask of B×H×L×E, and puts one op in the place of each direction."""
+    """Finds attention without mask on B×H×L×E arrays, and replaces it in both directions."""
     for node in [one for one in graph.nodes if one.op is attention_weights]:
         _Attention(graph, node).join()
 
@@ -66,7 +66,7 @@ class _Attention:
         self._join_slopes(query, key, value, causal)
 
     def _product(self) -> IRNode | None:
-        """What multiplies the values by the weights."""
+        """The product of weights and values."""
         found = [
             one
             for one in self.readers.get(self.weights, [])
@@ -77,7 +77,7 @@ class _Attention:
     def _replace(
         self, old: list[IRNode], anchor: IRNode, parts: Decomposition, replaced: dict[IRValue, IRValue]
     ) -> None:
-        """Puts parts in the place of the last of some nodes."""
+        """Replaces nodes by parts, at the position of the last of them."""
         nodes = self.graph.nodes
         index = nodes.index(anchor)
         nodes[index : index + 1] = parts.nodes
@@ -126,7 +126,7 @@ class _Attention:
         self._insert(inside, last, parts, dict(zip(results, found, strict=True)))
 
     def _insert(self, old: list[IRNode], last: IRNode, parts: Decomposition, replaced: dict[IRValue, IRValue]) -> None:
-        """What came before is dropped as dead."""
+        """Inserts parts after `last`; the replaced nodes become dead code."""
         if any(one.out in self.kept and one.out not in replaced for one in old):
             return
         nodes = self.graph.nodes
@@ -147,7 +147,7 @@ class _Attention:
         return node is not None and node.values[0] is base and tuple(node.statics["dims"]) == TURNED
 
     def _only(self, value: IRValue, op: Any, other: IRValue) -> IRNode | None:
-        """The only product of one value and another."""
+        """The product of two values, if there is exactly one."""
         found = [
             one for one in self.readers.get(value, [])
             if one.op is op and not one.mixed and len(one.inputs) == 2 and one.inputs[0] is value
@@ -168,7 +168,7 @@ class _Attention:
         return node.inputs[1]
 
     def _together(self, results: list[IRValue]) -> IRNode | None:
-        """What adds the gradients of query, key and value, each put into its third of an array."""
+        """The sum of the gradients of query, key and value, each in its third of an array."""
         if len({value.shape for value in results}) > 1:
             return None
         placed: list[IRNode] = []

@@ -1,4 +1,4 @@
-"""Leaves out ops that change nothing."""
+"""Removes ops without effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.ops.movement.primitives import cast, expand, permute, reshape
 
 
 def simplify_graph(graph: IRGraph) -> None:
-    """Removes copies, casts and changes of shape that have no effect, and joins two in a row."""
+    """Removes copies, casts and reshapes without effect, and merges two in a row."""
     replaced: dict[IRValue, IRValue] = {}
     kept: list[IRNode] = []
     for node in graph.nodes:
@@ -28,7 +28,7 @@ def simplify_graph(graph: IRGraph) -> None:
 
 
 def _unchanged(node: IRNode) -> IRValue | None:
-    """The input that the node's only result equals in shape, dtype and every bit."""
+    """The input that equals the node's only result in shape, dtype and every bit."""
     first = node.inputs[0] if node.inputs else None
     if not isinstance(first, IRValue) or len(node.outputs) != 1:
         return None
@@ -43,7 +43,7 @@ def _unchanged(node: IRNode) -> IRValue | None:
 
 
 def _is_neutral(node: IRNode, second: IROperand) -> bool:
-    """Whether the second operand of arithmetic makes no difference. There is none for add: -0.0 + 0 is 0.0."""
+    """Whether the second operand of an op has no effect. For add there is none, because -0.0 + 0 is 0.0."""
     number = number_of(second)
     if type(number) not in (int, float) or (node.statics or {}).get("alpha", 1) != 1:
         return False
@@ -53,7 +53,7 @@ def _is_neutral(node: IRNode, second: IROperand) -> bool:
 
 
 def _join(node: IRNode) -> None:
-    """A change of shape of a change of shape is one."""
+    """Merges a reshape or permutation of another one."""
     first = node.inputs[0] if node.inputs else None
     if (
         node.op is permute

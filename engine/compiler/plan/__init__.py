@@ -1,4 +1,4 @@
-"""From a graph to a function that runs it: fused kernels, memory planned ahead, no look-ups on the way."""
+"""Execution plans: functions that run a graph with fused kernels and planned memory."""
 
 from engine.compiler.plan.execution_plan import ExecutionPlan as ExecutionPlan
 

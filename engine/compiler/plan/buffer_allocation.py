@@ -1,4 +1,4 @@
-"""Where values lie that nobody sees: in one block of memory, at places that they share one after the other."""
+"""Memory planning: places buffers in one block, so that buffers with disjoint lifetimes share memory."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Key = TypeVar("Key")
 
 
 class Lifetime(NamedTuple, Generic[Key]):
-    """A value that needs memory from one step to another."""
+    """A buffer that is needed from one step to another."""
 
     key: Key
     size: int
-    """Bytes."""
+    """Size in bytes."""
     begin: int
     end: int
     """The last step that reads it."""
 
 
 class BufferLayout(NamedTuple, Generic[Key]):
-    """Where each value lies, and how much memory that takes."""
+    """Offset of each buffer, and the total size."""
 
     offsets: dict[Key, int]
     size: int
 
 
 def allocate_buffers(lives: Sequence[Lifetime[Key]]) -> BufferLayout[Key]:
-    """Places values, the largest first, each at the lowest offset that is free throughout its life.
+    """Places buffers, the largest first, each at the lowest offset that is free during its lifetime.
 
     Greedy by size, as in Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020.
     """

@@ -1,4 +1,4 @@
-"""What a plan decides for each step and value before it is written out."""
+"""Decides where the values of a plan are stored."""
 
 from __future__ import annotations
 
@@ -21,33 +21,34 @@ from engine.ops.linalg.matmul import matmul
 from engine.ops.movement.primitives import reshape
 
 BufferKind = Literal["input", "buffer", "fresh", "output", "target"]
-"""Where a value lies: outside; in the plan's own memory; where an op put it; in new memory for the caller; in memory
-outside, which it is written to by a step at the end."""
+"""Where a value is stored: "input" memory; "buffer", the plan's memory; "fresh" memory that an op allocates; "output",
+new memory for the caller; "target", input memory that a step at the end writes.
+"""
 
 
 @dataclass
 class BufferPlacement:
-    """Where every value lies, and which steps read it."""
+    """Storage of all values, and the steps that read them."""
 
     graph: IRGraph
     steps: Sequence[PlanStep]
     kind: dict[IRValue, BufferKind] = field(default_factory=dict)
     target: dict[IRValue, int] = field(default_factory=dict)
-    """Value → slot outside that it is computed right into."""
+    """Value → input slot whose memory it is computed into."""
     made_at: dict[IRValue, int] = field(default_factory=dict)
     last: dict[IRValue, int] = field(default_factory=dict)
-    """The last step that reads a value or a view of it; the number of steps for what is needed at the end."""
+    """Value → last step that reads it or a view of it; the number of steps if it is needed at the end."""
     routines: dict[IRNode, Routine] = field(default_factory=dict)
-    """What computes nodes in the place of NumPy."""
+    """Nodes that hand-written kernels compute."""
     strides: dict[IRValue, Strides] = field(default_factory=dict)
     late: int = 0
-    """How many steps write to memory outside, together with what else a run changes. They are the last ones."""
+    """Number of steps at the end that write to input memory, together with the other changes of a run."""
     copies: set[IRNode] = field(default_factory=set)
-    """Nodes that copy what might have been looked at as it is."""
+    """Reshapes that must copy."""
 
     @cached_property
     def given(self) -> dict[IRValue, int]:
-        """Value that is one of the outputs as it is → its place among them; a run may be given memory for it."""
+        """Value that is an output → its index among the outputs. A run may get memory for it."""
         outputs = self.graph.outputs
         alone = Counter(output.root for output in outputs)
         return {
@@ -58,14 +59,14 @@ class BufferPlacement:
 
     @cached_property
     def layout(self) -> BufferLayout[IRValue]:
-        """Where in the plan's memory the values lie that nobody sees; asked for once all places are final."""
+        """Offsets of the buffers; valid after all storage is decided."""
         values = [value for value, kind in self.kind.items() if kind == "buffer"]
         made, last = self.made_at, self.last
         return allocate_buffers([Lifetime(one, one.nbytes, made[one], last.get(one, made[one])) for one in values])
 
 
 def place_buffers(graph: IRGraph, steps: Sequence[PlanStep]) -> BufferPlacement:
-    """Chooses a place for each value of a graph."""
+    """Decides the storage of each value of a graph."""
     found = BufferPlacement(graph, steps)
     found.strides, copies = value_strides(graph, steps)
     found.copies = {node for node in copies if node.out.device is CPU and node.op is reshape}
@@ -89,7 +90,7 @@ def reads_of(step: PlanStep) -> Sequence[IRValue]:
 
 
 def writes_into(step: PlanStep) -> bool:
-    """Whether a step can put its result into memory that it is given."""
+    """Whether a step can write its result to given memory."""
     if isinstance(step, FusedGroup):
         return True
     if step.out.device is CPU and out_variant(step) is not None:
@@ -98,7 +99,7 @@ def writes_into(step: PlanStep) -> bool:
         return False
     if step.op is matmul:
         return all(len(value.shape) > 1 and value.dtype in NATIVE_FLOATS for value in step.values)
-    if step.out.device is not CPU:  # CuPy's functions do not all take `out`
+    if step.out.device is not CPU:  # not all CuPy functions support `out`
         return False
     return step.op.takes_out and step.op.kind == "elementwise" and step.out.dtype in NATIVE_FLOATS
 
@@ -107,7 +108,7 @@ def _find_lives(found: BufferPlacement) -> None:
     last = found.last = _last_reads(found) | dict.fromkeys(found.graph.results(), len(found.steps))
     for number, step in enumerate(found.steps):
         found.made_at.update(dict.fromkeys(step.outputs, number))
-    for step in reversed(found.steps):  # whoever reads a view reads what it is a view of
+    for step in reversed(found.steps):  # reading a view reads its base
         if isinstance(step, IRNode) and step.op.view:
             for value in reads_of(step):
                 last[value] = max(last[value], last.get(step.out, -1))
@@ -119,7 +120,7 @@ def _last_reads(found: BufferPlacement) -> dict[IRValue, int]:
 
 
 def _place_outputs(found: BufferPlacement) -> None:
-    """Values that are handed out whole, and only once, are computed right into memory for the caller."""
+    """Computes outputs that are returned once and completely directly into memory for the caller."""
     roots: dict[IRValue, set[int]] = {}
     for output in found.graph.outputs:
         if output.external is None:
@@ -132,7 +133,7 @@ def _place_outputs(found: BufferPlacement) -> None:
 
 
 def _place_targets(found: BufferPlacement) -> None:
-    """Values are computed right into the memory outside where nobody reads any more what is there before."""
+    """Computes values directly into input memory if its old content is no longer read."""
     for slot, value in found.graph.writes.items():
         old, form = found.graph.inputs[slot], found.graph.forms[slot]
         if found.kind[value] != "buffer" or not form.flags.c_contiguous or not form.flags.writeable:
@@ -144,7 +145,7 @@ def _place_targets(found: BufferPlacement) -> None:
 
 
 def _put_late(found: BufferPlacement) -> None:
-    """Moves groups that write to memory outside to the end. What others read is copied there instead."""
+    """Moves groups that write to input memory to the end. Results that other steps read are copied there instead."""
     results = {one.value for one in found.graph.outputs if one.external is None}
     read, late, others = _last_reads(found), list[PlanStep](), list[PlanStep]()
     for step in found.steps:
@@ -162,7 +163,7 @@ def _put_late(found: BufferPlacement) -> None:
 
 
 def _reads_in_step(step: PlanStep, old: IRValue) -> bool:
-    """Whether a step reads each element of `old` before it writes the element of its result that lies there."""
+    """Whether a step reads each element of `old` before it writes the element of the result at the same position."""
     if any(value is not old and value.base is old for value in reads_of(step)):
         return False
     depending = {old}
