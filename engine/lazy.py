@@ -1,7 +1,11 @@
 """Names of a package that import their module when they are first used (PEP 562).
 
-After the first use a name is an ordinary global of the package. Python's import locks make this safe in threads: two
-that ask at once get the same object.
+After the first use a name is an ordinary global of the package.
+
+Two threads may use a name for the first time at once. Python locks single modules, not packages: a thread can import a
+submodule while another one is still running the package's `__init__`, and then sees half of it. One lock for all lazy
+names prevents that. Import statements do not take it. They hold module locks already, which a thread with this lock may
+be waiting for.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -52,6 +57,7 @@ def attach(
                     return getattr(module, name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}" if missing is None else missing(name))
 
+    @locked
     def get(name: str) -> Any:
         value = find(name)
         setattr(sys.modules[package], name, value)
@@ -61,6 +67,21 @@ def attach(
         return sorted({*vars(sys.modules[package]), *listed()})
 
     return get, names_of_package
+
+
+def locked(get: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Make a module's `__getattr__` run in one thread at a time, except in import statements."""
+
+    def get_locked(name: str) -> Any:
+        if sys._getframe(1).f_globals.get("__name__") == "importlib._bootstrap":
+            return get(name)
+        with _LOCK:
+            return get(name)
+
+    return get_locked
+
+
+_LOCK = threading.RLock()
 
 
 def _sources(names: Mapping[str, str]) -> Iterable[tuple[str, tuple[str, str]]]:

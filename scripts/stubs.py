@@ -82,8 +82,8 @@ def package() -> str:
             attribute, _, name = item.partition(" as ")
             lines.append(f"from {module} import {attribute} as {name or attribute}")
     for name in exports.MODULES:
-        path = paths.PATHS.get(name, name).replace(":", ".")
-        parent, _, leaf = f"engine.{path}".rpartition(".")
+        path = paths.PATHS.get(name, f"engine.{name}").replace(":", ".")
+        parent, _, leaf = path.rpartition(".")
         lines.append(f"from {parent} import {leaf} as {name}")
     for module in exports.COLLECTIONS:
         lines += [f"from {module} import {name} as {name}" for name in sorted(importlib.import_module(module).__all__)]

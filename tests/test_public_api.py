@@ -21,7 +21,7 @@ def modules() -> list[ModuleType]:
     names = [found.name for found in pkgutil.walk_packages(engine.__path__, "engine.", onerror=lambda name: None)]
     names = [name for name in names if not name.startswith("engine.utils.tensorboard")]
     names = [name for name in names if not name.startswith("engine.torch_compat")]  # public by PyTorch's paths
-    names += [f"engine.{path}" for path, source in PATHS.items() if source == f"torch_compat.{path}"]
+    names += [f"engine.{path}" for path, source in PATHS.items() if source == f"engine.torch_compat.{path}"]
     public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
     return [engine, *map(importlib.import_module, public)]
 

@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, Final
 
+from engine.lazy import locked
 from engine.torch_compat.left_out import SPACES, explanation
 
 LAYER_MODULES = (
@@ -27,49 +28,49 @@ _SAME_NAME = (
 )  # fmt: skip
 
 PATHS: Final[dict[str, str]] = {
-    **{name: f"torch_compat.{name}" for name in _SAME_NAME},
-    **{f"nn.modules.{name}": f"torch_compat.nn_modules:{name}" for name in LAYER_MODULES},
-    "_dynamo": "torch_compat.dynamo",
-    "_dynamo.config": "torch_compat.dynamo.config",
-    "amp.autocast_mode": "amp",
-    "autograd.anomaly_mode": "autograd",
-    "autograd.grad_mode": "autograd",
-    "autograd.gradcheck": "autograd",
-    "autograd.profiler": "profiler.autograd",
-    "cuda.amp": "amp.cuda",
-    "cuda.amp.autocast_mode": "amp.cuda",
-    "cuda.amp.grad_scaler": "amp.cuda",
-    "cuda.memory": "cuda",
-    "cuda.random": "cuda",
-    "distributed.nn": "torch_compat.distributed_functions",
-    "distributed.nn.functional": "torch_compat.distributed_functions",
-    "distributions.utils": "distributions.distribution_parameters",
-    "mps": "torch_compat.other_devices:mps",
-    "mtia": "torch_compat.other_devices:mtia",
-    "multiprocessing.spawn": "torch_compat.multiprocessing.processes",
-    "nn.common_types": "torch_compat.common_types",
-    "nn.modules": "torch_compat.nn_modules",
-    "nn.modules.utils": "torch_compat.size_tuples",
-    "nn.parallel.data_parallel": "nn.parallel",
-    "nn.parallel.distributed": "nn.parallel",
-    "nn.utils.spectral_norm": "nn.utils.weight_norm_hooks",
-    "nn.utils.stateless": "func",
-    "nn.utils.weight_norm": "nn.utils.weight_norm_hooks",
-    "profiler.profiler": "profiler",
-    "return_types": "ops.return_types",
-    "storage": "tensors.storage",
-    "signal.windows.windows": "signal.windows",
-    "utils.data._utils": "data",
-    "utils.data._utils.collate": "data",
-    "utils.data.dataloader": "data",
-    "utils.data.dataset": "data",
-    "utils.data.distributed": "data",
-    "utils.data.sampler": "data",
-    "utils.hooks": "graph.removable_handle",
-    "utils.model_zoo": "torch_compat.model_zoo",
-    "xpu": "torch_compat.other_devices:xpu",
+    **{name: f"engine.torch_compat.{name}" for name in _SAME_NAME},
+    **{f"nn.modules.{name}": f"engine.torch_compat.nn_modules:{name}" for name in LAYER_MODULES},
+    "_dynamo": "engine.torch_compat.dynamo",
+    "_dynamo.config": "engine.torch_compat.dynamo.config",
+    "amp.autocast_mode": "engine.amp",
+    "autograd.anomaly_mode": "engine.autograd",
+    "autograd.grad_mode": "engine.autograd",
+    "autograd.gradcheck": "engine.autograd",
+    "autograd.profiler": "engine.profiler.autograd",
+    "cuda.amp": "engine.amp.cuda",
+    "cuda.amp.autocast_mode": "engine.amp.cuda",
+    "cuda.amp.grad_scaler": "engine.amp.cuda",
+    "cuda.memory": "engine.cuda",
+    "cuda.random": "engine.cuda",
+    "distributed.nn": "engine.torch_compat.distributed_functions",
+    "distributed.nn.functional": "engine.torch_compat.distributed_functions",
+    "distributions.utils": "engine.distributions.distribution_parameters",
+    "mps": "engine.torch_compat.other_devices:mps",
+    "mtia": "engine.torch_compat.other_devices:mtia",
+    "multiprocessing.spawn": "engine.torch_compat.multiprocessing.processes",
+    "nn.common_types": "engine.torch_compat.common_types",
+    "nn.modules": "engine.torch_compat.nn_modules",
+    "nn.modules.utils": "engine.torch_compat.size_tuples",
+    "nn.parallel.data_parallel": "engine.nn.parallel",
+    "nn.parallel.distributed": "engine.nn.parallel",
+    "nn.utils.spectral_norm": "engine.nn.utils.weight_norm_hooks",
+    "nn.utils.stateless": "engine.func",
+    "nn.utils.weight_norm": "engine.nn.utils.weight_norm_hooks",
+    "profiler.profiler": "engine.profiler",
+    "return_types": "engine.ops.return_types",
+    "storage": "engine.tensors.storage",
+    "signal.windows.windows": "engine.signal.windows",
+    "utils.data._utils": "engine.data",
+    "utils.data._utils.collate": "engine.data",
+    "utils.data.dataloader": "engine.data",
+    "utils.data.dataset": "engine.data",
+    "utils.data.distributed": "engine.data",
+    "utils.data.sampler": "engine.data",
+    "utils.hooks": "engine.graph.removable_handle",
+    "utils.model_zoo": "engine.torch_compat.model_zoo",
+    "xpu": "engine.torch_compat.other_devices:xpu",
 }
-"""PyTorch's path → the engine's module, or "module:attribute" where the attribute is a module. Both below `engine`."""
+"""PyTorch's path → the engine's module, or "module:attribute" where the attribute is a module."""
 
 _CHILDREN: dict[str, list[str]] = {}
 for _path in sorted(PATHS):
@@ -105,7 +106,7 @@ class _AliasLoader:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         path, _, attribute = self._source.partition(":")
-        module = importlib.import_module(f"engine.{path}")
+        module = importlib.import_module(path)
         module = getattr(module, attribute) if attribute else module
         self._spec = module.__spec__
         return module
@@ -147,13 +148,14 @@ def _complete(path: str, module: ModuleType) -> None:
     for name in children:
         if callable(vars(module).get(name)):
             source, _, attribute = PATHS[f"{path}.{name}".removeprefix("engine.")].partition(":")
-            found = importlib.import_module(f"engine.{source}")
+            found = importlib.import_module(source)
             sys.modules.setdefault(f"{path}.{name}", getattr(found, attribute) if attribute else found)
 
 
 def attribute_of(path: str) -> Callable[[str], Any]:
     """Returns the `__getattr__` of a module: PyTorch's paths below it; the reason why other names are left out."""
 
+    @locked
     def get(name: str) -> Any:
         if f"{path}.{name}".removeprefix("engine.") in PATHS:
             return importlib.import_module(f"{path}.{name}")

@@ -18,7 +18,7 @@ from engine.utils.data.sampler import SubsetRandomSampler
 def test_paths_are_pytorchs(path: str) -> None:
     torch = pytest.importorskip("torch")
     module, _, attribute = PATHS[path].partition(":")
-    source = importlib.import_module(f"engine.{module}")
+    source = importlib.import_module(module)
     assert importlib.import_module(f"engine.{path}") is (getattr(source, attribute) if attribute else source)
     assert importlib.import_module(f"{torch.__name__}.{path}")
 
