@@ -44,7 +44,6 @@ try:
     from typing import NoReturn
 
     import engine  # noqa: F401 - first: sets environment variables that NumPy reads when it loads
-    from studio import cli
     from studio.document import SUFFIX
 finally:
     _set_interrupt(_leave, signal.default_int_handler)
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if all(argument.endswith(SUFFIX) and not argument.startswith("-") for argument in given):
         return _open_studio([Path(argument) for argument in given])
-    return cli.main(given)
+    return importlib.import_module("studio.cli").main(given)
 
 
 def _open_studio(paths: Sequence[Path]) -> int:

@@ -15,6 +15,7 @@ import importlib.util
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 
@@ -44,17 +45,17 @@ def attach(
 
     def find(name: str) -> Any:
         if name in sources:
-            module, attribute = sources[name]
-            return getattr(importlib.import_module(module), attribute)
+            source, attribute = sources[name]
+            return getattr(importlib.import_module(source), attribute)
         if name == "__all__":
             return listed()
         if not name.startswith("__"):
             path = f"{package}.{name}"
             if importlib.util.find_spec(path) is not None:
                 return importlib.import_module(path)
-            for module in map(importlib.import_module, collections):
-                if name in module.__all__:
-                    return getattr(module, name)
+            for collection in map(importlib.import_module, collections):
+                if name in collection.__all__:
+                    return getattr(collection, name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}" if missing is None else missing(name))
 
     @locked
@@ -67,6 +68,18 @@ def attach(
         return sorted({*vars(sys.modules[package]), *listed()})
 
     return get, names_of_package
+
+
+def module(name: str) -> Any:
+    """Return a module that is imported when one of its attributes is first used."""
+    return _LazyModule(name)
+
+
+class _LazyModule(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(importlib.import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
 
 
 def locked(get: Callable[[str], Any]) -> Callable[[str], Any]:

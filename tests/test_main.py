@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[list[Path]]:
         calls.append(list(paths))
         return 7
 
-    monkeypatch.setattr(main, "importlib", SimpleNamespace(import_module=lambda name: SimpleNamespace(main=studio)))
+    def import_module(name: str) -> Any:
+        return SimpleNamespace(main=studio) if name == "studio.ui.app" else importlib.import_module(name)
+
+    monkeypatch.setattr(main, "importlib", SimpleNamespace(import_module=import_module))
     return calls
 
 

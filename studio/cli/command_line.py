@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
 
+from engine import lazy
 from studio.cli import interrupts, output_streams
 from studio.cli.error_output import INTERRUPTED, print_text
 from studio.cli.lazy_commands import lazy_group
@@ -53,6 +53,8 @@ COMMANDS = {
     "new": ("studio.cli.template_commands:new", "Create a project from a template."),
 }
 """For each command its function or mapping of subcommands, and its help."""
+
+metadata = lazy.module("importlib.metadata")
 
 app = typer.Typer(
     cls=lazy_group(COMMANDS),
@@ -105,8 +107,8 @@ def _fill_resume(arguments: Sequence[str]) -> list[str]:
 def _print_version(wanted: bool) -> None:
     if wanted:
         try:
-            print_text(f"gradwire {version('gradwire')}")
-        except PackageNotFoundError:
+            print_text(f"gradwire {metadata.version('gradwire')}")
+        except metadata.PackageNotFoundError:
             print_text("gradwire (not installed; running from its sources)")
         raise typer.Exit
 

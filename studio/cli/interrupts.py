@@ -50,6 +50,15 @@ def record_interrupts(at_once: Callable[[], object] = lambda: None) -> Iterator[
 
 
 @contextmanager
+def exit_on_interrupt() -> Iterator[None]:
+    """Ctrl+C ends the process at once: for imports, where C code prints a traceback of KeyboardInterrupt."""
+    interrupts = Interrupts(lambda: None, is_raised=False)
+    interrupts.code = 128 + signal.SIGINT  # as if one had come: the next one ends the process
+    with _install_handlers((signal.SIGINT,), interrupts):
+        yield
+
+
+@contextmanager
 def _install_handlers(numbers: tuple[signal.Signals, ...], interrupts: Interrupts) -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
@@ -74,4 +83,4 @@ def _exit_now(code: int) -> None:
         os._exit(code)
 
 
-__all__ = ["Interrupts", "raise_on_interrupt", "record_interrupts"]
+__all__ = ["Interrupts", "exit_on_interrupt", "raise_on_interrupt", "record_interrupts"]

@@ -9,6 +9,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from studio.cli import interrupts
+
 Commands = Mapping[str, tuple[str, str]]
 """For each command "module:function" and its help; "module:COMMANDS" with another such mapping for a group."""
 
@@ -53,7 +55,8 @@ def lazy_group(commands: Commands) -> type[TyperGroup]:
 def load(source: str) -> Any:
     """Import "module:attribute"."""
     module, _, attribute = source.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    with interrupts.exit_on_interrupt():
+        return getattr(importlib.import_module(module), attribute)
 
 
 def functions(commands: Commands, prefix: str = "") -> Iterator[tuple[str, Callable[..., Any], str]]:

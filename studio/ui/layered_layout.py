@@ -13,9 +13,14 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
-import networkx as nx
+from engine import lazy
+
+if TYPE_CHECKING:
+    import networkx as nx
+else:
+    nx = lazy.module("networkx")  # used only to arrange the nodes
 
 _ORDER_SWEEPS = 8
 _POSITION_SWEEPS = 12

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import compute
 
 from engine.data.lru_cache import LRUCache
+from engine.data.tables.arrow import compute, pa
 from engine.data.tables.csv_columns import MISSING
 
 pc: Any = compute  # its functions are made when it is imported, which type checkers cannot see
@@ -94,7 +94,7 @@ def survey_columns(blocks: Iterable[pa.RecordBatch], numbers: Iterable[str], mos
 
 def _examined(column: Any, number: bool) -> ColumnSurvey:
     column = column.combine_chunks()
-    there = column.filter(pc.invert(pc.or_kleene(column.is_null(), pc.is_in(column, value_set=_MISSING))))
+    there = column.filter(pc.invert(pc.or_kleene(column.is_null(), pc.is_in(column, value_set=_missing_texts()))))
     values, different = len(there), len(there.unique())
     if not number:
         return ColumnSurvey(values, different)
@@ -135,6 +135,10 @@ def _merged(plain: Any, found: np.ndarray[Any, Any]) -> tuple[int, int, tuple[st
     return 0, 0, ("", "")
 
 
-_MISSING = pa.array(MISSING, pa.string())
+@functools.cache
+def _missing_texts() -> pa.Array:
+    """Return the texts that mean a missing value."""
+    return pa.array(MISSING, pa.string())
+
 
 surveys: LRUCache[TableSurvey] = LRUCache(4)

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import csv as arrow_csv
 
+from engine.data.tables.arrow import arrow_csv, pa
 from engine.data.tables.csv_faults import find_csv_fault
 from engine.errors import DataError
 from engine.system.files import check_regular, open_regular

@@ -10,12 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-import pyarrow as pa
-
 from engine.data.diagnostics import Diagnostic, format_counts
 from engine.data.lru_cache import file_fingerprint
 from engine.data.samples import Samples
 from engine.data.splits import Share, Splits, train_validation_split
+from engine.data.tables.arrow import pa
 from engine.data.tables.column_survey import MOST_CELLS, MOST_ROWS, TableSurvey, survey_columns, surveys
 from engine.data.tables.csv_columns import (
     MISSING_TEXTS,

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
 from engine.data.file_access import ReadErrorContext, required_path
 from engine.data.splits import Share
+from engine.data.tables.arrow import pa, parquet
 from engine.data.tables.csv_table import Missing, TableSplits
 from engine.errors import DataError
 from engine.registry import DATASETS, PathTo

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import compute
+
+from engine.data.tables.arrow import compute, pa
 
 pc: Any = compute  # its functions are made when it is imported, which type checkers cannot see
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.data.dataset import Indices
@@ -17,6 +16,7 @@ from engine.data.lru_cache import LRUCache
 from engine.data.memory_map import from_pickle, to_pickle
 from engine.data.row_buffer import RowBuffer
 from engine.data.samples import Samples, validation_split
+from engine.data.tables.arrow import pa
 from engine.data.tables.csv_columns import as_array, class_order
 from engine.data.tables.row_filter import MissingValueCounts
 from engine.data.tables.table_diagnostics import unseen_category_diagnostics
