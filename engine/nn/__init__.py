@@ -1,4 +1,4 @@
-"""Modules, layers and losses, with PyTorch's names, arguments and first values."""
+"""Modules, layers and losses, with PyTorch's names, arguments and initialization."""
 
 from engine.graph import RemovableHandle as RemovableHandle
 from engine.nn import attention as attention

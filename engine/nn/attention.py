@@ -1,4 +1,4 @@
-"""Which kernel computes attention: PyTorch's choice, which makes no difference here."""
+"""Selection of attention kernels, for compatibility with PyTorch; it has no effect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class SDPBackend(enum.IntEnum):
-    """PyTorch's kernels by name."""
+    """PyTorch's attention kernels."""
 
     ERROR = -1
     MATH = 0
@@ -20,7 +20,7 @@ class SDPBackend(enum.IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends: SDPBackend | list[SDPBackend], set_priority: bool = False) -> Iterator[None]:
-    """Takes the choice. There is one kernel for each device, and it is used."""
+    """Accept a selection of kernels without effect: each device has one kernel."""
     yield
 
 

@@ -1,7 +1,7 @@
-"""Filling parameters with their first values. Every function writes in place, records nothing, and returns the tensor.
+"""Parameter initialization. Every function writes in place without autograd and returns the tensor.
 
-Values are drawn on the CPU in the tensor's precision, so a seed gives the same model on every device. A tensor on the
-meta device is left as it is.
+Random numbers are generated on the CPU in the tensor's precision, so a seed gives the same model on every device.
+Tensors on the meta device are not changed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
 
 
 def calculate_gain(nonlinearity: Nonlinearity, param: float | None = None) -> float:
-    """The factor by which an activation shrinks the standard deviation; `param` is leaky_relu's slope."""
+    """Recommended gain for an activation function; `param` is the negative slope of leaky_relu."""
     if nonlinearity in ("linear", "sigmoid") or nonlinearity in _CONVOLUTIONS:
         return 1.0
     if nonlinearity == "leaky_relu":
@@ -57,16 +57,16 @@ def calculate_gain(nonlinearity: Nonlinearity, param: float | None = None) -> fl
     )
 
 
-# -- plain distributions ------------------------------------------------------------------------
+# -- constants and distributions ------------------------------------------------------------------------
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Equally likely numbers from `a` to `b`."""
+    """Fill with the uniform distribution from `a` to `b`."""
     return tensor if tensor.is_meta else _write(tensor, _draws(generator).uniform(tensor.shape, tensor.dtype, a, b))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers."""
+    """Fill with the normal distribution."""
     return tensor if tensor.is_meta else _write(tensor, _draws(generator).normal(tensor.shape, tensor.dtype, mean, std))
 
 
@@ -78,11 +78,11 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal numbers, those outside [a, b] drawn again."""
+    """Fill with the normal distribution, truncated to [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            f"the mean {mean} lies more than two standard deviations outside [{a}, {b}]: few numbers of that "
-            "distribution are there. Move the bounds or the mean.",
+            f"the mean {mean} is more than two standard deviations outside [{a}, {b}], so few samples fall inside. "
+            "Change the bounds or the mean.",
             stacklevel=2,
         )
     if tensor.is_meta:
@@ -102,7 +102,7 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """`val` everywhere."""
+    """Fill with `val`."""
     with no_grad():
         return tensor.fill_(val)
 
@@ -116,18 +116,18 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix, cut or padded to the shape."""
+    """Fill with the identity matrix."""
     if tensor.ndim != 2:
-        raise ShapeError(f"eye_ needs a matrix, but the tensor is {format_shape(tensor.shape)}")
+        raise ShapeError(f"eye_ requires a matrix, but the tensor is {format_shape(tensor.shape)}")
     return tensor if tensor.is_meta else _write(tensor, np.eye(*tensor.shape, dtype=tensor.dtype.numpy))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight that passes as many channels on as there are, in each group."""
+    """Fill a convolution weight so that it passes input channels on unchanged, per group."""
     if tensor.ndim not in (3, 4, 5):
-        raise ShapeError(f"dirac_ needs a weight of 3 to 5 dimensions, but the tensor is {format_shape(tensor.shape)}")
+        raise ShapeError(f"dirac_ requires a weight of 3 to 5 dimensions, not {format_shape(tensor.shape)}")
     if tensor.shape[0] % groups:
-        raise ValueError(f"dirac_: {tensor.shape[0]} outputs do not divide into {groups} groups")
+        raise ValueError(f"dirac_: {tensor.shape[0]} output channels are not divisible by groups={groups}")
     if tensor.is_meta:
         return tensor
     values = np.zeros(tensor.shape, np.float64)
@@ -140,9 +140,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """A matrix of normal numbers, with a share of `sparsity` zeros in each column (Martens, ICML 2010)."""
+    """Fill a matrix with normal values and a fraction `sparsity` of zeros per column (Martens, ICML 2010)."""
     if tensor.ndim != 2:
-        raise ShapeError(f"sparse_ needs a matrix, but the tensor is {format_shape(tensor.shape)}")
+        raise ShapeError(f"sparse_ requires a matrix, but the tensor is {format_shape(tensor.shape)}")
     normal_(tensor, 0.0, std, generator)
     if tensor.is_meta:
         return tensor
@@ -154,17 +154,17 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         return tensor.mul_(from_numpy(keep).to(device=tensor.device))
 
 
-# -- by the number of connections ---------------------------------------------------------------
+# -- by fan-in and fan-out ---------------------------------------------------------------
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform with the variance ``2 gain² / (fan_in + fan_out)`` (Glorot and Bengio, AISTATS 2010)."""
+    """Fill uniformly with variance ``2 gain² / (fan_in + fan_out)`` (Glorot and Bengio, AISTATS 2010)."""
     bound = gain * math.sqrt(6 / sum(fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal with the variance ``2 gain² / (fan_in + fan_out)`` (Glorot and Bengio, AISTATS 2010)."""
+    """Fill normally with variance ``2 gain² / (fan_in + fan_out)`` (Glorot and Bengio, AISTATS 2010)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator)
 
 
@@ -175,7 +175,7 @@ def kaiming_uniform_(
     nonlinearity: Nonlinearity = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform with the variance ``gain² / fan`` (He et al., arXiv 1502.01852); `a` is leaky_relu's slope."""
+    """Fill uniformly with variance ``gain² / fan`` (He et al., arXiv 1502.01852); `a` is the slope of leaky_relu."""
     if 0 in tensor.shape:
         return tensor
     bound = math.sqrt(3) * calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
@@ -189,40 +189,40 @@ def kaiming_normal_(
     nonlinearity: Nonlinearity = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal with the variance ``gain² / fan`` (He et al., arXiv 1502.01852); `a` is leaky_relu's slope."""
+    """Fill normally with variance ``gain² / fan`` (He et al., arXiv 1502.01852); `a` is the slope of leaky_relu."""
     if 0 in tensor.shape:
         return tensor
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Orthonormal rows or columns, whichever are fewer, times `gain` (Saxe et al., arXiv 1312.6120)."""
+    """Fill with a (semi-)orthogonal matrix times `gain` (Saxe et al., arXiv 1312.6120)."""
     if tensor.ndim < 2:
-        raise ShapeError(f"orthogonal_ needs two dimensions or more, but the tensor is {format_shape(tensor.shape)}")
+        raise ShapeError(f"orthogonal_ requires two dimensions or more, but the tensor is {format_shape(tensor.shape)}")
     if tensor.is_meta or 0 in tensor.shape:
         return tensor
     rows = tensor.shape[0]
     matrix = _draws(generator).normal((rows, math.prod(tensor.shape[1:])), tensor.dtype).astype(np.float64)
     tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
     q, r = np.linalg.qr(tall)
-    q *= np.sign(np.diagonal(r))  # without it the matrices are not equally likely (Mezzadri, math-ph/0609050)
+    q *= np.sign(np.diagonal(r))  # makes the distribution uniform (Mezzadri, math-ph/0609050)
     q = q if tall is matrix else q.T
     return _write(tensor, (gain * q).astype(tensor.dtype.numpy).reshape(tensor.shape))
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
-    """(fan_in, fan_out): how many numbers feed an output of this weight, and how many outputs an input feeds."""
+    """(fan_in, fan_out): number of inputs per output, and of outputs per input, of a weight."""
     if tensor.ndim < 2:
         raise ShapeError(
-            "fan in and fan out need a weight of two dimensions or more, "
-            f"but the tensor is {format_shape(tensor.shape)}. Use uniform_ or normal_ for it."
+            "fan-in and fan-out require a weight of two dimensions or more, "
+            f"but the tensor is {format_shape(tensor.shape)}. Use uniform_ or normal_ instead."
         )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
 _calculate_fan_in_and_fan_out = fans
-"""The name under which programs reach into PyTorch for it."""
+"""PyTorch's private name, which user code imports."""
 
 
 def _fan(tensor: Tensor, mode: FanMode) -> int:
@@ -243,9 +243,9 @@ def _write(tensor: Tensor, values: NDArray[Any]) -> Tensor:
 def _truncated_candidates(
     draws: Generator, tensor: Tensor, count: int, mean: float, std: float, a: float, b: float, *, plenty: bool
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Numbers, and which of them to take: normal ones inside the bounds, or uniform ones by their density.
+    """Candidates and the mask of accepted ones: normal samples inside the bounds, or rejection-sampled uniform ones.
 
-    The second way is for bounds that few normal numbers would meet.
+    Rejection sampling is used if few normal samples would fall inside the bounds.
     """
     if plenty:
         candidates = draws.normal(count, tensor.dtype, mean, std)
@@ -256,16 +256,16 @@ def _truncated_candidates(
     return candidates, draws.uniform(count, tensor.dtype) < np.exp(log_density)
 
 
-# -- PyTorch's old names ------------------------------------------------------------------------
+# -- deprecated names ------------------------------------------------------------------------
 
 
 def _old_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """`function` under its name without the underscore, with a warning."""
+    """Deprecated alias of `function` without the underscore."""
     new = function.__name__
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"nn.init.{new[:-1]} is the old name of nn.init.{new}", FutureWarning, stacklevel=2)
+        warnings.warn(f"nn.init.{new[:-1]} is deprecated. Use nn.init.{new}.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 
     return call

@@ -1,4 +1,4 @@
-"""The base of all layers and models."""
+"""Base class of all layers and models."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from engine.tensors.creation import empty_like
 
 
 class Module(HasHooks, ModuleMembers["Module"]):
-    """A part of a model: holds parameters, buffers and further modules, and computes with them in `forward`.
+    """Base class of layers and models: holds parameters, buffers and child modules, and computes in `forward`.
 
-    Assigning a `Parameter` or a `Module` to an attribute registers it under that name; `register_buffer` does it for
-    tensors that are state but not trained. The names, joined by dots, are the keys of `state_dict`.
+    Assigning a `Parameter` or a `Module` to an attribute registers it under that name; `register_buffer` registers
+    tensors that are state but not trained. Names joined by dots are the keys of `state_dict`.
     """
 
     absent_in_old_files: frozenset[str] = frozenset()
-    """Own buffers that weights written by old versions lack; loading such weights keeps their present values."""
+    """Buffers that may be missing in weights of old versions; they keep their values when such weights are loaded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
         self._hooks: ModuleHooks | None = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes. Call the module itself, which also runs the hooks."""
+        """Compute the output. Call the module instead of this method, because that runs the hooks."""
         raise NotImplementedError(f"{type(self).__name__} has no forward(). Define it in the class.")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -44,19 +44,19 @@ class Module(HasHooks, ModuleMembers["Module"]):
                 return self.forward(*args, **kwargs)
             return call(self, hooks, args, kwargs)
         except ShapeError as error:
-            if not getattr(error, "__notes__", None):  # the innermost module is the one to name
+            if not getattr(error, "__notes__", None):  # only the innermost module is named
                 error.add_note(f"in {type(self).__name__}({self.extra_repr()})")
             raise
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Has later calls run compiled: `engine.compile` of what `forward` does, in place. Takes its arguments."""
+        """Compile `forward` in place for later calls, with the arguments of `engine.compile`."""
         known = compile_api.compiled_of(self.forward)
         self.__dict__["forward"] = compile_api.compile(
             self.forward if known is None else known.function, *args, **kwargs
         )
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
-        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        """State that replayed steps guard: names, dicts, and keys whose values may change."""
         yield "", self._parameters, ()
         yield "", self._buffers, ()
         yield "", self._modules, ()
@@ -67,11 +67,11 @@ class Module(HasHooks, ModuleMembers["Module"]):
     # -- modes, gradients
 
     def train(self, mode: bool = True) -> Self:
-        """Switch this module and all below it to training (dropout drops, batch norm measures) or to evaluation."""
+        """Set training mode (or evaluation mode) of this module and all submodules."""
         if not isinstance(mode, bool):
-            raise ValueError(f"train() takes True or False, not {mode!r}")
+            raise ValueError(f"train(): mode must be True or False, not {mode!r}")
         self.training = mode
-        for module in self.children():  # which may have a train() of their own
+        for module in self.children():  # children may override train()
             module.train(mode)
         return self
 
@@ -79,13 +79,13 @@ class Module(HasHooks, ModuleMembers["Module"]):
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Whether `backward` computes gradients of the parameters; False freezes them."""
+        """Enable or disable gradients of all parameters; False freezes them."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or set them to zero."""
+        """Reset the gradients of all parameters: to None, or to zeros if `set_to_none` is false."""
         for parameter in self.parameters():
             if set_to_none or parameter.grad is None:
                 parameter.grad = None
@@ -93,13 +93,13 @@ class Module(HasHooks, ModuleMembers["Module"]):
                 parameter.grad = parameter.grad.detach().zero_()
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call `fn` with every module below this one, children first, and then with this one."""
+        """Call `fn` on all submodules, children first, and then on this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    # -- where and in which precision the tensors are
+    # -- device and dtype
 
     def to(
         self,
@@ -110,10 +110,9 @@ class Module(HasHooks, ModuleMembers["Module"]):
         device: Device | str | None = None,
         memory_format: object = None,
     ) -> Self:
-        """Move all parameters and buffers to a device, and those that are floating-point to a dtype. In place.
+        """Move all parameters and buffers to a device, and convert floating-point ones to a dtype, in place.
 
-        Parameters stay the same objects, so an optimizer that holds them goes on working. `non_blocking` and
-        `memory_format` have no effect.
+        Parameters keep their identity, so optimizers remain valid. `non_blocking` and `memory_format` have no effect.
         """
         if isinstance(dtype, bool):  # PyTorch's to(tensor, non_blocking) and to(dtype, non_blocking)
             dtype = None
@@ -130,7 +129,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
         def move(tensor: Tensor) -> Tensor:
             if tensor.device is META and device is not None and Device(device) is not META:
                 raise DeviceError(
-                    "a module on the meta device has no numbers to move.",
+                    "a module on the meta device has no data to move.",
                     in_code=f"Use to_empty(device={str(device)!r}) and then load weights or call reset_parameters().",
                 )
             return tensor.to(device=device, dtype=dtype if tensor.dtype.is_floating_point else None)
@@ -138,7 +137,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
         return self._apply(move)
 
     def to_empty(self, *, device: Device | str, recurse: bool = True) -> Self:
-        """Move to `device` with uninitialised memory: the way from the meta device to a real one."""
+        """Move to `device` with uninitialized memory, for example from the meta device."""
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
 
     def cpu(self) -> Self:
@@ -160,15 +159,15 @@ class Module(HasHooks, ModuleMembers["Module"]):
         return self.to(bfloat16)
 
     def type(self, dst_type: DType | str) -> Self:
-        """Convert parameters and buffers to a dtype."""
+        """Convert floating-point parameters and buffers to a dtype."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def share_memory(self) -> Self:
-        """Move parameters and buffers to memory that processes share which are forked from this one. In place."""
+        """Move parameters and buffers to memory that is shared with forked processes, in place."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace what every parameter, gradient and buffer holds by what `fn` makes of it."""
+        """Apply `fn` to every parameter, gradient and buffer, in place."""
         memo: dict[int, Tensor] = {}
         with no_grad():
             for module in self.modules() if recurse else (self,):
@@ -190,32 +189,32 @@ class Module(HasHooks, ModuleMembers["Module"]):
     def state_dict(
         self, *, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Tensor]:
-        """All parameters and persistent buffers by dotted name. They share memory with the module.
+        """All parameters and persistent buffers by dotted name, sharing memory with the module.
 
-        With `keep_vars` they are the very parameters, otherwise detached from them.
+        The tensors are detached unless `keep_vars` is set.
         """
         return module_state.collect(self, {} if destination is None else destination, prefix, keep_vars=keep_vars)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> module_state.IncompatibleKeys:
-        """Copy the values of `state_dict` into the parameters and buffers of the same names.
+        """Copy the values of `state_dict` into the parameters and buffers.
 
         Args:
             state_dict: tensors or arrays by dotted name
-            strict: refuse missing and unexpected keys; otherwise they are only reported
-            assign: take over the given tensors instead of copying, with their dtype and device
+            strict: raise an error for missing and unexpected keys, instead of returning them
+            assign: use the given tensors, with their dtype and device, instead of copying their values
 
-        Raises WeightsError, and changes nothing, if keys or shapes do not fit.
+        Raises WeightsError, and changes nothing, if keys or shapes do not match.
         """
         return module_state.load(self, state_dict, strict=strict, assign=assign)
 
     def get_extra_state(self) -> Any:
-        """What belongs to the state besides tensors. Override it together with `set_extra_state`."""
+        """State besides parameters and buffers, for `state_dict`. Override it together with `set_extra_state`."""
         raise NotImplementedError(f"{type(self).__name__} has no extra state: define get_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes what `get_extra_state` returned."""
+        """Restore the value that `get_extra_state` returned."""
         raise NotImplementedError(f"{type(self).__name__} has no extra state: define set_extra_state()")
 
     @property
@@ -223,7 +222,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
         return type(self).get_extra_state is not Module.get_extra_state
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Puts this module's own state, without that of its children, into `destination`."""
+        """Write the state of this module, without its children, to `destination`."""
         for name, tensor in module_state.own(self):
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if self._has_extra_state:
@@ -239,7 +238,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Called before anything is set, for overriding: to change `state_dict`, or to report to the lists."""
+        """Override to change `state_dict` before loading, or to append to the lists of keys and errors."""
 
     # -- text
 
@@ -247,7 +246,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the parentheses of the module's repr."""
+        """Text between the parentheses of the repr."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Functions that run around a module's forward pass, its backward pass, and the reading and writing of its state."""
+"""Module hooks: forward, backward, state_dict, load_state_dict and registration."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class Hook:
     function: Callable[..., Any]
     with_kwargs: bool = False
     always_call: bool = False
-    """Runs even if the forward pass raised."""
+    """Run even if the forward pass raises an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleHooks:
-    """The hooks of one module, or of all, each kind in the order in which it runs."""
+    """Hooks of one module or of all modules, each kind in the order in which they run."""
 
     forward_pre: dict[int, Hook] = field(default_factory=dict)
     forward: dict[int, Hook] = field(default_factory=dict)
     backward_pre: dict[int, Callable[..., Any]] = field(default_factory=dict)
     backward: dict[int, Callable[..., Any]] = field(default_factory=dict)
     state_dict_pre: dict[int, Callable[..., Any]] = field(default_factory=dict)
-    """Before `state_dict` reads the module."""
+    """Called before `state_dict` reads the module."""
     state_dict_post: dict[int, Callable[..., Any]] = field(default_factory=dict)
     load_state_dict_pre: dict[int, Callable[..., Any]] = field(default_factory=dict)
     load_state_dict_post: dict[int, Callable[..., Any]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class ModuleHooks:
         return self.forward_pre, self.forward, self.backward_pre, self.backward
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
-        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        """State that replayed steps guard: names, dicts, and keys whose values may change."""
         for table in self.call_hook_tables:
             yield "", table, ()
 
@@ -48,13 +48,13 @@ class ModuleHooks:
 
 
 ALL = ModuleHooks()
-"""The hooks of every module; they run before a module's own."""
+"""Hooks of all modules; they run before the hooks of a module."""
 
 _NONE = ModuleHooks()
 
 
 def call(module: Any, own: ModuleHooks | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`module.forward` with its hooks around it. What a hook returns replaces the input or the output."""
+    """Call `module.forward` and its hooks. Return values of hooks replace the input or the output."""
     own = own or _NONE
     after = [*ALL.forward.values(), *own.forward.values()]
     backward = None
@@ -103,35 +103,35 @@ def _finish(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: 
 
 
 def _finish_failed(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], hook: Hook) -> None:
-    """A hook that is always called must not hide why the forward pass failed."""
+    """Run an always-called hook after an error; its errors become warnings, to keep the original error."""
     try:
         _finish(module, args, kwargs, None, hook)
     except Exception as error:  # noqa: BLE001  (a hook may raise anything)
-        warnings.warn(f"a forward hook raised while another error was under way: {error!r}", stacklevel=4)
+        warnings.warn(f"a forward hook raised an error while another error was handled: {error!r}", stacklevel=4)
 
 
-# -- of all modules ---------------------------------------------------------------------------
+# -- hooks of all modules ---------------------------------------------------------------------------
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls ``hook(module, args)`` before the forward pass of every module."""
+    """Call ``hook(module, args)`` before the forward pass of every module."""
     return RemovableHandle.add(ALL.forward_pre, Hook(hook))
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Calls ``hook(module, args, output)`` after the forward pass of every module."""
+    """Call ``hook(module, args, output)`` after the forward pass of every module."""
     return RemovableHandle.add(ALL.forward, Hook(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls ``hook(module, grad_output)`` before the backward pass of every module."""
+    """Call ``hook(module, grad_output)`` before the backward pass of every module."""
     return RemovableHandle.add(ALL.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls ``hook(module, grad_input, grad_output)`` after the backward pass of every module."""
+    """Call ``hook(module, grad_input, grad_output)`` after the backward pass of every module."""
     return RemovableHandle.add(ALL.backward, hook)
 
 
@@ -142,7 +142,7 @@ REGISTERED: dict[str, dict[int, Callable[..., Any]]] = {"parameter": {}, "buffer
 
 
 def registered(kind: str, module: Any, name: str, value: Any) -> Any:
-    """What is to be registered, as the hooks leave it."""
+    """Value to register, after the registration hooks."""
     for hook in tuple(REGISTERED[kind].values()):
         found = hook(module, name, value)
         value = value if found is None else found
@@ -150,25 +150,25 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls ``hook(module, name, parameter)`` before a module gets a parameter; what it returns takes its place."""
+    """Call ``hook(module, name, parameter)`` before a parameter is registered; its result replaces the parameter."""
     return RemovableHandle.add(REGISTERED["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls ``hook(module, name, buffer)`` before a module gets a buffer; what it returns takes its place."""
+    """Call ``hook(module, name, buffer)`` before a buffer is registered; its result replaces the buffer."""
     return RemovableHandle.add(REGISTERED["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls ``hook(module, name, child)`` before a module gets a child; what it returns takes its place."""
+    """Call ``hook(module, name, child)`` before a child is registered; its result replaces the child."""
     return RemovableHandle.add(REGISTERED["module"], hook)
 
 
-# -- of one module ----------------------------------------------------------------------------
+# -- hooks of one module ----------------------------------------------------------------------------
 
 
 class HasHooks:
-    """What registers hooks; a part of `Module`."""
+    """Base of `Module` with the methods that register hooks."""
 
     _hooks: ModuleHooks | None
 
@@ -180,22 +180,21 @@ class HasHooks:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before each forward; what it returns, if anything, replaces the arguments."""
+        """Call ``hook(module, args)`` before each forward; a returned value replaces the arguments."""
         return RemovableHandle.add(self._own_hooks().forward_pre, Hook(hook, with_kwargs), first=prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after each forward; what it returns, if anything, replaces the output."""
+        """Call ``hook(module, args, output)`` after each forward; a returned value replaces the output."""
         return RemovableHandle.add(self._own_hooks().forward, Hook(hook, with_kwargs, always_call), first=prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when the gradients of the output are known; it may replace them."""
+        """Call ``hook(module, grad_output)`` when the output gradients are computed; it may replace them."""
         return RemovableHandle.add(self._own_hooks().backward_pre, hook, first=prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the input are known; it may replace
-        `grad_input`."""
+        """Call ``hook(module, grad_input, grad_output)`` when the input gradients are computed; it may replace them."""
         return RemovableHandle.add(self._own_hooks().backward, hook, first=prepend)
 
     register_backward_hook = register_full_backward_hook
@@ -205,18 +204,18 @@ class HasHooks:
         return RemovableHandle.add(self._own_hooks().state_dict_pre, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` when `state_dict` has read this module and all
-        below it; the hook may change `state_dict`."""
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after `state_dict` has read this module and its
+        submodules; the hook may change `state_dict`."""
         return RemovableHandle.add(self._own_hooks().state_dict_post, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``
-        before `load_state_dict` sets anything; the hook may change `state_dict`, a copy of what was given."""
+        before loading; the hook may change `state_dict`, which is a copy."""
         return RemovableHandle.add(self._own_hooks().load_state_dict_pre, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after `load_state_dict`; what it takes out of the keys is no error
-        under ``strict``."""
+        """Call ``hook(module, incompatible_keys)`` after `load_state_dict`; keys that it removes are not reported as
+        errors."""
         return RemovableHandle.add(self._own_hooks().load_state_dict_post, hook)
 
     _register_state_dict_hook = register_state_dict_post_hook
@@ -224,10 +223,10 @@ class HasHooks:
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        """As the one above, with the module as first argument only if asked for."""
+        """Like `register_load_state_dict_pre_hook`; the hook gets the module only if `with_module` is set."""
         return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *rest: hook(*rest))
 
-    # PyTorch's names, by which users look whether there are hooks.
+    # PyTorch's private names, which user code inspects.
 
     @property
     def _forward_hooks(self) -> dict[int, Callable[..., Any]]:

@@ -1,4 +1,4 @@
-"""What a module is made of: parameters, buffers and further modules, by name."""
+"""Registration and traversal of a module's parameters, buffers and child modules."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from engine.nn.parameter import Buffer, Parameter
 from engine.tensors import Tensor
 
 M = TypeVar("M", bound="ModuleMembers[Any]")
-"""The type of the modules in a module: `Module`, which is defined above this class."""
+"""Type of child modules: `Module`, which derives from the class below."""
 
 
 class ModuleMembers(Generic[M]):
-    """Registers what is assigned to attributes, and walks through it. The base of `Module`, and of nothing else."""
+    """Base of `Module` that registers assigned attributes and traverses them."""
 
     def __init__(self) -> None:
-        # Straight into __dict__: __setattr__ needs the three tables to be there.
+        # Written to __dict__ directly, because __setattr__ requires the three tables.
         self.__dict__.update(_parameters={}, _buffers={}, _modules={}, _unsaved=set[str]())
 
     # -- registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Make `param` trainable under `name`; None keeps the name for one that may come later."""
+        """Register a parameter; None reserves the name."""
         self._check_name(name, self._parameters, "parameter")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"parameter {name!r} must be an nn.Parameter or None, not {type(param).__name__}")
         if param is not None and not param.is_leaf:
             raise ValueError(
-                f"parameter {name!r} is the result of an op. Register a leaf, and compute from it in forward."
+                f"parameter {name!r} is not a leaf tensor. Register a leaf, and compute from it in forward."
             )
         self._parameters[name] = registered("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Make `tensor` part of the module's state without training it; in `state_dict` only if `persistent`."""
+        """Register a tensor that is not trained; it is part of `state_dict` if `persistent`."""
         self._check_name(name, self._buffers, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"buffer {name!r} must be a Tensor or None, not {type(tensor).__name__}")
@@ -45,14 +45,14 @@ class ModuleMembers(Generic[M]):
             self._unsaved.add(name)
 
     def register_module(self, name: str, module: M | None) -> None:
-        """Make `module` a child under `name`."""
+        """Register a child module."""
         self._check_name(name, self._modules, "module")
         if module is not None and not isinstance(module, ModuleMembers):
             raise TypeError(f"module {name!r} must be an nn.Module or None, not {type(module).__name__}")
         self._put_module(name, module)
 
     def _put_module(self, name: str, module: Any) -> None:
-        """Unlike `register_module`, an assignment can hide behind a method of the same name, as in PyTorch."""
+        """Register an assigned module; unlike in `register_module`, the name may be that of a method, as in PyTorch."""
         self._modules[name] = registered("module", self, name, module)
 
     add_module = register_module
@@ -72,7 +72,7 @@ class ModuleMembers(Generic[M]):
             yield from table
 
     def __getattr__(self, name: str) -> Any:
-        # Only reached for names that are not in __dict__ or the class. Layers get here in each forward, so no loop.
+        # Called for names that are not in __dict__ or the class. On the hot path of every forward, so no loop.
         attributes = self.__dict__
         if "_parameters" in attributes:
             if name in (table := attributes["_parameters"]):
@@ -99,7 +99,7 @@ class ModuleMembers(Generic[M]):
             kind = next(kind for kind, members in kinds.items() if members is table)
             raise TypeError(
                 f"{type(self).__name__}.{name} must be {kind} or None, not {type(value).__name__}. "
-                f"Delete the attribute first to give the name another meaning."
+                f"Delete the attribute first to assign another type."
             )
 
     def _replace(self, name: str, table: str, register: Callable[[str, Any], None], value: Any) -> None:
@@ -132,12 +132,12 @@ class ModuleMembers(Generic[M]):
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *self._taken()})
 
-    # -- walks
+    # -- traversal
 
     def named_modules(
         self, memo: set[M] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, M]]:
-        """This module and all below it, parents first, each with its dotted name; the module itself is ""."""
+        """This module and all submodules with their dotted names, parents first; the module itself is ""."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -167,7 +167,7 @@ class ModuleMembers(Generic[M]):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Every parameter with its dotted name; shared ones once, unless `remove_duplicate` is False."""
+        """All parameters with their dotted names; shared parameters once, unless `remove_duplicate` is false."""
         yield from self._named_members("_parameters", prefix, recurse=recurse, remove_duplicate=remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
@@ -177,7 +177,7 @@ class ModuleMembers(Generic[M]):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Every buffer with its dotted name."""
+        """All buffers with their dotted names."""
         yield from self._named_members("_buffers", prefix, recurse=recurse, remove_duplicate=remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -198,7 +198,7 @@ class ModuleMembers(Generic[M]):
                 yield f"{path}.{name}" if path else name, tensor
 
     def get_submodule(self, target: str) -> M:
-        """The module with the dotted name `target`; "" is this one. Raises AttributeError if there is none."""
+        """Submodule with the dotted name `target`; "" is this module. Raises AttributeError if it does not exist."""
         module = cast(M, self)
         for name in target.split(".") if target else ():
             if name not in module._modules or module._modules[name] is None:
@@ -210,7 +210,7 @@ class ModuleMembers(Generic[M]):
         return module
 
     def set_submodule(self, target: str, module: M, strict: bool = False) -> None:
-        """Put `module` in the place of the one with the dotted name `target`; `strict` asks that there is one."""
+        """Replace the submodule with the dotted name `target`; `strict` requires that it exists."""
         path, _, name = target.rpartition(".")
         if not name:
             raise ValueError("set_submodule needs a name: a module cannot replace itself")

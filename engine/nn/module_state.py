@@ -1,4 +1,4 @@
-"""Reading a module's tensors by name, and setting them from such names."""
+"""Implementation of `Module.state_dict` and `load_state_dict`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import as_tensor
 
 EXTRA = "_extra_state"
-"""Behind a module's prefix: what is no tensor of its state."""
+"""Key suffix of a module's extra state."""
 
 
 class StatefulModule(Protocol):
@@ -33,7 +33,7 @@ class StatefulModule(Protocol):
 
 
 class IncompatibleKeys(NamedTuple):
-    """What did not fit when weights were loaded with ``strict=False``."""
+    """Keys that did not match when weights were loaded with ``strict=False``."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -54,19 +54,19 @@ def collect(module: StatefulModule, destination: dict[str, Any], prefix: str, *,
             child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
     for hook in () if hooks is None else tuple(hooks.state_dict_post.values()):
         if hook(module, destination, prefix, {}) is not None:
-            raise TypeError("a hook on state_dict must return None: it may change the mapping that it is given")
+            raise TypeError("a state_dict hook must return None; it may modify the mapping in place")
     return destination
 
 
 def load(module: StatefulModule, given: Mapping[str, Any], *, strict: bool, assign: bool) -> IncompatibleKeys:
     if not isinstance(given, Mapping):
-        raise TypeError(f"a state dict is a mapping from names to tensors, not {type(given).__name__}")
+        raise TypeError(f"a state dict must be a mapping from names to tensors, not {type(given).__name__}")
     keys = IncompatibleKeys([], [])
     given = _prepared(module, given, keys, strict=strict)
-    places, extra = list(_places(module, "")), _extra(module)
-    present = {key: tensor for key, _, _, tensor in places}
+    tensors, extra = list(_saved_tensors(module, "")), _extra(module)
+    present = {key: tensor for key, _, _, tensor in tensors}
     keys.missing_keys.extend(
-        key for key, owner, name, _ in places if key not in given and name not in owner.absent_in_old_files
+        key for key, owner, name, _ in tensors if key not in given and name not in owner.absent_in_old_files
     )
     keys.missing_keys.extend(key for key in extra if key not in given)
     keys.unexpected_keys.extend(key for key in given if key not in present and key not in extra)
@@ -77,7 +77,7 @@ def load(module: StatefulModule, given: Mapping[str, Any], *, strict: bool, assi
     if misfits or (strict and not told and any(keys)):
         raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict))
     with no_grad():
-        for key, owner, name, tensor in places:
+        for key, owner, name, tensor in tensors:
             if key in found:
                 _set(owner, name, tensor, found[key], assign=assign)
     for key, owner in extra.items():
@@ -86,7 +86,7 @@ def load(module: StatefulModule, given: Mapping[str, Any], *, strict: bool, assi
     for child in reversed(told):
         for hook in tuple(child._hooks.load_state_dict_post.values()) if child._hooks is not None else ():
             if hook(child, keys) is not None:
-                raise TypeError("a hook on load_state_dict must return None: it may change the keys that it is given")
+                raise TypeError("a load_state_dict hook must return None; it may modify the keys in place")
     if strict and any(keys):
         raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict, changed=True))
     return keys
@@ -95,7 +95,7 @@ def load(module: StatefulModule, given: Mapping[str, Any], *, strict: bool, assi
 def _prepared(
     module: StatefulModule, given: Mapping[str, Any], keys: IncompatibleKeys, *, strict: bool
 ) -> Mapping[str, Any]:
-    """What was given, as the modules' hooks and `_load_from_state_dict` leave it; they may add to `keys`."""
+    """State dict after hooks and `_load_from_state_dict`, which may also add to `keys`."""
     given = dict(given)
     errors: list[str] = []
     for path, child in module.named_modules():
@@ -105,26 +105,26 @@ def _prepared(
             hook(child, given, prefix, {}, strict, *keys, errors)
         child._load_from_state_dict(given, prefix, {}, strict, *keys, errors)
     if errors:
-        raise WeightsError("\n  ".join([f"These weights do not fit {type(module).__name__}:", *errors]))
+        raise WeightsError("\n  ".join([f"These weights do not match {type(module).__name__}:", *errors]))
     return given
 
 
 def _extra(module: StatefulModule) -> dict[str, Any]:
-    """Key → module, of those with a state that is no tensor."""
+    """Modules with extra state, by key."""
     named = module.named_modules(remove_duplicate=False)
     return {f"{path}.{EXTRA}" if path else EXTRA: child for path, child in named if child._has_extra_state}
 
 
 def own(module: StatefulModule) -> Iterator[tuple[str, Tensor]]:
-    """(attribute, tensor) of what a module itself saves."""
+    """(attribute, tensor) pairs of a module, without its children."""
     saved = {name: buffer for name, buffer in module._buffers.items() if name not in module._unsaved}
     for name, tensor in (*module._parameters.items(), *saved.items()):
         if tensor is not None:
             yield name, tensor
 
 
-def _places(module: StatefulModule, prefix: str) -> Iterator[tuple[str, Any, str, Tensor]]:
-    """(key, owner, attribute, tensor) of everything that is saved; shared tensors under each of their names."""
+def _saved_tensors(module: StatefulModule, prefix: str) -> Iterator[tuple[str, Any, str, Tensor]]:
+    """(key, owner, attribute, tensor) of all saved tensors; shared tensors appear under each name."""
     for path, owner in module.named_modules(remove_duplicate=False):
         start = f"{prefix}{path}." if path else prefix
         for name, tensor in own(owner):
@@ -144,7 +144,7 @@ def _set(owner: StatefulModule, name: str, tensor: Tensor, value: Tensor, *, ass
         owner._buffers[name] = value.detach()
 
 
-# -- the error that names every key -------------------------------------------------------------
+# -- error message with all keys -------------------------------------------------------------
 
 
 def _message(
@@ -159,8 +159,8 @@ def _message(
     strict: bool,
     changed: bool = False,
 ) -> str:
-    fate = "what fits was loaded" if changed else "nothing was changed"
-    lines = [f"These weights do not fit {type(module).__name__}; {fate}."]
+    outcome = "matching weights were loaded" if changed else "nothing was changed"
+    lines = [f"These weights do not match {type(module).__name__}; {outcome}."]
     if strict:
         lines += [f"  missing: {key}{_shape(own, key)}" for key in missing]
         lines += [f"  unexpected: {key}{_shape(given, key)}" for key in unexpected]
@@ -178,12 +178,12 @@ def _shape(tensors: Mapping[str, Any], key: str) -> str:
 def _remedy(own: Mapping[str, Any], given: Mapping[str, Any], misfits: Sequence[str]) -> str:
     for start in {key.partition(".")[0] + "." for key in given}:
         if all(key.startswith(start) and key[len(start) :] in own for key in given):
-            return f"Take {start!r} off the front of every key of the weights."
+            return f"Remove the prefix {start!r} from every key of the weights."
     for start in {key.partition(".")[0] + "." for key in own}:
         if all(start + key in own for key in given):
             return (
-                f"Load them into {start[:-1]!r} of the module, or put {start!r} in front of every key of the weights."
+                f"Load them into {start[:-1]!r} of the module, or add the prefix {start!r} to every key of the weights."
             )
     if misfits:
-        return "Build the module with the sizes that the weights were trained with, or leave these keys out of them."
-    return "Rename the keys, or pass strict=False to load what fits and leave the rest as it is."
+        return "Create the module with the sizes of the weights, or remove these keys from the weights."
+    return "Rename the keys, or pass strict=False to load the matching weights only."

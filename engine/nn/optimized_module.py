@@ -1,4 +1,4 @@
-"""A module that runs compiled."""
+"""Compiled modules."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from engine.nn.module import Module
 
 
 class OptimizedModule(Module):
-    """What `engine.compile` makes of a module: calls run compiled, everything else is the module's own.
+    """Compiled module, the result of `engine.compile(module)`.
 
-    Attributes are read from and written to the module itself, `_orig_mod`. As in PyTorch, the keys of `state_dict`
-    begin with that name; save `model._orig_mod.state_dict()` to load it into the module without compiling.
+    Calls run compiled; attributes are read from and written to the original module, `_orig_mod`. As in PyTorch, the
+    keys of `state_dict` start with "_orig_mod."; save `model._orig_mod.state_dict()` to load it without compiling.
     """
 
     def __init__(self, module: Module, function: Callable[..., Any]) -> None:
@@ -31,7 +31,7 @@ class OptimizedModule(Module):
 
     @training.setter
     def training(self, mode: bool) -> None:
-        if "_orig_mod" in self._modules:  # not while this object is made
+        if "_orig_mod" in self._modules:  # not during construction
             self._orig_mod.training = mode
 
     def __getattr__(self, name: str) -> Any:
@@ -44,7 +44,7 @@ class OptimizedModule(Module):
         if name in self.__dict__ or name == "training" or "_orig_mod" not in self.__dict__.get("_modules", {}):
             super().__setattr__(name, value)
         elif name == "_orig_mod":
-            raise AttributeError("_orig_mod of a compiled module is what was compiled. Compile the other module.")
+            raise AttributeError("_orig_mod of a compiled module cannot be replaced. Compile the other module.")
         else:
             setattr(self._orig_mod, name, value)
 

@@ -1,4 +1,4 @@
-"""PyTorch's wrappers for several devices or processes. Here they run their module on one device in one process."""
+"""PyTorch's wrappers for several devices or processes, which run on one device in one process."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from engine.tensors import Tensor
 
 
 class DataParallel(Module):
-    """Calls `module`, on the first of the devices. The keys of its state dict start with "module.", as in PyTorch.
+    """Calls `module` on the first of the devices. Keys of the state dict start with "module.", as in PyTorch.
 
-    Without CUDA, `device_ids` is empty and nothing is moved. More than one device gives a warning: the results are
-    those of one device that gets the whole batch.
+    Without CUDA, `device_ids` is empty and nothing is moved. More than one device gives a warning: one device processes
+    the whole batch.
 
     Args:
-        module: what is called
-        device_ids: GPUs, by number; all if left out
-        output_device: kept for PyTorch's sake: the output stays where it was computed
-        dim: kept for PyTorch's sake: the batch is not divided
+        module: module to call
+        device_ids: GPU indices (default: all)
+        output_device: accepted for compatibility; the output stays on its device
+        dim: accepted for compatibility; the batch is not split
     """
 
     def __init__(
@@ -45,10 +45,9 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """Calls `module` in this one process. The keys of its state dict start with "module.", as in PyTorch.
+    """Calls `module` in this process. Keys of the state dict start with "module.", as in PyTorch.
 
-    There is no process group that it needs, since `engine.distributed` has none. Its options are about exchanging
-    gradients between processes and have no effect.
+    No process group is needed. Options for the exchange of gradients between processes have no effect.
 
     Raises:
         RuntimeError: no parameter of the module requires a gradient
@@ -98,7 +97,7 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Around steps that only accumulate gradients. There is nothing to exchange in any case."""
+        """Context for gradient accumulation; has no effect in one process."""
         outer, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
@@ -107,7 +106,7 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, **options: Any) -> Iterator[None]:
-        """Around training with inputs of different lengths in each process. There is one process to wait for."""
+        """Context for uneven inputs across processes; has no effect in one process."""
         yield
 
 
@@ -119,24 +118,24 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """`module(*inputs, **module_kwargs)` by `DataParallel`."""
+    """Call `module(*inputs, **module_kwargs)` with `DataParallel`."""
     inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))
 
 
 def _first_device(device_ids: Sequence[Any] | None) -> list[int]:
-    """The GPU to use, in a list; an empty list without CUDA."""
+    """List with the GPU to use; empty without CUDA."""
     if not cuda.is_available():
         return []
     given = range(cuda.device_count()) if device_ids is None else device_ids
     found = [one if isinstance(one, int) else Device(one).index or 0 for one in given]
     if len(found) > 1:
-        warnings.warn(f"DataParallel runs on cuda:{found[0]} alone, not on {len(found)} devices.", stacklevel=3)
+        warnings.warn(f"DataParallel runs on cuda:{found[0]} only, not on {len(found)} devices.", stacklevel=3)
     return found[:1]
 
 
 def _moved(value: Any, device: Device) -> Any:
-    """The same with all tensors on a device."""
+    """Copy of a nested value with all tensors moved to a device."""
     if isinstance(value, Tensor):
         return value.to(device)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Tensors that become part of a module when they are assigned to an attribute."""
+"""Parameters and buffers, which register when they are assigned to a module."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from engine.tensors.deferred import adopt
 
 
 class Parameter(Tensor):
-    """A leaf tensor that becomes part of a module when it is assigned to an attribute of one.
+    """Leaf tensor that is registered as a parameter when it is assigned to an attribute of a module.
 
-    It shares memory with `data`. What ops make of it are plain tensors.
+    Shares memory with `data`. Results of ops are plain tensors.
 
     Args:
-        data: the values; an empty tensor if left out
-        requires_grad: whether `backward` computes its gradient
+        data: values (default: an empty tensor)
+        requires_grad: compute gradients in `backward`
     """
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
@@ -33,11 +33,11 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A tensor that becomes a buffer of the module whose attribute it is assigned to.
+    """Tensor that is registered as a buffer when it is assigned to an attribute of a module.
 
     Args:
-        data: the values; an empty tensor if left out
-        persistent: part of the module's `state_dict`
+        data: values (default: an empty tensor)
+        persistent: include the buffer in `state_dict`
     """
 
     __slots__ = ("persistent",)
@@ -49,16 +49,16 @@ class Buffer(Tensor):
         self.persistent = persistent
 
 
-# -- not known yet ----------------------------------------------------------------------------
+# -- lazy parameters ----------------------------------------------------------------------------
 
 
 class UninitializedTensorMixin:
-    """A tensor of a lazy layer, whose shape follows from the layer's first input; it knows its dtype and device."""
+    """Base of lazy tensors, which have a dtype and a device but no shape until the first input."""
 
     __slots__ = ()
 
     cls_to_become: ClassVar[type[Tensor]]
-    """What it is once its shape is known."""
+    """Class of the tensor after `materialize`."""
 
     def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
         data = empty(0, device=device, dtype=dtype)
@@ -68,7 +68,7 @@ class UninitializedTensorMixin:
     @property
     def _array(self) -> Any:
         raise ShapeError(
-            "this tensor of a lazy layer has no numbers and no shape yet. Call the model on a batch first, "
+            "this tensor of a lazy layer has no shape and no data yet. Call the model on a batch first, "
             "and then use its parameters."
         )
 
@@ -78,7 +78,7 @@ class UninitializedTensorMixin:
 
     @property
     def _known(self) -> Tensor:
-        """An empty tensor of its dtype and on its device."""
+        """Empty tensor with the same dtype and device."""
         return Tensor(_ARRAY.__get__(self), self._storage)  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
@@ -101,7 +101,7 @@ class UninitializedTensorMixin:
         return self.dtype.is_floating_point
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become a tensor of `shape`, whose numbers are not set, in place; dtype and device stay unless given."""
+        """Allocate an uninitialized tensor of `shape` in place; dtype and device stay the same unless given."""
         known, requires_grad = self._known, self._requires_grad
         made = empty(shape, device=known.device if device is None else device, dtype=dtype or known.dtype)
         self.__class__ = self.cls_to_become  # pyright: ignore[reportAttributeAccessIssue]
@@ -117,12 +117,12 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter whose shape is not known yet: `materialize(shape)` makes it an ordinary one, in place.
+    """Parameter without a shape; `materialize(shape)` converts it to a `Parameter` in place.
 
     Args:
-        requires_grad: whether `backward` computes its gradient
-        device: where it will be
-        dtype: what its numbers will be
+        requires_grad: compute gradients in `backward`
+        device: device after `materialize`
+        dtype: dtype after `materialize`
     """
 
     cls_to_become = Parameter
@@ -132,13 +132,13 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Buffer):
-    """A buffer whose shape is not known yet; see `UninitializedParameter`.
+    """Buffer without a shape; see `UninitializedParameter`.
 
     Args:
-        requires_grad: whether `backward` computes its gradient
-        device: where it will be
-        dtype: what its numbers will be
-        persistent: part of the module's `state_dict`
+        requires_grad: compute gradients in `backward`
+        device: device after `materialize`
+        dtype: dtype after `materialize`
+        persistent: include the buffer in `state_dict`
     """
 
     __slots__ = ()
@@ -152,9 +152,9 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 def is_lazy(param: Any) -> TypeGuard[UninitializedParameter | UninitializedBuffer]:
-    """Whether it is a tensor whose shape is not known yet."""
+    """Whether a parameter or buffer has no shape yet."""
     return isinstance(param, UninitializedTensorMixin)
 
 
 _ARRAY: Any = inspect.getattr_static(Tensor, "_array")
-"""Where tensors keep their array; those without shape hide theirs."""
+"""Slot of a tensor's array, which lazy tensors hide."""

@@ -173,7 +173,7 @@ def test_switches_are_remembered() -> None:
 
 def test_data_parallel_moves_inputs_to_the_first_gpu(cupy: Any) -> None:
     module = engine.nn.Linear(2, 1)
-    with pytest.warns(UserWarning, match="cuda:0 alone, not on 2 devices"):
+    with pytest.warns(UserWarning, match="cuda:0 only, not on 2 devices"):
         wrapped = engine.nn.DataParallel(module, device_ids=[0, 1])
     assert (wrapped.device_ids, wrapped.output_device) == ([0], 0)
     assert wrapped(engine.ones(3, 2)).device.type == module.weight.device.type == "cuda"

@@ -1,1 +1,1 @@
-"""Modules that hold modules."""
+"""Container modules."""

@@ -1,4 +1,4 @@
-"""A dictionary of modules."""
+"""Dictionary of modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.nn.module import Module
 
 
 class ModuleDict(Module):
-    """Holds modules by name, in the order of insertion."""
+    """Dictionary of modules, in insertion order."""
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A list of modules."""
+"""List of modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.nn.module import Module
 
 
 class ModuleList(Module):
-    """Holds modules like a list; what to do with them is up to the `forward` of their owner."""
+    """List of modules, without a `forward`."""
 
     def __init__(self, modules: Iterable[Module] = ()) -> None:
         super().__init__()
@@ -65,19 +65,19 @@ class ModuleList(Module):
         return module
 
     def _refill(self, modules: list[Module]) -> None:
-        """Numbers the modules anew, so that names stay 0, 1, …"""
+        """Renumber the modules, so that their names are 0, 1, …"""
         self._modules.clear()
         self.extend(modules)
 
     def __repr__(self) -> str:
-        """Neighbours with the same text are shown once, with their number."""
+        """Show consecutive modules with the same repr once, with their count."""
         runs: list[tuple[int, int, str]] = []
-        for place, module in enumerate(self):
+        for index, module in enumerate(self):
             text = repr(module)
             if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], place, text)
+                runs[-1] = (runs[-1][0], index, text)
             else:
-                runs.append((place, place, text))
+                runs.append((index, index, text))
         lines = [
             f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
             for first, last, text in runs

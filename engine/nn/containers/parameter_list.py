@@ -1,4 +1,4 @@
-"""Parameters in a list, or by name."""
+"""List and dictionary of parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.tensors import Tensor
 
 
 class _Holder(Module):
-    """Holds parameters, and other things that are not trained, as attributes."""
+    """Base of containers of parameters and other values."""
 
     def _names(self) -> list[str]:
         raise NotImplementedError
@@ -20,11 +20,11 @@ class _Holder(Module):
         return "\n".join(f"  ({name}): {_described(getattr(self, name))}" for name in self._names())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"a {type(self).__name__} only holds parameters and cannot be called")
+        raise RuntimeError(f"a {type(self).__name__} cannot be called")
 
 
 class ParameterList(_Holder):
-    """Holds parameters like a list. Plain tensors become parameters; other things are kept as they are."""
+    """List of parameters. Tensors are converted to parameters; other values are kept unchanged."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class ParameterList(_Holder):
         self.extend(() if values is None else values)
 
     def _names(self) -> list[str]:
-        return [str(place) for place in range(self._size)]
+        return [str(index) for index in range(self._size)]
 
     def __len__(self) -> int:
         return self._size
@@ -63,17 +63,17 @@ class ParameterList(_Holder):
 
     def extend(self, values: Iterable[Any]) -> Self:
         if isinstance(values, Tensor):
-            raise TypeError("ParameterList takes an iterable of tensors, not one tensor. Use append().")
+            raise TypeError("ParameterList.extend takes an iterable of tensors, not one tensor. Use append().")
         for value in values:
             self.append(value)
         return self
 
 
-Sequence.register(ParameterList)  # pyright: ignore[reportAttributeAccessIssue]  # so that grad() takes one for the tensors in it
+Sequence.register(ParameterList)  # pyright: ignore[reportAttributeAccessIssue]  # so that grad() accepts one
 
 
 class ParameterDict(_Holder):
-    """Holds parameters by name, in the order of insertion. Plain tensors become parameters."""
+    """Dictionary of parameters, in insertion order. Tensors are converted to parameters."""
 
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class ParameterDict(_Holder):
         return self
 
     def copy(self) -> ParameterDict:
-        """Another dictionary of the same parameters."""
+        """Shallow copy."""
         return ParameterDict(dict(self.items()))
 
     def get(self, key: str, default: Any = None) -> Any:

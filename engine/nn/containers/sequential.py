@@ -1,4 +1,4 @@
-"""Modules that run one after the other."""
+"""Sequence of modules."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from engine.nn.module import Module
 
 
 class Sequential(Module):
-    """Feeds each module's output to the next: ``Sequential(a, b)(x) = b(a(x))``.
+    """Applies modules in order: ``Sequential(a, b)(x) = b(a(x))``.
 
-    Give modules, or one mapping from names to modules. It can be indexed, sliced and changed like a list.
+    Takes modules, or one mapping from names to modules. Supports list operations such as indexing and slicing.
     """
 
     @overload
@@ -67,11 +67,11 @@ class Sequential(Module):
         return self.extend(other)
 
     def __mul__(self, times: int) -> Sequential:
-        """The same modules several times over, with the same parameters."""
+        """Repeat the same modules, with shared parameters."""
         if not isinstance(times, int):
             return NotImplemented
         if times < 1:
-            raise ValueError(f"a Sequential can be repeated once or more, not {times} times")
+            raise ValueError(f"a Sequential can be repeated 1 or more times, not {times} times")
         return Sequential(*list(self) * times)
 
     __rmul__ = __mul__
@@ -102,10 +102,10 @@ class Sequential(Module):
     def _name(self, index: int) -> str:
         names = list(self._modules)
         if not -len(names) <= index < len(names):
-            raise IndexError(f"there is no module {index} among {len(names)}")
+            raise IndexError(f"index {index} is out of range for {len(names)} modules")
         return names[index]
 
     def _refill(self, modules: list[Module]) -> None:
-        """Numbers the modules anew, so that names stay 0, 1, …"""
+        """Renumber the modules, so that their names are 0, 1, …"""
         self._modules.clear()
         self.extend(modules)

@@ -103,7 +103,7 @@ def test_under_second_derivatives_and_no_grad() -> None:
 def test_wrong_results_are_refused() -> None:
     model, x = network(engine), given(engine)
     handle = model.register_full_backward_hook(lambda m, gi, go: (None, None))
-    with pytest.raises(AutogradError, match="as many gradients as it gets: 1, not 2"):
+    with pytest.raises(AutogradError, match="as many gradients as it receives: 1, not 2"):
         model(x).sum().backward()
     handle.remove()
     model.register_full_backward_hook(lambda m, gi, go: (engine.ones(1),))
@@ -250,7 +250,7 @@ def test_hooks_on_loading() -> None:
 def test_what_hooks_on_loading_leave_is_an_error() -> None:
     model = network(engine)
     model.register_load_state_dict_post_hook(lambda m, keys: None)
-    with pytest.raises(WeightsError, match=r"what fits was loaded(.|\n)*unexpected: more"):
+    with pytest.raises(WeightsError, match=r"matching weights were loaded(.|\n)*unexpected: more"):
         model.load_state_dict({**model.state_dict(), "more": engine.ones(1)})
     other = network(engine)
     other.register_load_state_dict_pre_hook(lambda *args: args[-1].append("too old"))

@@ -169,7 +169,7 @@ def test_wrong_arguments() -> None:
         init.sparse_(engine.empty(3), 0.5)
     with pytest.raises(ShapeError, match="3 to 5 dimensions"):
         init.dirac_(engine.empty(3, 3))
-    with pytest.raises(ValueError, match="2 groups"):
+    with pytest.raises(ValueError, match="not divisible by groups=2"):
         init.dirac_(engine.empty(3, 3, 1), 2)
     with pytest.raises(ValueError, match="'fan_in' or 'fan_out'"):
         init.kaiming_normal_(engine.empty(3, 3), mode="both")  # pyright: ignore[reportArgumentType]
@@ -190,7 +190,7 @@ def test_old_names_warn_and_do_the_same(name: str) -> None:
         engine.manual_seed(0)
         tensor = engine.zeros(4, 4, 3) if name == "dirac" else engine.zeros(4, 4)
         if function == name:
-            with pytest.warns(FutureWarning, match=rf"nn\.init\.{name} is the old name of nn\.init\.{name}_"):
+            with pytest.warns(FutureWarning, match=rf"nn\.init\.{name} is deprecated\. Use nn\.init\.{name}_"):
                 assert getattr(init, function)(tensor, *OLD[name]) is tensor
         else:
             getattr(init, function)(tensor, *OLD[name])

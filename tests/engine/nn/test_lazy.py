@@ -67,7 +67,7 @@ def test_weights_give_the_shape() -> None:
     assert lazy(x).tolist() == plain(x).tolist()
     assert repr(lazy) == repr(plain)
     assert nn.LazyLinear(3).load_state_dict(nn.LazyLinear(3).state_dict()).missing_keys == []
-    with pytest.raises(ShapeError, match="has no numbers and no shape yet"):
+    with pytest.raises(ShapeError, match="has no shape and no data yet"):
         plain.load_state_dict(nn.LazyLinear(3).state_dict())
 
 

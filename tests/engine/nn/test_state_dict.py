@@ -80,11 +80,11 @@ def test_the_error_names_every_key_and_changes_nothing() -> None:
     with pytest.raises(WeightsError) as caught:
         layer.load_state_dict(state)
     assert str(caught.value) == (
-        "These weights do not fit Sequential; nothing was changed.\n"
+        "These weights do not match Sequential; nothing was changed.\n"
         "  missing: 0.bias (4)\n"
         "  unexpected: fc.weight (5×5)\n"
         "  shape: 3.weight is 2×4 in the module and 10×4 in the weights\n"
-        "Build the module with the sizes that the weights were trained with, or leave these keys out of them."
+        "Create the module with the sizes of the weights, or remove these keys from the weights."
     )
     for name, tensor in layer.state_dict().items():
         np.testing.assert_array_equal(tensor.numpy(), before[name].numpy())
@@ -104,7 +104,7 @@ def test_not_strict_loads_what_fits() -> None:
 @pytest.mark.parametrize(
     ("keys", "remedy"),
     [
-        (["module.weight", "module.bias"], "Take 'module.' off the front of every key"),
+        (["module.weight", "module.bias"], "Remove the prefix 'module.' from every key"),
         (["weight", "offset"], "strict=False"),
     ],
 )
