@@ -1,4 +1,4 @@
-"""Probability distributions: samples, densities, entropies and divergences, under PyTorch's names."""
+"""Probability distributions: samples, densities, entropies and divergences, with PyTorch's names."""
 
 from engine.distributions.bernoulli import Bernoulli as Bernoulli
 from engine.distributions.categorical import Categorical as Categorical

@@ -1,10 +1,10 @@
-"""Bernoulli's distribution."""
+"""Bernoulli distribution."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from engine.distributions.distribution import Distribution, Shape, together
+from engine.distributions.distribution import Distribution, Shape, broadcast_tensors_and_numbers
 from engine.dtypes import finfo
 from engine.functions import where
 from engine.nn.functional import binary_cross_entropy_with_logits
@@ -13,36 +13,36 @@ from engine.tensors.creation import arange, bernoulli
 
 
 class Bernoulli(Distribution):
-    """1 with probability `probs`, else 0. Give `probs` or `logits`.
+    """Bernoulli distribution: 1 with probability `probs`, else 0. Takes `probs` or `logits`.
 
     Args:
-        probs: the probability of 1
-        logits: the logarithm of its odds
-        validate_args: as of a Distribution
+        probs: probability of 1
+        logits: log odds of 1
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("probs", "logits")
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
-            raise ValueError("Bernoulli takes either probs or logits")
-        (self._value,) = together(logits if probs is None else probs)
+            raise ValueError("Bernoulli requires either probs or logits")
+        (self._value,) = broadcast_tensors_and_numbers(logits if probs is None else probs)
         self._name = "logits" if probs is None else "probs"
         super().__init__(self._value.shape, validate_args=validate_args)
         if probs is not None:
             self._require("probs", (self._value >= 0) & (self._value <= 1), "between 0 and 1")
 
-    def _given(self) -> tuple[str, ...]:
+    def _constructor_parameters(self) -> tuple[str, ...]:
         return (self._name,)
 
     @property
     def probs(self) -> Tensor:
-        """The probability of 1."""
+        """Probability of 1."""
         return self._value if self._name == "probs" else self._value.sigmoid()
 
     @property
     def logits(self) -> Tensor:
-        """The logarithm of the odds of 1."""
+        """Log odds of 1."""
         if self._name == "logits":
             return self._value
         sure = clamped(self._value)
@@ -50,7 +50,7 @@ class Bernoulli(Distribution):
 
     @property
     def param_shape(self) -> Any:
-        """The shape of the parameter."""
+        """Shape of the parameter."""
         return self._value.shape
 
     @property
@@ -59,7 +59,7 @@ class Bernoulli(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The more probable value; NaN where both are."""
+        """More probable value; NaN if both are equally probable."""
         found = (self.probs >= 0.5).to(self.probs.dtype)
         return where(self.probs == 0.5, float("nan"), found)
 
@@ -71,9 +71,9 @@ class Bernoulli(Distribution):
         return bernoulli(self.probs.detach().expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Tensor:
-        (value,) = together(value)
+        (value,) = broadcast_tensors_and_numbers(value)
         self._require_value((value == 0) | (value == 1), "0 or 1")
-        logits, value = together(self.logits, value)
+        logits, value = broadcast_tensors_and_numbers(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value.to(logits.dtype), reduction="none")
 
     def entropy(self) -> Tensor:
@@ -86,6 +86,6 @@ class Bernoulli(Distribution):
 
 
 def clamped(probs: Tensor) -> Tensor:
-    """Probabilities of which the logarithm is finite."""
+    """Probabilities clamped so that their logarithms are finite."""
     least = float(finfo(probs.dtype).eps)
     return probs.clamp(min=least, max=1 - least)

@@ -1,4 +1,4 @@
-"""The categorical distribution."""
+"""Categorical distribution."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from engine.distributions.bernoulli import clamped
-from engine.distributions.distribution import Distribution, Shape, together
+from engine.distributions.distribution import Distribution, Shape, broadcast_tensors_and_numbers
 from engine.dtypes import finfo
 from engine.errors import ShapeError
 from engine.functions import broadcast_tensors
@@ -15,22 +15,22 @@ from engine.tensors.creation import arange, multinomial
 
 
 class Categorical(Distribution):
-    """One of the numbers 0 to K - 1, with probabilities in the last dimension. Give `probs` or `logits`.
+    """Categorical distribution over 0 to K - 1. Takes `probs` or `logits`, with K in the last dimension.
 
     Args:
-        probs: the probabilities; they are divided by their sum
-        logits: their logarithms, but for a constant
-        validate_args: as of a Distribution
+        probs: probabilities, which are normalized
+        logits: unnormalized log probabilities
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("probs", "logits")
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         if (probs is None) == (logits is None):
-            raise ValueError("Categorical takes either probs or logits")
-        (value,) = together(logits if probs is None else probs)
+            raise ValueError("Categorical requires either probs or logits")
+        (value,) = broadcast_tensors_and_numbers(logits if probs is None else probs)
         if value.ndim < 1:
-            raise ShapeError("Categorical: the parameters need at least one dimension, that of the categories")
+            raise ShapeError("Categorical: the parameters must have at least one dimension, that of the categories")
         self._name = "logits" if probs is None else "probs"
         super().__init__(value.shape[:-1], validate_args=validate_args)
         if probs is not None:
@@ -39,22 +39,22 @@ class Categorical(Distribution):
         else:
             self._value = value - value.logsumexp(-1, True)
 
-    def _given(self) -> tuple[str, ...]:
+    def _constructor_parameters(self) -> tuple[str, ...]:
         return (self._name,)
 
     @property
     def probs(self) -> Tensor:
-        """The probabilities."""
+        """Normalized probabilities."""
         return self._value if self._name == "probs" else self._value.softmax(-1)
 
     @property
     def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Normalized log probabilities."""
         return self._value if self._name == "logits" else clamped(self._value).log()
 
     @property
     def param_shape(self) -> Any:
-        """The shape of the parameter."""
+        """Shape of the parameter."""
         return self._value.shape
 
     @property
@@ -63,7 +63,7 @@ class Categorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable number."""
+        """Most probable category."""
         return self.probs.argmax(-1)
 
     @property
@@ -80,12 +80,12 @@ class Categorical(Distribution):
         return multinomial(rows, count, True).T.reshape(shape)
 
     def log_prob(self, value: Any) -> Tensor:
-        (value,) = together(value)
+        (value,) = broadcast_tensors_and_numbers(value)
         self._require_value(
-            (value >= 0) & (value < self._value.shape[-1]) & (value == value.long()), "one of the categories' numbers"
+            (value >= 0) & (value < self._value.shape[-1]) & (value == value.long()), "a category index"
         )
-        places, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
-        return logits.gather(-1, places[..., :1]).squeeze(-1)
+        indices, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return logits.gather(-1, indices[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
         logits = self.logits.clamp(min=float(finfo(self._value.dtype).min))

@@ -1,4 +1,4 @@
-"""What all distributions have."""
+"""Base class of distributions."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Shape = Sequence[int]
 
 
 class Distribution(ABC):
-    """A distribution, or a batch of them.
+    """Base class of distributions and batches of distributions.
 
-    A sample's shape is the one asked for, then `batch_shape` (which distribution), then `event_shape` (one draw).
+    The shape of samples is ``sample_shape + batch_shape + event_shape``.
 
     Args:
-        batch_shape: how many independent distributions
-        event_shape: the shape of one draw
-        validate_args: whether parameters, and values whose density is asked for, are looked at
+        batch_shape: shape of the batch of independent distributions
+        event_shape: shape of one sample
+        validate_args: check parameters and values
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     has_rsample: ClassVar[bool] = False
-    """Gradients go through samples to the parameters."""
+    """Whether `rsample` gives samples with gradients for the parameters."""
     _validates: ClassVar[bool] = True
 
     def __init__(self, batch_shape: Shape = (), event_shape: Shape = (), validate_args: bool | None = None) -> None:
@@ -38,104 +38,106 @@ class Distribution(ABC):
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions that do not say so look at what they are given."""
+        """Set the default of `validate_args`."""
         Distribution._validates = value
 
     @property
     def batch_shape(self) -> Size:
-        """How many independent distributions these are."""
+        """Shape of the batch of independent distributions."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one draw."""
+        """Shape of one sample."""
         return self._event_shape
 
     @property
     @abstractmethod
     def mean(self) -> Tensor:
-        """The mean."""
+        """Mean."""
 
     @property
     @abstractmethod
     def variance(self) -> Tensor:
-        """The variance."""
+        """Variance."""
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation."""
+        """Standard deviation."""
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
-        """Draws; no gradient goes through them."""
+        """Draw samples, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def sample_n(self, n: int) -> Tensor:
-        """`n` draws."""
+        """Draw `n` samples."""
         return self.sample((n,))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        """Draws through which gradients go to the parameters."""
-        raise NotImplementedError(f"{type(self).__name__} has no samples with gradients. Use sample().")
+        """Draw reparameterized samples, with gradients for the parameters."""
+        raise NotImplementedError(f"{type(self).__name__} has no rsample(). Use sample().")
 
     @abstractmethod
     def log_prob(self, value: Any) -> Tensor:
-        """The logarithm of the density, or of the probability, of a value."""
+        """Log density or log probability of a value."""
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of no more than a value."""
+        """Cumulative distribution function: probability of at most `value`."""
         raise NotImplementedError(f"{type(self).__name__} has no cdf()")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The number that a draw is below with a given probability."""
+        """Quantile function, the inverse of `cdf`."""
         raise NotImplementedError(f"{type(self).__name__} has no icdf()")
 
     def entropy(self) -> Tensor:
-        """The entropy, in nats."""
+        """Entropy in nats."""
         raise NotImplementedError(f"{type(self).__name__} has no entropy()")
 
     def perplexity(self) -> Tensor:
-        """e to the entropy."""
+        """Exponential of the entropy."""
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values of a draw, in the first dimension."""
-        raise NotImplementedError(f"{type(self).__name__} has too many values to list")
+        """All possible values, along the first dimension."""
+        raise NotImplementedError(f"{type(self).__name__} has no finite support to enumerate")
 
     def expand(self, batch_shape: Shape) -> Self:
-        """The same distributions over and over."""
-        parameters: dict[str, Any] = {name: self._expanded(name, tuple(batch_shape)) for name in self._given()}
+        """Expand the batch shape without copying parameters."""
+        parameters: dict[str, Any] = {
+            name: self._expanded(name, tuple(batch_shape)) for name in self._constructor_parameters()
+        }
         return type(self)(**parameters, validate_args=False)
 
     def _expanded(self, name: str, batch_shape: tuple[int, ...]) -> Tensor:
         value: Tensor = getattr(self, name)
         return value.expand((*batch_shape, *value.shape[len(self.batch_shape) :]))
 
-    def _given(self) -> tuple[str, ...]:
-        """The parameters that it was made with."""
+    def _constructor_parameters(self) -> tuple[str, ...]:
+        """Parameters passed to the constructor."""
         return self.PARAMETERS
 
     def _extended_shape(self, sample_shape: Shape = ()) -> Size:
         return Size((*sample_shape, *self.batch_shape, *self.event_shape))
 
     def _require(self, name: str, holds: Tensor, what: str) -> None:
-        """Raises RangeError unless a parameter is as it must be."""
+        """Raise RangeError if a parameter is out of range."""
         if self._validate_args and not bool(holds.all()):
             raise RangeError(f"{type(self).__name__}: {name} must be {what}")
 
     def _require_value(self, holds: Tensor, what: str) -> None:
         if self._validate_args and not bool(holds.all()):
-            raise RangeError(f"{type(self).__name__}: a value must be {what}")
+            raise RangeError(f"{type(self).__name__}: value must be {what}")
 
     def __repr__(self) -> str:
-        values = ((name, getattr(self, name)) for name in self._given())
+        values = ((name, getattr(self, name)) for name in self._constructor_parameters())
         texts = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in values]
         return f"{type(self).__name__}({', '.join(texts)})"
 
 
-def together(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of one shape."""
+def broadcast_tensors_and_numbers(*values: Any) -> tuple[Tensor, ...]:
+    """Broadcast numbers and tensors to tensors of the same shape."""
     like = next((value for value in values if isinstance(value, Tensor)), None)
     kind = {} if like is None else {"dtype": like.dtype, "device": like.device}
     return broadcast_tensors(*[v if isinstance(v, Tensor) else full((), float(v), **kind) for v in values])

@@ -1,4 +1,4 @@
-"""What distributions are written with, under the names of torch.distributions.utils."""
+"""Conversions of distribution parameters, with the names of torch.distributions.utils."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Tensors and numbers broadcast to one shape; numbers take dtype and device of the first tensor."""
+    """Broadcast tensors and numbers to one shape; numbers get the dtype and device of the first tensor."""
     tensors = [value for value in values if isinstance(value, Tensor)]
     if len(tensors) < len(values):
         if not all(isinstance(value, (Tensor, int, float)) for value in values):
@@ -34,24 +34,24 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Softmax over the last dimension, or the sigmoid of each number if `is_binary`."""
+    """Softmax over the last dimension, or elementwise sigmoid if `is_binary`."""
     return logits.sigmoid() if is_binary else logits.softmax(-1)
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities between eps and 1 - eps of their dtype."""
+    """Clamp probabilities to the range from eps to 1 - eps of their dtype."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Logarithms of clamped probabilities, or log odds if `is_binary`."""
+    """Log of the clamped probabilities, or log odds if `is_binary`."""
     clamped = clamp_probs(probs)
     return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
 
 
 class lazy_property:
-    """A property that is computed when it is first asked for, and is an attribute from then on."""
+    """Property that is computed on first access and then cached as an attribute."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped = wrapped
@@ -67,7 +67,7 @@ class lazy_property:
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The elements of matrices on and below a diagonal, row by row."""
+    """Elements of matrices on and below a diagonal, in row order."""
     size = mat.shape[-1]
     if not -size <= diag < size:
         raise RangeError(f"tril_matrix_to_vec(): diag must be between {-size} and {size - 1}, not {diag}")
@@ -80,7 +80,9 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     size = round((-(1 + 2 * diag) + sqrt((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1))) / 2)
     rows, columns = creation.tril_indices(size, size, diag, device=vec.device)
     if len(rows) != count:
-        raise ShapeError(f"vec_to_tril_matrix(): {format_shape(vec.shape)} does not fill a triangle of a square matrix")
+        raise ShapeError(
+            f"vec_to_tril_matrix(): {format_shape(vec.shape)} is not the size of a triangle of a square matrix"
+        )
     mat = vec.new_zeros((*vec.shape[:-1], size, size))
     mat[..., rows, columns] = vec
     return mat

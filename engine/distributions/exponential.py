@@ -1,28 +1,28 @@
-"""The exponential distribution."""
+"""Exponential distribution."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from engine.distributions.distribution import Distribution, Shape, together
+from engine.distributions.distribution import Distribution, Shape, broadcast_tensors_and_numbers
 from engine.functions import log1p
 from engine.tensors import Tensor
 from engine.tensors.creation import rand, zeros_like
 
 
 class Exponential(Distribution):
-    """Times between events that come at a `rate`.
+    """Exponential distribution with a given `rate`.
 
     Args:
-        rate: events in a unit of time
-        validate_args: as of a Distribution
+        rate: rate; the mean is ``1 / rate``
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("rate",)
     has_rsample = True
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        (self.rate,) = together(rate)
+        (self.rate,) = broadcast_tensors_and_numbers(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
         self._require("rate", self.rate > 0, "positive")
 
@@ -32,7 +32,7 @@ class Exponential(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable value."""
+        """Most probable value."""
         return zeros_like(self.rate)
 
     @property
@@ -44,7 +44,7 @@ class Exponential(Distribution):
         return self.icdf(rand(shape, dtype=self.rate.dtype, device=self.rate.device))
 
     def log_prob(self, value: Any) -> Tensor:
-        (value,) = together(value)
+        (value,) = broadcast_tensors_and_numbers(value)
         self._require_value(value >= 0, "at least 0")
         return self.rate.log() - self.rate * value
 

@@ -1,4 +1,4 @@
-"""A batch of distributions as one."""
+"""Batch dimensions as event dimensions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from engine.tensors import Tensor
 
 
 class Independent(Distribution):
-    """The last dimensions of a batch of distributions together are one draw.
+    """Treats the last batch dimensions of a distribution as event dimensions.
 
     Args:
-        base_distribution: the distributions
-        reinterpreted_batch_ndims: how many dimensions
-        validate_args: as of a Distribution
+        base_distribution: batch of distributions
+        reinterpreted_batch_ndims: number of batch dimensions to treat as event dimensions
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     def __init__(
@@ -23,14 +23,16 @@ class Independent(Distribution):
     ) -> None:
         batch = tuple(base_distribution.batch_shape)
         if reinterpreted_batch_ndims > len(batch):
-            raise RangeError(f"Independent: {len(batch)} dimensions of a batch are not {reinterpreted_batch_ndims}")
+            raise RangeError(
+                f"Independent: {reinterpreted_batch_ndims} dimensions exceed the {len(batch)} of the batch"
+            )
         kept = len(batch) - reinterpreted_batch_ndims
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         super().__init__(batch[:kept], (*batch[kept:], *base_distribution.event_shape), validate_args)
 
     @property
     def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether gradients go through samples."""
+        """Whether `rsample` is available."""
         return self.base_dist.has_rsample
 
     @property
@@ -58,7 +60,7 @@ class Independent(Distribution):
         return type(self)(self.base_dist.expand((*batch_shape, *inner)), self.reinterpreted_batch_ndims, False)
 
     def summed(self, value: Tensor) -> Tensor:
-        """The sum over the dimensions of one draw."""
+        """Sum over the reinterpreted dimensions."""
         count = self.reinterpreted_batch_ndims
         return value.sum(tuple(range(-count, 0))) if count else value
 

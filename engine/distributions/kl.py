@@ -1,4 +1,4 @@
-"""Kullback and Leibler's divergence of one distribution from another."""
+"""Kullback-Leibler divergence of distributions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _rules: dict[tuple[type, type], Rule] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
-    """Declares the divergence of two kinds of distribution; subclasses are of these kinds, too."""
+    """Decorator that registers the divergence of two distribution classes and their subclasses."""
 
     def declare(rule: Rule) -> Rule:
         _rules[type_p, type_q] = rule
@@ -35,13 +35,13 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """∫ p ln(p / q): what is lost if q stands for p, in nats."""
+    """Kullback-Leibler divergence ∫ p ln(p / q), in nats."""
     for kind in type(p).__mro__:
         for other in type(q).__mro__:
             if (kind, other) in _rules:
                 return _rules[kind, other](p, q)
     raise NotImplementedError(
-        f"no divergence of {type(p).__name__} from {type(q).__name__}. Give one by register_kl()."
+        f"kl_divergence is not implemented for {type(p).__name__} and {type(q).__name__}. Add it with register_kl()."
     )
 
 
@@ -101,5 +101,5 @@ def _(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
 @register_kl(Independent, Independent)
 def _(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise NotImplementedError("kl_divergence: both must have as many dimensions in one draw")
+        raise NotImplementedError("kl_divergence: both distributions must have the same number of event dimensions")
     return p.summed(kl_divergence(p.base_dist, q.base_dist))

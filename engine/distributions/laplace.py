@@ -1,4 +1,4 @@
-"""Laplace's distribution."""
+"""Laplace distribution."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from engine.tensors.creation import rand
 
 
 class Laplace(LocationScale):
-    """Two exponential distributions back to back, with mean `loc`.
+    """Laplace distribution (double exponential) with mean `loc`.
 
     Args:
-        loc: the mean
-        scale: the mean distance from it
-        validate_args: as of a Distribution
+        loc: mean
+        scale: scale; the mean absolute deviation
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     @property

@@ -1,15 +1,15 @@
-"""Distributions that lie evenly around one place."""
+"""Symmetric and location-scale distributions."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from engine.distributions.distribution import Distribution, together
+from engine.distributions.distribution import Distribution, broadcast_tensors_and_numbers
 from engine.tensors import Tensor
 
 
 class Symmetric(Distribution):
-    """Lies evenly around `loc`, where it is densest."""
+    """Base of distributions that are symmetric around their mode `loc`."""
 
     loc: Tensor
 
@@ -19,18 +19,18 @@ class Symmetric(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most probable value."""
+        """Most probable value."""
         return self.loc
 
 
 class LocationScale(Symmetric):
-    """One of a shape that is only moved by `loc` and stretched by `scale`."""
+    """Base of distributions with the parameters `loc` and `scale`."""
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("loc", "scale")
     has_rsample = True
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = together(loc, scale)
+        self.loc, self.scale = broadcast_tensors_and_numbers(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
         self._require("scale", self.scale > 0, "positive")
 

@@ -1,4 +1,4 @@
-"""The normal distribution of vectors."""
+"""Multivariate normal distribution."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from engine.tensors.creation import eye, randn
 
 
 class MultivariateNormal(Symmetric):
-    """Normal vectors with mean `loc`. Give one of the three matrices.
+    """Multivariate normal distribution. Takes exactly one of the three matrices.
 
     Args:
-        loc: the mean
-        covariance_matrix: the covariance
-        precision_matrix: its inverse
-        scale_tril: its lower triangular factor, with a positive diagonal
-        validate_args: as of a Distribution
+        loc: mean
+        covariance_matrix: covariance matrix
+        precision_matrix: inverse of the covariance matrix
+        scale_tril: lower triangular Cholesky factor of the covariance
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
@@ -39,7 +39,7 @@ class MultivariateNormal(Symmetric):
         given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         named = {name: matrix for name, matrix in given.items() if matrix is not None}
         if len(named) != 1:
-            raise ValueError("MultivariateNormal takes one of covariance_matrix, precision_matrix and scale_tril")
+            raise ValueError("MultivariateNormal requires one of covariance_matrix, precision_matrix and scale_tril")
         ((self._name, matrix),) = named.items()
         if loc.ndim < 1 or matrix.ndim < 2:
             raise ShapeError(f"MultivariateNormal: loc must be a vector and {self._name} a matrix, or batches of them")
@@ -50,7 +50,7 @@ class MultivariateNormal(Symmetric):
         self.scale_tril = self._factor()
 
     def _factor(self) -> Tensor:
-        """The lower triangular factor of the covariance."""
+        """Lower triangular Cholesky factor of the covariance."""
         if self._name == "scale_tril":
             diagonal = self._matrix.diagonal(dim1=-2, dim2=-1)
             self._require("scale_tril", diagonal > 0, "positive on its diagonal")
@@ -64,7 +64,7 @@ class MultivariateNormal(Symmetric):
         except LinAlgError as error:
             raise RangeError(f"MultivariateNormal: {self._name} must be positive definite") from error
 
-    def _given(self) -> tuple[str, ...]:
+    def _constructor_parameters(self) -> tuple[str, ...]:
         return ("loc", self._name)
 
     def expand(self, batch_shape: Shape) -> Self:
@@ -74,12 +74,12 @@ class MultivariateNormal(Symmetric):
 
     @property
     def covariance_matrix(self) -> Tensor:
-        """The covariance."""
+        """Covariance matrix."""
         return self._matrix if self._name == "covariance_matrix" else self.scale_tril @ self.scale_tril.mT
 
     @property
     def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
+        """Inverse of the covariance matrix."""
         return self._matrix if self._name == "precision_matrix" else linalg.inv(self.covariance_matrix)
 
     @property
@@ -94,13 +94,13 @@ class MultivariateNormal(Symmetric):
         return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + self.distance(value)) - self.half_logdet()
 
     def distance(self, value: Tensor) -> Tensor:
-        """The square of Mahalanobis' distance from the mean."""
+        """Squared Mahalanobis distance from the mean."""
         away = (value - self.loc).unsqueeze(-1)
         scale = self.scale_tril.expand((*away.shape[:-2], *self.scale_tril.shape[-2:]))
         return (linalg.solve_triangular(scale, away, upper=False).squeeze(-1) ** 2).sum(-1)
 
     def half_logdet(self) -> Tensor:
-        """The logarithm of the determinant of `scale_tril`."""
+        """Log determinant of `scale_tril`."""
         return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def entropy(self) -> Tensor:

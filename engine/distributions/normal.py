@@ -1,4 +1,4 @@
-"""The normal distribution."""
+"""Normal distribution."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from engine.tensors.creation import randn
 
 
 class Normal(LocationScale):
-    """Normal with mean `loc` and standard deviation `scale`.
+    """Normal distribution with mean `loc` and standard deviation `scale`.
 
     Args:
-        loc: the mean
-        scale: the standard deviation
-        validate_args: as of a Distribution
+        loc: mean
+        scale: standard deviation
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     @property

@@ -1,4 +1,4 @@
-"""The categorical distribution with draws as one-hot vectors."""
+"""Categorical distribution of one-hot vectors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.tensors.creation import eye
 
 
 class OneHotCategorical(Distribution):
-    """Vectors of K numbers that are 1 at the drawn category and 0 elsewhere. Give `probs` or `logits`.
+    """Categorical distribution of one-hot vectors of size K. Takes `probs` or `logits`.
 
     Args:
-        probs: the probabilities, in the last dimension; they are divided by their sum
-        logits: their logarithms, up to a constant
-        validate_args: whether parameters and values are checked; the default is that of `Distribution`
+        probs: probabilities along the last dimension, which are normalized
+        logits: unnormalized log probabilities
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("probs", "logits")
@@ -26,22 +26,22 @@ class OneHotCategorical(Distribution):
         self._categorical = Categorical(probs, logits, validate_args)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
-    def _given(self) -> tuple[str, ...]:
-        return self._categorical._given()
+    def _constructor_parameters(self) -> tuple[str, ...]:
+        return self._categorical._constructor_parameters()
 
     @property
     def probs(self) -> Tensor:
-        """The probabilities."""
+        """Normalized probabilities."""
         return self._categorical.probs
 
     @property
     def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Normalized log probabilities."""
         return self._categorical.logits
 
     @property
     def param_shape(self) -> Any:
-        """The shape of the parameter."""
+        """Shape of the parameter."""
         return self._categorical.param_shape
 
     @property
@@ -50,7 +50,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The one-hot vector of the most probable category."""
+        """One-hot vector of the most probable category."""
         return self._encoded(self._categorical.mode)
 
     @property
@@ -79,7 +79,7 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """`OneHotCategorical` whose `rsample` passes the gradient of a draw to the probabilities unchanged.
+    """`OneHotCategorical` whose `rsample` passes the gradient of a sample to the probabilities unchanged.
 
     Source: Bengio, Léonard and Courville, "Estimating or Propagating Gradients Through Stochastic Neurons for
     Conditional Computation", 2013.

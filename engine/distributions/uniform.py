@@ -1,28 +1,28 @@
-"""The uniform distribution."""
+"""Uniform distribution."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from engine.distributions.distribution import Distribution, Shape, together
+from engine.distributions.distribution import Distribution, Shape, broadcast_tensors_and_numbers
 from engine.tensors import Tensor
 from engine.tensors.creation import rand
 
 
 class Uniform(Distribution):
-    """Equally probable everywhere from `low` to `high`.
+    """Uniform distribution on the interval from `low` to `high`.
 
     Args:
-        low: the smallest value
-        high: what all values are below
-        validate_args: as of a Distribution
+        low: lower bound (inclusive)
+        high: upper bound (exclusive)
+        validate_args: check parameters and values (default: that of `Distribution`)
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("low", "high")
     has_rsample = True
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
-        self.low, self.high = together(low, high)
+        self.low, self.high = broadcast_tensors_and_numbers(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
         self._require("low", self.low < self.high, "below high")
 
@@ -39,7 +39,7 @@ class Uniform(Distribution):
         return self.icdf(rand(shape, dtype=self.low.dtype, device=self.low.device))
 
     def log_prob(self, value: Any) -> Tensor:
-        (value,) = together(value)
+        (value,) = broadcast_tensors_and_numbers(value)
         self._require_value((value >= self.low) & (value <= self.high), "between low and high")
         inside = (self.low <= value) & (self.high > value)
         return inside.to(self.low.dtype).log() - (self.high - self.low).log()

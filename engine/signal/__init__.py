@@ -1,4 +1,4 @@
-"""Signal processing under PyTorch's names: windows."""
+"""Signal processing: window functions, with PyTorch's names."""
 
 from engine.signal import windows as windows
 

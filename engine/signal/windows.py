@@ -1,7 +1,7 @@
-"""Window functions under the names of torch.signal.windows: M weights that fall towards both ends.
+"""Window functions of M samples, with the names of torch.signal.windows.
 
-Of all: `sym=True` gives a symmetric window, for filter design; `sym=False` a periodic one, for spectral analysis, which
-is a symmetric window of M + 1 weights without the last. `dtype` is float32 or float64.
+`sym=True` gives a symmetric window, for filter design. `sym=False` gives a periodic window, for spectral analysis: a
+symmetric window of M + 1 samples without the last. `dtype` is float32 or float64.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from engine.tensors.creation.creation_options import Options, made
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """A triangle from 0 to 1 to 0."""
+    """Bartlett (triangular) window, which is 0 at both ends."""
     return _window("bartlett", M, lambda n: 1 - np.abs(2 * n / _span(M, sym) - 1) if M != 1 else n + 1, options)
 
 
 def blackman(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Blackman's sum of three cosines."""
+    """Blackman window, a sum of three cosines."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Half a period of a sine, without its zeros."""
+    """Cosine window: half a period of a sine, without its zeros."""
     size = M if sym or M <= 1 else M + 1
     return _window("cosine", M, lambda n: np.sin(np.pi * (n + 0.5) / size), options)
 
@@ -36,19 +36,19 @@ def cosine(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Unpack[Options]
 ) -> Tensor:
-    """``exp(-|n - center| / tau)``.
+    """Exponential window: ``exp(-|n - center| / tau)``.
 
     Args:
-        M: number of weights
-        center: where the largest weight is; the middle if left out, and always in a symmetric window
-        tau: how far from the center the weights have fallen to 1/e
-        sym: symmetric rather than periodic
+        M: number of samples
+        center: position of the maximum (default: the center); periodic windows only
+        tau: decay constant: distance at which the window falls to 1/e
+        sym: symmetric instead of periodic window
     """
     if tau <= 0:
-        raise RangeError(f"exponential(): tau must be above 0, not {tau}")
+        raise RangeError(f"exponential(): tau must be > 0, not {tau}")
     if sym and center is not None:
         raise RangeError(
-            f"exponential(): a symmetric window has its center in the middle, not at {center}.",
+            f"exponential(): center={center} requires a periodic window.",
             in_code="Set sym=False.",
         )
     middle = _span(M, sym) / 2 if center is None else center
@@ -56,19 +56,19 @@ def exponential(
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """A normal density with standard deviation `std`, scaled to 1 in the middle."""
+    """Gaussian window with standard deviation `std`, scaled to 1 in the center."""
     if std <= 0:
-        raise RangeError(f"gaussian(): std must be above 0, not {std}")
+        raise RangeError(f"gaussian(): std must be > 0, not {std}")
     return _window("gaussian", M, lambda n: np.exp(-(((n - _span(M, sym) / 2) / std) ** 2) / 2), options)
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """``a[0] - a[1] cos x + a[2] cos 2x - …`` over a period of x."""
+    """Generalized cosine window: ``a[0] - a[1] cos x + a[2] cos 2x - …`` over one period of x."""
     if not isinstance(a, Iterable):
         raise TypeError(f"general_cosine(): a must be a list of numbers, not {a!r}")
     factors = [float(factor) for factor in a]
     if not factors:
-        raise RangeError("general_cosine(): a has no numbers. Give at least one.")
+        raise RangeError("general_cosine(): a must not be empty. Pass at least one coefficient.")
 
     def weights(n: Any) -> Any:
         x = 2 * np.pi * n / _span(M, sym)
@@ -78,24 +78,24 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: U
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """``alpha - (1 - alpha) cos x`` over a period of x."""
+    """Generalized Hamming window: ``alpha - (1 - alpha) cos x`` over one period of x."""
     return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
 
 
 def hamming(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Hamming's window, which ends above 0: `general_hamming` with its default."""
+    """Hamming window: `general_hamming` with alpha 0.54."""
     return general_hamming(M, sym=sym, **options)
 
 
 def hann(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Hann's window: `general_hamming` with alpha 0.5."""
+    """Hann window: `general_hamming` with alpha 0.5."""
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Kaiser's window: the Bessel function I0 of `beta` times a half circle; a larger `beta` is narrower."""
+    """Kaiser window with shape parameter `beta`; larger values give a narrower window."""
     if beta < 0:
-        raise RangeError(f"kaiser(): beta must be at least 0, not {beta}")
+        raise RangeError(f"kaiser(): beta must be ≥ 0, not {beta}")
 
     def weights(n: Any) -> Any:
         circle = np.maximum(1 - (2 * n / _span(M, sym) - 1) ** 2, 0)
@@ -105,22 +105,22 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[Op
 
 
 def nuttall(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Nuttall's sum of four cosines."""
+    """Nuttall window, a sum of four cosines."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
 
 
 def _span(M: int, sym: bool) -> int:
-    """The distance in which a window goes from one end to the other."""
+    """Number of sample intervals in one period of the window."""
     return M - 1 if sym or M == 1 else M
 
 
 def _window(name: str, M: int, weights: Callable[[Any], Any], options: Options) -> Tensor:
-    """`weights` takes the indices 0 … M - 1."""
+    """Window whose values are `weights` of the indices 0 to M - 1."""
     if M < 0:
-        raise RangeError(f"{name}(): a window cannot have {M} weights")
+        raise RangeError(f"{name}(): M must be ≥ 0, not {M}")
     dtype = optional(name, options.get("dtype")) or get_default_dtype()
     if dtype not in (float32, float64):
-        raise DTypeError(f"{name}(): windows are float32 or float64, not {dtype.name}")
+        raise DTypeError(f"{name}(): dtype must be float32 or float64, not {dtype.name}")
     values = np.asarray(weights(np.arange(M, dtype=np.float64)), np.float64)
     return made(name, lambda xp, _, kind: xp.asarray(values.astype(kind)), (M,), None, options)
 

@@ -1,4 +1,4 @@
-"""What is done to modules and their gradients: clipping, norms of weights, vectors of parameters, fusion."""
+"""Utilities for modules and gradients: clipping, weight norms, parametrizations, pruning, fusion, sequences."""
 
 from engine.nn.utils import parametrizations as parametrizations
 from engine.nn.utils import parametrize as parametrize

@@ -1,4 +1,4 @@
-"""Holding gradients within bounds."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients together so that their norm is at most `max_norm`; returns what it was.
+    """Scale all gradients so that their total norm is at most `max_norm`. Returns the norm before clipping.
 
     Source: Pascanu et al., On the difficulty of training recurrent neural networks, arXiv 1211.5063.
 
     Args:
-        parameters: whose gradients to scale; those without one are left out
-        max_norm: the norm of all gradients as one vector
-        norm_type: which norm; ``inf`` for the largest component
-        error_if_nonfinite: raise if the norm is infinite or NaN, instead of going on with such gradients
+        parameters: parameters whose gradients are scaled; those without a gradient are skipped
+        max_norm: maximum of the total norm
+        norm_type: exponent of the norm; ``inf`` for the maximum norm
+        error_if_nonfinite: raise an error if the norm is infinite or NaN
         foreach: no effect
     """
     parameters = _listed(parameters)
@@ -46,7 +46,7 @@ def clip_grad_norm_(
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all tensors as one vector."""
+    """Norm of all tensors as one vector."""
     tensors = _listed(tensors)
     if not tensors:
         return tensor(0.0)
@@ -55,7 +55,7 @@ def get_total_norm(
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RangeError(
             f"the norm of the gradients is {total.item()}, so they cannot be clipped.",
-            in_code="Pass error_if_nonfinite=False to go on with such gradients.",
+            in_code="Pass error_if_nonfinite=False to ignore this.",
         )
     return total
 
@@ -67,8 +67,8 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """PyTorch's old name of `clip_grad_norm_`."""
-    warnings.warn("clip_grad_norm is the old name of clip_grad_norm_", FutureWarning, stacklevel=2)
+    """Deprecated name of `clip_grad_norm_`."""
+    warnings.warn("clip_grad_norm is deprecated. Use clip_grad_norm_.", FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
@@ -76,7 +76,7 @@ def clip_grad_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale all gradients so that their norm, which is `total_norm`, is at most `max_norm`."""
+    """Scale all gradients, whose total norm is `total_norm`, so that it is at most `max_norm`."""
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in _gradients(_listed(parameters)):
         gradient.mul_(scale.to(dtype=gradient.dtype, device=gradient.device))
@@ -84,7 +84,7 @@ def clip_grads_with_norm_(
 
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Hold every component of the gradients between ``-clip_value`` and ``clip_value``."""
+    """Clamp every gradient element to the range from ``-clip_value`` to ``clip_value``."""
     bound = float(clip_value)
     for gradient in _gradients(_listed(parameters)):
         gradient.copy_(gradient.clamp(-bound, bound))

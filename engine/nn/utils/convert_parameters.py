@@ -1,4 +1,4 @@
-"""All parameters as one vector, and back."""
+"""Conversion between parameters and one vector."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from engine.tensors import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The elements of all parameters in a row."""
+    """Concatenate the elements of all parameters to one vector."""
     return cat([parameter.reshape(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Give the parameters the elements of `vec`, of which they become views."""
+    """Set the parameters to consecutive elements of `vec`, as views."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"vector_to_parameters takes a tensor, not {type(vec).__name__}")
+        raise TypeError(f"vector_to_parameters requires a tensor, not {type(vec).__name__}")
     start = 0
     for parameter in parameters:
         end = start + parameter.numel()
         if end > vec.numel():
-            raise ShapeError(f"the vector has {vec.numel()} elements, too few for the parameters")
+            raise ShapeError(f"the vector has {vec.numel()} elements, which is fewer than the parameters have")
         parameter.data = vec[start:end].reshape(parameter.shape).detach()
         start = end

@@ -1,4 +1,4 @@
-"""Batch norm put into the layer before it, for evaluation."""
+"""Fusion of batch norm into the previous layer, for evaluation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.tensors.creation import ones_like, zeros_like
 
 @no_grad()
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that gives what `conv` and `bn` give one after the other in evaluation."""
+    """Convolution that is equivalent to `conv` followed by `bn` in evaluation."""
     _check(conv, bn)
     fused = copy.deepcopy(conv)
     fused.weight, fused.bias = fuse_conv_bn_weights(
@@ -33,7 +33,7 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of such a convolution."""
+    """Weight and bias of the fused convolution."""
     scale = (ones_like(bn_rm) if bn_w is None else bn_w) * (bn_rv + bn_eps).rsqrt()
     shape = (1, -1, *(1,) * (conv_w.ndim - 2)) if transpose else (-1, *(1,) * (conv_w.ndim - 1))
     bias = ((zeros_like(bn_rm) if conv_b is None else conv_b) - bn_rm) * scale
@@ -45,10 +45,10 @@ def fuse_conv_bn_weights(
 
 @no_grad()
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that gives what `linear` and `bn` give one after the other in evaluation."""
+    """Linear layer that is equivalent to `linear` followed by `bn` in evaluation."""
     _check(linear, bn)
     if bn.num_features not in (linear.out_features, 1):
-        raise ValueError(f"the linear layer has {linear.out_features} outputs, but batch norm takes {bn.num_features}")
+        raise ValueError(f"linear has out_features={linear.out_features}, but bn has num_features={bn.num_features}")
     fused = copy.deepcopy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(
         fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
@@ -65,7 +65,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of such a linear layer."""
+    """Weight and bias of the fused linear layer."""
     return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
 
 

@@ -1,4 +1,4 @@
-"""Weights that stay orthogonal while they are trained."""
+"""Orthogonal parametrization of weights."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ Map = Literal["matrix_exp", "cayley", "householder"]
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: Map | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """Keep the weight's rows or columns, whichever are fewer, orthonormal (Lezcano Casado, arXiv 1901.08428).
+    """Parametrize a weight to be (semi-)orthogonal (Lezcano Casado, arXiv 1901.08428).
 
     Args:
-        module: the layer
-        name: its tensor
-        orthogonal_map: how free numbers become an orthogonal matrix; by the shape if left out
-        use_trivialization: start from the weight's present value, made orthogonal
+        module: module with the tensor
+        name: name of the tensor
+        orthogonal_map: map to orthogonal matrices: "matrix_exp", "cayley" or "householder" (default: by the shape)
+        use_trivialization: start from the current value, made orthogonal
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"{type(module).__name__} has no tensor {name!r}")
     if weight.ndim < 2:
-        raise ShapeError(f"orthogonal needs a matrix or several, but {name} is {format_shape(weight.shape)}")
+        raise ShapeError(
+            f"orthogonal requires a matrix or a batch of matrices, but {name} is {format_shape(weight.shape)}"
+        )
     kind = orthogonal_map or ("matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder")
     if kind not in ("matrix_exp", "cayley", "householder"):
         raise ValueError(f"orthogonal_map must be 'matrix_exp', 'cayley' or 'householder', not {kind!r}")
@@ -46,7 +48,7 @@ class _Orthogonal(Module):
     def __init__(self, weight: Tensor, kind: Map, use_trivialization: bool) -> None:
         super().__init__()
         if not use_trivialization:
-            raise NotImplementedError("orthogonal without trivialization is not supported. Leave the argument out.")
+            raise NotImplementedError("use_trivialization=False is not supported. Omit the argument.")
         self.kind: Map = kind
         self.wide = weight.shape[-2] < weight.shape[-1]
         self.register_buffer("base", None)
@@ -68,7 +70,7 @@ class _Orthogonal(Module):
 
 
 def _rotation(X: Tensor, kind: Map) -> Tensor:
-    """The exponential, or Cayley's transform, of a skew-symmetric matrix."""
+    """Matrix exponential or Cayley transform of a skew-symmetric matrix."""
     n, k = X.shape[-2:]
     X = X.tril()
     if n != k:
@@ -81,20 +83,20 @@ def _rotation(X: Tensor, kind: Map) -> Tensor:
 
 
 def _reflections(X: Tensor) -> Tensor:
-    """The product of Householder reflections, whose vectors are below the diagonal."""
+    """Product of Householder reflections, whose vectors are below the diagonal."""
     k = X.shape[-1]
     below = X.tril(-1)
     unit = _diagonal_like(X)
     tau = 2 / (1 + (below * below).sum(-2))
     Q = unit
-    for place in reversed(range(k)):
-        v = (below + unit)[..., place : place + 1]
-        Q = Q - v * tau[..., place, None, None] * (v.mT @ Q)
+    for index in reversed(range(k)):
+        v = (below + unit)[..., index : index + 1]
+        Q = Q - v * tau[..., index, None, None] * (v.mT @ Q)
     return Q * X.detach().diagonal(0, -2, -1).trunc().unsqueeze(-2)
 
 
 def _diagonal_like(X: Tensor) -> Tensor:
-    """Ones on the diagonal of every matrix."""
+    """Identity matrices in the shape of a batch."""
     return zeros_like(X.detach()) + eye(*X.shape[-2:], dtype=X.dtype, device=X.device)
 
 

@@ -1,4 +1,4 @@
-"""Parametrizations: weights with a norm of their own, with a bounded slope, or orthogonal."""
+"""Parametrizations: weight norm, spectral norm, orthogonal."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from engine.nn.utils.orthogonal_parametrization import orthogonal
 from engine.nn.utils.parametrize import register_parametrization
 from engine.nn.utils.weight_matrix import (
     as_matrix,
-    input_dimension,
     largest_singular_value,
     norm_except,
     normalized,
+    output_dimension,
     random_direction,
     weight_from,
 )
@@ -20,12 +20,12 @@ from engine.tensors import Tensor
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Train the weight's length and direction apart: ``g v / |v|`` (Salimans and Kingma, arXiv 1602.07868).
+    """Weight normalization ``g v / |v|``, which trains norm and direction separately (arXiv 1602.07868).
 
     Args:
-        module: the layer
-        name: its tensor
-        dim: the dimension along which there are several lengths; None for one length of the whole
+        module: module with the tensor
+        name: name of the tensor
+        dim: dimension with separate norms; None for one norm
     """
     return register_parametrization(module, name, _WeightNorm(-1 if dim is None else dim), unsafe=True)
 
@@ -33,19 +33,19 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide the weight by its largest singular value, estimated along the way (Miyato et al., arXiv 1802.05957).
+    """Spectral normalization: divides the weight by its largest singular value (Miyato et al., arXiv 1802.05957).
 
     Args:
-        module: the layer
-        name: its tensor
-        n_power_iterations: how often the estimate is improved in each training pass
-        eps: the least norm that is divided by
-        dim: the dimension of the outputs; by the kind of layer if left out
+        module: module with the tensor
+        name: name of the tensor
+        n_power_iterations: power iterations per training forward pass
+        eps: lower bound of norms in denominators
+        dim: output dimension (default: by the layer type)
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"{type(module).__name__} has no tensor {name!r}")
-    dim = input_dimension(module) if dim is None else dim
+    dim = output_dimension(module) if dim is None else dim
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
 
 
@@ -68,7 +68,7 @@ class _SpectralNorm(Module):
     def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
         if not -weight.ndim <= dim < weight.ndim:
-            raise ShapeError(f"spectral_norm: there is no dimension {dim} in a weight of {weight.ndim} dimensions")
+            raise ShapeError(f"spectral_norm: dim={dim} is out of range for a weight of {weight.ndim} dimensions")
         if n_power_iterations <= 0:
             raise ValueError(f"spectral_norm: n_power_iterations must be ≥ 1, not {n_power_iterations}")
         self.dim = dim % weight.ndim
@@ -92,7 +92,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._improve(matrix.detach(), self.n_power_iterations)
-        # Copies, so that another forward pass does not change what the backward pass of this one needs.
+        # Copies, because the next forward pass changes the buffers, which this backward pass needs.
         return weight / largest_singular_value(matrix, self._u.clone(), self._v.clone())
 
     def right_inverse(self, value: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Parameters that are computed from others: ``module.weight`` becomes a function of what is trained."""
+"""Parametrizations: parameters that are computed from other, trained parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _depth = 0
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside, each parametrized tensor is computed once, however often it is used."""
+    """Context in which each parametrized tensor is computed once and cached."""
     global _depth
     _depth += 1
     try:
@@ -33,15 +33,15 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The functions that make one tensor of a module, in order, and what the first is given: `original`.
+    """Parametrizations of one tensor, in order, and the trained tensor `original`.
 
-    Functions of several tensors, such as the weight norm, have `original0`, `original1`, …
+    Parametrizations of several tensors, such as weight norm, have `original0`, `original1`, …
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
         if not modules:
-            raise ValueError("ParametrizationList needs at least one parametrization")
+            raise ValueError("ParametrizationList requires at least one parametrization")
         self.unsafe = unsafe
         with no_grad():
             values = _inverse(list(modules), original)
@@ -59,29 +59,29 @@ class ParametrizationList(ModuleList):
         return ["original"] if self.is_tensor else [f"original{number}" for number in range(self.ntensors)]
 
     def check(self, wanted: Tensor) -> None:
-        """Raises unless the result has `wanted`'s shape and dtype."""
+        """Raise an error unless the result has the shape and dtype of `wanted`."""
         with no_grad():
             found = self()
         if not isinstance(found, Tensor):
-            raise TypeError(f"a parametrization must give a tensor, not {type(found).__name__}")
+            raise TypeError(f"a parametrization must return a tensor, not {type(found).__name__}")
         if found.dtype is not wanted.dtype:
             raise DTypeError(f"the parametrization changes the dtype from {wanted.dtype.name} to {found.dtype.name}")
         if tuple(found.shape) != tuple(wanted.shape):
             raise ShapeError(
                 f"the parametrization changes the shape from {format_shape(wanted.shape)} to "
                 f"{format_shape(found.shape)}.",
-                in_code="Pass unsafe=True if that is meant.",
+                in_code="Pass unsafe=True if this is intended.",
             )
 
     def right_inverse(self, value: Tensor) -> None:
-        """Set what is trained so that the result is `value`."""
+        """Set the trained tensors so that the result is `value`."""
         with no_grad():
             values = _inverse(list(self), value)
             for name, each in zip(self._names(), [values] if self.is_tensor else values, strict=True):
                 original = getattr(self, name)
                 if tuple(original.shape) != tuple(each.shape):
                     raise ShapeError(
-                        f"{name} is {format_shape(original.shape)}, but the new value needs {format_shape(each.shape)}"
+                        f"{name} is {format_shape(original.shape)}, the new value requires {format_shape(each.shape)}"
                     )
                 original.copy_(each)
 
@@ -96,10 +96,10 @@ class ParametrizationList(ModuleList):
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Make ``module.tensor_name`` the result of `parametrization` of what is trained.
+    """Replace ``module.tensor_name`` by the result of `parametrization` of a trained tensor.
 
-    A parametrization that has `right_inverse` lets the tensor keep its value, and be assigned to. With `unsafe` it may
-    change shape and dtype. Parametrizing again puts the new function behind those there are.
+    With a `right_inverse` method, the tensor keeps its value and can be assigned. With `unsafe`, the parametrization
+    may change shape and dtype. Further parametrizations are applied after existing ones.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -124,7 +124,7 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the tensor, or any, is the result of parametrizations."""
+    """Whether the tensor, or any tensor of the module, is parametrized."""
     functions = module._modules.get("parametrizations")
     if not isinstance(functions, ModuleDict):
         return False
@@ -132,17 +132,17 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that the module had before its first parametrization."""
+    """Class of the module before its first parametrization."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make ``module.tensor_name`` an ordinary parameter again: the result, or else what it was computed from."""
+    """Remove the parametrizations of ``module.tensor_name``, keeping the result or the original tensor."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"{type(module).__name__} has no parametrization of {tensor_name!r}")
     functions = module.parametrizations[tensor_name]
     if not leave_parametrized and not functions.is_tensor:
-        raise ValueError("a tensor that is made of several cannot be left as it was. Pass leave_parametrized=True.")
+        raise ValueError("a tensor with several originals cannot be restored. Pass leave_parametrized=True.")
     trained = functions._names()[0] in functions._parameters
     with no_grad():
         value = (getattr(module, tensor_name) if leave_parametrized else functions.original).detach().clone()
@@ -162,9 +162,9 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give `to_module` the parametrizations of `from_module`, of one tensor or of all, and what is trained in them.
+    """Copy the parametrizations and trained tensors of `from_module`, for one tensor or all, to `to_module`.
 
-    A tensor that `to_module` has not is made. Returns `to_module`.
+    Missing tensors are created. Returns `to_module`.
     """
     if is_parametrized(from_module):
         for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):
@@ -180,7 +180,7 @@ def transfer_parametrizations_and_params(
 
 
 def _inverse(modules: list[Module], value: Tensor) -> Any:
-    """What the first function must be given so that the last gives `value`."""
+    """Input of the first parametrization for which the last returns `value`."""
     given: Any = value
     for module in reversed(modules):
         if hasattr(module, "right_inverse"):
@@ -189,7 +189,7 @@ def _inverse(modules: list[Module], value: Tensor) -> Any:
 
 
 def _make_parametrized(module: Module) -> None:
-    """Gives the module a class of its own, which can have properties."""
+    """Give the module a separate subclass, which can have properties."""
     kind = type(module)
     module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), {"__module__": __name__})
     module.parametrizations = ModuleDict()

@@ -1,7 +1,7 @@
-"""Pruning: some of a parameter's elements become 0 and stay so, by a mask that is applied before each forward pass.
+"""Pruning: masks that set elements of parameters to 0 before each forward pass.
 
-The parameter NAME becomes the parameter ``NAME_orig``, the buffer ``NAME_mask`` and the attribute NAME, their product.
-There are six ways to choose, and a function for each.
+The parameter NAME is replaced by the parameter ``NAME_orig``, the buffer ``NAME_mask`` and the attribute NAME, their
+product.
 """
 
 from __future__ import annotations
@@ -12,20 +12,27 @@ from typing import Any, ClassVar, Literal
 
 from engine.nn.module import Module
 from engine.nn.utils.convert_parameters import parameters_to_vector
-from engine.nn.utils.pruning_masks import Amount, checked_amount, dimension, fitting, of_best_slices, without_smallest
+from engine.nn.utils.pruning_masks import (
+    Amount,
+    checked_amount,
+    checked_shape,
+    pruning_dim,
+    without_smallest,
+    without_smallest_slices,
+)
 from engine.ops.linalg.norms import norm
 from engine.tensors import Tensor
 from engine.tensors.creation import ones_like, rand, rand_like
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned: a subclass gives `PRUNING_TYPE` and `compute_mask`.
+    """Base class of pruning methods; a subclass defines `PRUNING_TYPE` and `compute_mask`.
 
     An instance is the hook that applies the mask of one parameter of one module.
     """
 
     PRUNING_TYPE: ClassVar[Literal["unstructured", "structured", "global"]]
-    """What a second method sees: single elements that are left, slices along `dim` that are left, or everything."""
+    """Candidates of a subsequent method: remaining elements, remaining slices along `dim`, or everything."""
     _tensor_name: str
 
     def __call__(self, module: Module, inputs: Any) -> None:
@@ -33,10 +40,10 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Ones where `t` is kept, zeros where it is pruned; what is 0 in `default_mask` stays so."""
+        """Mask of `t`: 1 where it is kept, 0 where it is pruned. Zeros of `default_mask` remain 0."""
 
     def apply_mask(self, module: Module) -> Tensor:
-        """The parameter with zeros where it is pruned."""
+        """Pruned value of the parameter."""
         original = getattr(module, f"{self._tensor_name}_orig")
         return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
 
@@ -44,17 +51,17 @@ class BasePruningMethod(ABC):
     def apply(
         cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
     ) -> BasePruningMethod:
-        """Prune a parameter by this method, made of the other arguments; on top of those that it has.
+        """Prune a parameter with this method, in addition to existing methods.
 
         Args:
-            module: what the parameter belongs to
-            name: what the parameter is called there
-            args: for the method
-            importance_scores: judge elements by these, not by the parameter's numbers
-            kwargs: for the method
+            module: module with the parameter
+            name: name of the parameter
+            args: arguments of the method
+            importance_scores: scores that rank the elements, instead of their values
+            kwargs: arguments of the method
         """
         value = getattr(module, name)
-        scores = fitting(importance_scores, value, f"parameter {name}")
+        scores = checked_shape(importance_scores, value, f"parameter {name}")
         method = cls(*args, **kwargs)
         method._tensor_name = name
         earlier = next((m for m in _methods(module) if m._tensor_name == name), None)
@@ -75,12 +82,12 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """`t` with zeros where this method prunes it; no module is touched."""
-        scores = fitting(importance_scores, t, "tensor t")
+        """Pruned copy of `t`, without changing a module."""
+        scores = checked_shape(importance_scores, t, "tensor t")
         return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
-        """Make the parameter, zeros included, an ordinary one again."""
+        """Make pruning permanent: the parameter keeps its zeros."""
         pruned = self.apply_mask(module).detach()
         delattr(module, self._tensor_name)
         original = module._parameters.pop(f"{self._tensor_name}_orig")
@@ -91,7 +98,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods, each of which prunes what those before have left."""
+    """Sequence of methods, each applied to the elements that the previous ones kept."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -103,9 +110,9 @@ class PruningContainer(BasePruningMethod):
     def add_pruning_method(self, method: BasePruningMethod) -> None:
         """Add a method for the same parameter."""
         if not isinstance(method, BasePruningMethod):
-            raise TypeError(f"{type(method).__name__} is no BasePruningMethod")
+            raise TypeError(f"{type(method).__name__} is not a BasePruningMethod")
         if self._tensor_name != method._tensor_name:
-            raise ValueError(f"these methods prune {self._tensor_name!r}, and the new one {method._tensor_name!r}")
+            raise ValueError(f"the container prunes {self._tensor_name!r}, but the new method {method._tensor_name!r}")
         self._pruning_methods += (method,)
 
     def __len__(self) -> int:
@@ -118,12 +125,12 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask of the last method for what `default_mask` has left."""
+        """Mask of the last method, applied to what `default_mask` keeps."""
         method = self._pruning_methods[-1]
         if method.PRUNING_TYPE == "unstructured":
             left: Any = default_mask == 1
         elif method.PRUNING_TYPE == "structured":
-            dim = dimension(t, method.dim)  # pyright: ignore[reportAttributeAccessIssue]
+            dim = pruning_dim(t, method.dim)  # pyright: ignore[reportAttributeAccessIssue]
             others = [d for d in range(t.ndim) if d != dim]
             left = (*[slice(None)] * dim, default_mask.sum(others) != 0)
         else:
@@ -133,11 +140,11 @@ class PruningContainer(BasePruningMethod):
         return mask
 
 
-# -- the methods ------------------------------------------------------------------------------
+# -- methods ------------------------------------------------------------------------------
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but makes mask and original."""
+    """Prunes nothing, but creates mask and original."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -150,7 +157,7 @@ class Identity(BasePruningMethod):
 
 
 class RandomUnstructured(BasePruningMethod):
-    """Prunes elements by chance."""
+    """Prunes random elements."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -184,7 +191,7 @@ class L1Unstructured(BasePruningMethod):
 
 
 class RandomStructured(BasePruningMethod):
-    """Prunes slices along a dimension by chance."""
+    """Prunes random slices along a dimension."""
 
     PRUNING_TYPE = "structured"
 
@@ -192,8 +199,8 @@ class RandomStructured(BasePruningMethod):
         self.amount, self.dim = checked_amount(amount), dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        dim = dimension(t, self.dim)
-        return of_best_slices(rand(t.shape[dim]), t, default_mask, self.amount, dim)
+        dim = pruning_dim(t, self.dim)
+        return without_smallest_slices(rand(t.shape[dim]), t, default_mask, self.amount, dim)
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: Amount, dim: int = -1) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -209,9 +216,9 @@ class LnStructured(BasePruningMethod):
         self.amount, self.n, self.dim = checked_amount(amount), n, dim
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        dim = dimension(t, self.dim)
+        dim = pruning_dim(t, self.dim)
         norms = norm(t.detach(), p=self.n, dim=[d for d in range(t.ndim) if d != dim])
-        return of_best_slices(norms, t, default_mask, self.amount, dim)
+        return without_smallest_slices(norms, t, default_mask, self.amount, dim)
 
     @classmethod
     def apply(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -229,7 +236,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return default_mask * fitting(self.mask, default_mask, "the tensor").to(default_mask.dtype)
+        return default_mask * checked_shape(self.mask, default_mask, "the tensor").to(default_mask.dtype)
 
     @classmethod
     def apply(cls, module: Module, name: str, mask: Tensor) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -240,25 +247,25 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Module, name: str) -> Module:
-    """Make mask and original of a parameter without pruning anything."""
+    """Create mask and original of a parameter without pruning."""
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: Amount) -> Module:
-    """Prune an amount of a parameter's elements by chance."""
+    """Prune random elements of a parameter."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Module, name: str, amount: Amount, importance_scores: Tensor | None = None) -> Module:
-    """Prune the amount of a parameter's elements whose absolute values, or scores, are smallest."""
+    """Prune the elements of a parameter with the smallest absolute values or scores."""
     L1Unstructured.apply(module, name, amount, importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: Amount, dim: int) -> Module:
-    """Prune an amount of a parameter's slices along `dim` by chance."""
+    """Prune random slices of a parameter along `dim`."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -266,7 +273,7 @@ def random_structured(module: Module, name: str, amount: Amount, dim: int) -> Mo
 def ln_structured(
     module: Module, name: str, amount: Amount, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the amount of a parameter's slices along `dim` whose n-norms are smallest."""
+    """Prune the slices of a parameter along `dim` with the smallest n-norms."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores)
     return module
 
@@ -283,32 +290,34 @@ def global_unstructured(
     importance_scores: Mapping[tuple[Module, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune an amount of all the elements of several parameters together.
+    """Prune elements of several parameters together, ranked globally.
 
     Args:
-        parameters: pairs of a module and its parameter's name
+        parameters: (module, parameter name) pairs
         pruning_method: a class of PRUNING_TYPE "unstructured", such as `L1Unstructured`
-        importance_scores: judge elements by these, not by the parameters' numbers
-        kwargs: for the method, such as its `amount`
+        importance_scores: scores that rank the elements, instead of their values
+        kwargs: arguments of the method, such as `amount`
     """
     if importance_scores is not None and not isinstance(importance_scores, Mapping):
-        raise TypeError("global_unstructured(): importance_scores is a mapping from (module, name) to tensors")
-    places, given = list(parameters), importance_scores or {}
+        raise TypeError("global_unstructured(): importance_scores must be a mapping from (module, name) to tensors")
+    targets, given = list(parameters), importance_scores or {}
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
-        raise TypeError(f"global_unstructured(): {pruning_method.__name__} prunes whole channels, not single elements")
-    values = [getattr(module, name) for module, name in places]
-    whole = [getattr(m, f"{name}_mask", ones_like(v)) for (m, name), v in zip(places, values, strict=True)]
-    scores: list[Any] = [given.get(place, value) for place, value in zip(places, values, strict=True)]
+        raise TypeError(
+            f"global_unstructured(): {pruning_method.__name__} prunes channels; use a method that prunes elements"
+        )
+    values = [getattr(module, name) for module, name in targets]
+    whole = [getattr(m, f"{name}_mask", ones_like(v)) for (m, name), v in zip(targets, values, strict=True)]
+    scores: list[Any] = [given.get(target, value) for target, value in zip(targets, values, strict=True)]
     method._tensor_name = "all"
     container = PruningContainer(method)
     mask = container.compute_mask(parameters_to_vector(scores).detach(), parameters_to_vector(whole))
-    for (module, name), part in zip(places, mask.split([value.numel() for value in values]), strict=True):
+    for (module, name), part in zip(targets, mask.split([value.numel() for value in values]), strict=True):
         custom_from_mask(module, name, part.view_as(getattr(module, name)))
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make a pruned parameter, zeros included, an ordinary one again."""
+    """Make pruning of a parameter permanent."""
     for method in _methods(module):
         if method._tensor_name == name:
             method.remove(module)
@@ -318,11 +327,11 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter of the module, or of one in it, is pruned."""
+    """Whether a parameter of the module or of a submodule is pruned."""
     return any(_methods(part) for part in module.modules())
 
 
-# -- inside -----------------------------------------------------------------------------------
+# -- helpers -----------------------------------------------------------------------------------
 
 
 def _methods(module: Module) -> list[BasePruningMethod]:
@@ -330,7 +339,7 @@ def _methods(module: Module) -> list[BasePruningMethod]:
 
 
 def _forget(module: Module, method: BasePruningMethod) -> None:
-    """Takes the method's hook away."""
+    """Remove the hook of the method."""
     hooks = module._hooks
     assert hooks is not None
     for key in [key for key, hook in hooks.forward_pre.items() if hook.function is method]:

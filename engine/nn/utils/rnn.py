@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded to one length, or packed without padding."""
+"""Padded and packed sequences of different lengths."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from engine.tensors.creation import tensor
 
 
 class PackedSequence(NamedTuple):
-    """Steps of several sequences, step by step, longest sequence first; made by `pack_padded_sequence`."""
+    """Packed sequences, ordered by time step, longest sequence first; see `pack_padded_sequence`."""
 
     data: Tensor
     batch_sizes: Tensor
-    """How many sequences there are at each step."""
+    """Number of sequences at each time step."""
     sorted_indices: Tensor | None = None
-    """Which sequence comes where in the order by length."""
+    """Permutation that sorts the sequences by length."""
     unsorted_indices: Tensor | None = None
-    """The way back."""
+    """Inverse permutation."""
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """With the data on another device, or of another dtype."""
+        """Copy with the data on another device or with another dtype."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
     def cpu(self) -> PackedSequence:
-        """With the data in main memory."""
+        """Copy with the data on the CPU."""
         return self.to("cpu")
 
     @property
@@ -39,26 +39,26 @@ class PackedSequence(NamedTuple):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes this one."""
+    """Inverse of a permutation."""
     if permutation is None:
         return None
     order = permutation.tolist()
-    places = [0] * len(order)
-    for place, index in enumerate(order):
-        places[index] = place
-    return tensor(places, dtype=int64, device=permutation.device)
+    inverse = [0] * len(order)
+    for position, index in enumerate(order):
+        inverse[index] = position
+    return tensor(inverse, dtype=int64, device=permutation.device)
 
 
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs padded sequences, ``T×N×…`` or ``N×T×…``, of the `lengths` given.
+    """Pack padded sequences ``(T, N, *)`` or ``(N, T, *)`` with the given `lengths`.
 
     Args:
-        input: the padded sequences
-        lengths: how many steps of each count
-        batch_first: the batch is the first dimension
-        enforce_sorted: the lengths are in descending order already; otherwise they are sorted here
+        input: padded sequences
+        lengths: length of each sequence
+        batch_first: the first dimension is the batch
+        enforce_sorted: require descending lengths, instead of sorting the sequences
     """
     sizes = [int(size) for size in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
     padded = input.transpose(0, 1) if batch_first else input
@@ -75,7 +75,7 @@ def pack_padded_sequence(
     if enforce_sorted:
         if sizes != sorted(sizes, reverse=True):
             raise ShapeError(
-                f"pack_padded_sequence: the lengths {sizes} do not descend.",
+                f"pack_padded_sequence: the lengths {sizes} are not in descending order.",
                 in_code="Sort them, or pass enforce_sorted=False.",
             )
     else:
@@ -93,19 +93,21 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The padded sequences of a packed one, and their lengths; padded to `total_length` if that is given."""
+    """Pad packed sequences, to `total_length` if given. Returns the padded tensor and the lengths."""
     counts = [int(count) for count in sequence.batch_sizes.tolist()]
     length = len(counts) if total_length is None else total_length
     if length < len(counts):
-        raise ShapeError(f"pad_packed_sequence: total_length={total_length}, but the longest has {len(counts)} steps")
+        raise ShapeError(
+            f"pad_packed_sequence: total_length={total_length} is less than the longest sequence of {len(counts)} steps"
+        )
     data, batch = sequence.data, counts[0]
-    nothing, places, start = data.shape[0], [], 0
+    nothing, rows_of_steps, start = data.shape[0], [], 0
     for t in range(length):
         count = counts[t] if t < len(counts) else 0
-        places += [*range(start, start + count), *[nothing] * (batch - count)]
+        rows_of_steps += [*range(start, start + count), *[nothing] * (batch - count)]
         start += count
     rows = cat([data, data.new_full((1, *data.shape[1:]), padding_value)])
-    padded = rows.index_select(0, tensor(places, dtype=int64, device=data.device)).unflatten(0, (length, batch))
+    padded = rows.index_select(0, tensor(rows_of_steps, dtype=int64, device=data.device)).unflatten(0, (length, batch))
     lengths = tensor([sum(count > i for count in counts) for i in range(batch)], dtype=int64)
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(1, sequence.unsorted_indices)
@@ -116,18 +118,18 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences ``L×…`` of different lengths as one tensor ``T×N×…``, or ``N×T×…``."""
+    """Pad sequences ``(L, *)`` of different lengths to one tensor ``(T, N, *)`` or ``(N, T, *)``."""
     if padding_side not in ("left", "right"):
         raise ValueError(f'pad_sequence: padding_side must be "left" or "right", not {padding_side!r}')
     found = list(sequences)
     if not found:
-        raise ValueError("pad_sequence: there is no sequence")
+        raise ValueError("pad_sequence: the list of sequences is empty")
     length = max(sequence.shape[0] for sequence in found)
     rows: list[Tensor] = []
     for sequence in found:
         if tuple(sequence.shape[1:]) != tuple(found[0].shape[1:]):
             raise ShapeError(
-                f"pad_sequence: {format_shape(found[0].shape)} and {format_shape(sequence.shape)} differ behind "
+                f"pad_sequence: {format_shape(found[0].shape)} and {format_shape(sequence.shape)} differ in more than "
                 "the first dimension"
             )
         filler = sequence.new_full((length - sequence.shape[0], *sequence.shape[1:]), padding_value)
@@ -136,19 +138,19 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded tensor, each of its own length."""
+    """Split a padded tensor into sequences of the given lengths."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [rows[i][: int(length)] for i, length in enumerate(lengths.tolist())]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs sequences ``L×…`` of different lengths."""
+    """Pack sequences ``(L, *)`` of different lengths."""
     lengths = [int(sequence.shape[0]) for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a packed one."""
+    """Split packed sequences into a list of sequences."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 

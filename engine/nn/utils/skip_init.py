@@ -1,4 +1,4 @@
-"""Modules without first values."""
+"""Modules without initialization."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from engine.backend import default_device
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters are uninitialised memory: for weights that are loaded anyway."""
+    """Create a module with uninitialized parameters, for weights that are loaded later."""
     device = kwargs.pop("device", None)
     return module_cls(*args, **kwargs, device="meta").to_empty(device=default_device() if device is None else device)

@@ -1,4 +1,4 @@
-"""The arithmetic of weight norm and spectral norm."""
+"""Computations of weight norm and spectral norm."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from engine.tensors.creation import randn
 
 
 def norm_except(weight: Tensor, dim: int) -> Tensor:
-    """The Euclidean norm over all dimensions but `dim`, which are kept with size 1; of everything for -1."""
+    """L2 norm over all dimensions except `dim`, kept with size 1; over all dimensions for -1."""
     if dim == -1:
         return vector_norm(weight)
-    return vector_norm(weight, 2, tuple(place for place in range(weight.ndim) if place != dim % weight.ndim), True)
+    return vector_norm(weight, 2, tuple(axis for axis in range(weight.ndim) if axis != dim % weight.ndim), True)
 
 
 def weight_from(length: Tensor, direction: Tensor, dim: int) -> Tensor:
@@ -23,9 +23,9 @@ def weight_from(length: Tensor, direction: Tensor, dim: int) -> Tensor:
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
-    """`weight` with `dim` first and all others in the second dimension."""
+    """`weight` as a matrix with `dim` as rows."""
     if dim:
-        weight = weight.permute(dim, *(place for place in range(weight.ndim) if place != dim))
+        weight = weight.permute(dim, *(axis for axis in range(weight.ndim) if axis != dim))
     return weight.reshape(weight.shape[0], -1)
 
 
@@ -39,10 +39,10 @@ def random_direction(like: Tensor, size: int, eps: float) -> Tensor:
 
 
 def largest_singular_value(matrix: Tensor, u: Tensor, v: Tensor) -> Tensor:
-    """``uᵀ W v``, for singular vectors that nothing is computed through."""
+    """``uᵀ W v`` with detached singular vectors."""
     return (u * (matrix @ v)).sum()
 
 
-def input_dimension(module: Any) -> int:
-    """The dimension of a layer's weight that counts its outputs."""
+def output_dimension(module: Any) -> int:
+    """Output dimension of the weight of a layer."""
     return 1 if type(module).__name__.startswith("ConvTranspose") else 0

@@ -1,4 +1,4 @@
-"""Weight norm and spectral norm by hooks before the forward pass: PyTorch's old ones, with their parameters' names."""
+"""Deprecated hook-based weight norm and spectral norm, with PyTorch's parameter names."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.nn.utils.weight_matrix import (
     as_matrix,
-    input_dimension,
     largest_singular_value,
     norm_except,
     normalized,
+    output_dimension,
     random_direction,
     weight_from,
 )
@@ -23,41 +23,41 @@ HANDLES = "_norm_handles"
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Train the weight's length `NAME_g` and direction `NAME_v` apart; `parametrizations.weight_norm` is newer."""
-    weight, place = _taken(module, name), -1 if dim is None else dim
-    setattr(module, f"{name}_g", Parameter(norm_except(weight.detach(), place)))
+    """Weight normalization with the parameters `NAME_g` and `NAME_v`. Prefer `parametrizations.weight_norm`."""
+    weight, axis = _taken(module, name), -1 if dim is None else dim
+    setattr(module, f"{name}_g", Parameter(norm_except(weight.detach(), axis)))
     setattr(module, f"{name}_v", Parameter(weight.detach()))
 
     def compute(module: Module) -> Tensor:
-        return weight_from(getattr(module, f"{name}_g"), getattr(module, f"{name}_v"), place)
+        return weight_from(getattr(module, f"{name}_g"), getattr(module, f"{name}_v"), axis)
 
     return _hooked(module, name, "weight_norm", compute)
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight an ordinary parameter again."""
+    """Remove the normalization and keep the weight as a parameter."""
     return _restored(module, name, "weight_norm", (f"{name}_g", f"{name}_v"))
 
 
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide the weight by its largest singular value; `parametrizations.spectral_norm` is newer.
+    """Spectral normalization. Prefer `parametrizations.spectral_norm`.
 
-    What is trained is `NAME_orig`; the singular vectors are the buffers `NAME_u` and `NAME_v`.
+    The trained parameter is `NAME_orig`; the singular vectors are the buffers `NAME_u` and `NAME_v`.
     """
     if n_power_iterations <= 0:
         raise ValueError(f"spectral_norm: n_power_iterations must be ≥ 1, not {n_power_iterations}")
-    place = input_dimension(module) if dim is None else dim
+    axis = output_dimension(module) if dim is None else dim
     weight = _taken(module, name)
-    matrix = as_matrix(weight.detach(), place)
+    matrix = as_matrix(weight.detach(), axis)
     module.register_parameter(f"{name}_orig", weight)
     for end, size in (("u", matrix.shape[0]), ("v", matrix.shape[1])):
         module.register_buffer(f"{name}_{end}", random_direction(matrix, size, eps))
 
     def compute(module: Module) -> Tensor:
         weight, u, v = (getattr(module, f"{name}_{end}") for end in ("orig", "u", "v"))
-        matrix = as_matrix(weight, place)
+        matrix = as_matrix(weight, axis)
         if module.training:
             with no_grad():
                 for _ in range(n_power_iterations):
@@ -69,7 +69,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight an ordinary parameter again."""
+    """Remove the normalization and keep the weight as a parameter."""
     return _restored(module, name, "spectral_norm", tuple(f"{name}_{end}" for end in ("orig", "u", "v")))
 
 
@@ -82,7 +82,7 @@ def _taken(module: Module, name: str) -> Parameter:
 
 
 def _hooked(module: Module, name: str, kind: str, compute: Callable[[Module], Tensor]) -> Module:
-    """Computes the weight now and before each forward pass."""
+    """Compute the weight now and before each forward pass."""
     with no_grad():
         setattr(module, name, compute(module))
     handle = module.register_forward_pre_hook(lambda module, args: setattr(module, name, compute(module)))
@@ -96,7 +96,7 @@ def _restored(module: Module, name: str, kind: str, parts: tuple[str, ...]) -> M
         raise ValueError(f"{type(module).__name__} has no {kind} on {name!r}")
     handle, compute = found.pop((kind, name))
     training = module.training
-    module.training = False  # no further step of the estimate
+    module.training = False  # no further power iteration
     with no_grad():
         weight = compute(module).detach()
     module.training = training

@@ -165,7 +165,7 @@ def test_gradients_straight_through_one_hot_samples() -> None:
 def test_one_hot_values_and_text() -> None:
     ours = distributions.OneHotCategorical(probs=engine.tensor(P))
     assert repr(ours) == "OneHotCategorical(probs: engine.Size([2, 3]))"
-    with pytest.raises(RangeError, match="OneHotCategorical: a value must be a one-hot vector"):
+    with pytest.raises(RangeError, match="OneHotCategorical: value must be a one-hot vector"):
         ours.log_prob(engine.tensor([1.0, 1.0, 0.0]))
 
 

@@ -73,7 +73,7 @@ def test_vectors() -> None:
     nn.utils.vector_to_parameters(engine.arange(8).float(), layer.parameters())
     assert layer.weight.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert layer.bias.tolist() == [6, 7]
-    with pytest.raises(ShapeError, match="too few"):
+    with pytest.raises(ShapeError, match="fewer than the parameters"):
         nn.utils.vector_to_parameters(engine.zeros(7), layer.parameters())
     with pytest.raises(TypeError, match="list"):
         nn.utils.vector_to_parameters([1.0], layer.parameters())  # pyright: ignore[reportArgumentType]
@@ -82,7 +82,7 @@ def test_vectors() -> None:
 def test_the_old_name() -> None:
     x = engine.ones(4, requires_grad=True)
     (x * 3).sum().backward()
-    with pytest.warns(FutureWarning, match="old name"):
+    with pytest.warns(FutureWarning, match="deprecated"):
         assert nn.utils.clip_grad_norm([x], 1.0).item() == 6.0
     assert x.grad is not None
     assert x.grad.norm().item() == pytest.approx(1.0, rel=1e-5)
