@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
 from studio.ui import number_format
+from studio.ui.compile_status import CompileStatus, compile_status
 from studio.ui.project.project import Project
 from studio.ui.theme import fonts, icons
-from studio.ui.tier import Tier, tier_of
+from studio.ui.widgets.compile_status_icon import compile_status_icon
 from studio.ui.widgets.labels import ElidedLabel, label
-from studio.ui.widgets.tier_mark import tier_icon
 
 _MESSAGE_MS = 6000
 
@@ -27,7 +27,7 @@ class StatusBar(QStatusBar):
         super().__init__(parent)
         self.setSizeGripEnabled(False)
         self._project: Project | None = None
-        self._tier: Tier | None = None
+        self._tier: CompileStatus | None = None
         self.check = _button(QSize(14, 14))
         self.check.setToolTip("Show problems")
         self.check.clicked.connect(self.problems_wanted)
@@ -113,11 +113,11 @@ class StatusBar(QStatusBar):
         if project is None:
             self.tier.hide()
             return
-        tier = tier_of(project.runner.run, compiles=project.store.document.training.compile)
+        tier = compile_status(project.runner.run, compiles=project.store.document.training.compile)
         self.tier.setVisible(tier is not None)
         if tier is not None and tier != self._tier:
             self.tier.setText(f" {tier.title}")
-            self.tier.setIcon(tier_icon(tier))
+            self.tier.setIcon(compile_status_icon(tier))
             self.tier.setToolTip(tier.tip)
         self._tier = tier
 

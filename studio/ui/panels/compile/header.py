@@ -12,11 +12,11 @@ from engine.compiler import Explanation
 from studio.training.explaining import Stage
 from studio.training.runs.run_history import Run
 from studio.ui import number_format
+from studio.ui.compile_status import CompileStatus, compile_status
 from studio.ui.panels.compile.detail import speed
-from studio.ui.tier import Tier, tier_of
 from studio.ui.widgets import buttons
+from studio.ui.widgets.compile_status_icon import compile_status_icon
 from studio.ui.widgets.labels import label
-from studio.ui.widgets.tier_mark import tier_icon
 
 _TITLES = ("One step", "Breaks", "Kernels", "Segments", "Recompiles", "Intermediate values")
 """In order of importance: the last ones are hidden if the panel is narrow."""
@@ -72,11 +72,11 @@ class Header(QWidget):
 
     def show_tier(self, run: Run | None, *, compiles: bool) -> None:
         """Show the compilation state of a run."""
-        tier = tier_of(run, compiles=compiles) or Tier(
+        tier = compile_status(run, compiles=compiles) or CompileStatus(
             "Not run yet", "Start a run to see how its steps are executed.", "text-dim", 0.0
         )
         self.badge.setText(f" {tier.title}")
-        self.badge.setIcon(tier_icon(tier))
+        self.badge.setIcon(compile_status_icon(tier))
         self.badge.setToolTip(tier.tip)
         self.switch.setChecked(compiles)
         self._fit()

@@ -10,7 +10,7 @@ from studio.ui import number_format
 
 
 @dataclass(frozen=True, slots=True)
-class Tier:
+class CompileStatus:
     """Content of the badge."""
 
     title: str
@@ -21,7 +21,7 @@ class Tier:
     """Filled share of the mark, from 0 to 1 for the fastest state."""
 
 
-EAGER = Tier(
+EAGER = CompileStatus(
     "Eager",
     "Ops run one by one, as in PyTorch without torch.compile. “Compile training step” in the Run menu is off.",
     "text-dim",
@@ -35,7 +35,7 @@ _UNCOMPILED = "The run ended while kernels were compiling, so NumPy computed its
 _REPLAYED = "Steps run compiled kernels only. The model’s Python code does not run."
 
 
-def tier_of(run: Run | None, *, compiles: bool) -> Tier | None:
+def compile_status(run: Run | None, *, compiles: bool) -> CompileStatus | None:
     """The state of a run, or of the next run if there is none. None while it is unknown."""
     if run is None or run.compiled is None:
         return None if compiles else EAGER
@@ -45,25 +45,25 @@ def tier_of(run: Run | None, *, compiles: bool) -> Tier | None:
     if not run.is_live and (state is None or state.tier in ("recording", "interpreted")):
         return _ended(state)
     if state is None:
-        return Tier("Tracing", _RECORDING, "warning", 0.25)
+        return CompileStatus("Tracing", _RECORDING, "warning", 0.25)
     match state.tier:
         case "recording":
-            return Tier("Tracing", _told(_RECORDING, state), "warning", 0.25)
+            return CompileStatus("Tracing", _told(_RECORDING, state), "warning", 0.25)
         case "interpreted":
             ready = f"kernels {state.kernels_ready}/{state.kernels} ready"
-            return Tier(f"Compiling ({ready})", _told(_INTERPRETED, state), "warning", 0.5)
+            return CompileStatus(f"Compiling ({ready})", _told(_INTERPRETED, state), "warning", 0.5)
         case "compiled":
-            return Tier("Compiled", _told(_COMPILED, state), "ok", 0.75)
+            return CompileStatus("Compiled", _told(_COMPILED, state), "ok", 0.75)
         case "replayed":
-            return Tier("Fully compiled", _told(_REPLAYED, state), "ok", 1.0)
+            return CompileStatus("Fully compiled", _told(_REPLAYED, state), "ok", 1.0)
 
 
-def _ended(state: fit.CompileState | None) -> Tier:
+def _ended(state: fit.CompileState | None) -> CompileStatus:
     """State of a run that ended before its steps were compiled."""
     told = _UNRECORDED
     if state is not None:
         told = _told(_UNRECORDED if state.tier == "recording" else _UNCOMPILED, state)
-    return Tier("Stopped before compilation finished", told, "text-dim", 0.0)
+    return CompileStatus("Stopped before compilation finished", told, "text-dim", 0.0)
 
 
 def _told(text: str, state: fit.CompileState) -> str:
@@ -77,4 +77,4 @@ def _told(text: str, state: fit.CompileState) -> str:
     return f"{text}\n{', '.join(parts)}."
 
 
-__all__ = ["EAGER", "Tier", "tier_of"]
+__all__ = ["EAGER", "CompileStatus", "compile_status"]

@@ -1,27 +1,27 @@
-"""The mark of a tier: a bolt in a ring that fills up as steps get faster."""
+"""Icon of the compile status: a bolt in a ring that fills as steps get faster."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPen, QPixmap
 
+from studio.ui.compile_status import CompileStatus
 from studio.ui.theme import icons, theme
-from studio.ui.tier import Tier
 
 
-def tier_icon(tier: Tier) -> QIcon:
-    """Drawn in the colours that the theme has at the time."""
-    return QIcon(_CompileMarkEngine(tier))
+def compile_status_icon(status: CompileStatus) -> QIcon:
+    """An icon that follows theme changes."""
+    return QIcon(_CompileMarkEngine(status))
 
 
 class _CompileMarkEngine(QIconEngine):
-    def __init__(self, tier: Tier) -> None:
+    def __init__(self, status: CompileStatus) -> None:
         super().__init__()
-        self._tier = tier
+        self._status = status
 
     def paint(self, painter: QPainter, rect: object, mode: QIcon.Mode, state: QIcon.State) -> None:
         colors = theme.current()
-        color = QColor(colors.color(self._tier.token))
+        color = QColor(colors.color(self._status.token))
         area = QRectF(rect)  # pyright: ignore[reportArgumentType, reportCallIssue]
         side = min(area.width(), area.height())
         square = QRectF(0, 0, side, side)
@@ -32,19 +32,19 @@ class _CompileMarkEngine(QIconEngine):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(colors.color("pressed"), width))
         painter.drawEllipse(ring)
-        if self._tier.filled:
+        if self._status.filled:
             painter.setPen(QPen(color, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-            painter.drawArc(ring, 90 * 16, round(-360 * 16 * self._tier.filled))
+            painter.drawArc(ring, 90 * 16, round(-360 * 16 * self._status.filled))
         inner = side * 0.24
         icons.paint(painter, "compile", square.adjusted(inner, inner, -inner, -inner), color)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         colors = theme.current()
-        key = f"tier {self._tier.filled} {colors.color(self._tier.token).rgba()} {colors.color('pressed').rgba()}"
+        key = f"compile-status {self._status.filled} {colors.color(self._status.token).rgba()} {colors.color('pressed').rgba()}"
         return icons.cached_pixmap(key, size, lambda painter: self.paint(painter, QRect(QPoint(), size), mode, state))
 
     def clone(self) -> QIconEngine:
-        return _CompileMarkEngine(self._tier)
+        return _CompileMarkEngine(self._status)
 
 
-__all__ = ["tier_icon"]
+__all__ = ["compile_status_icon"]

@@ -6,7 +6,7 @@ import pytest
 
 from engine import fit
 from studio.training.runs.run_history import Run
-from studio.ui.tier import tier_of
+from studio.ui.compile_status import compile_status
 
 
 def run(state: fit.CompileState | None, *, compiled: bool | None = True) -> Run:
@@ -32,7 +32,7 @@ def state(tier: fit.Tier, **changes: int) -> fit.CompileState:
     ],
 )
 def test_each_state_has_a_word(made: Run, title: str) -> None:
-    tier = tier_of(made, compiles=True)
+    tier = compile_status(made, compiles=True)
     assert tier is not None
     assert tier.title == title
     assert tier.tip
@@ -43,7 +43,7 @@ def test_each_state_has_a_word(made: Run, title: str) -> None:
 def test_nothing_goes_on_in_a_run_that_ended_before_it_was_compiled(ended: str, last: fit.CompileState | None) -> None:
     made = run(last)
     made.state = ended
-    tier = tier_of(made, compiles=True)
+    tier = compile_status(made, compiles=True)
     assert tier is not None
     assert (tier.title, tier.token, tier.filled) == ("Stopped before compilation finished", "text-dim", 0.0)
     assert "ended" in tier.tip
@@ -53,27 +53,29 @@ def test_nothing_goes_on_in_a_run_that_ended_before_it_was_compiled(ended: str, 
 def test_what_was_compiled_stays_so(state_of_run: str) -> None:
     made = run(state("replayed"))
     made.state = state_of_run
-    tier = tier_of(made, compiles=True)
+    tier = compile_status(made, compiles=True)
     assert tier is not None
     assert tier.title == "Fully compiled"
 
 
 def test_before_a_run_only_eager_mode_is_known() -> None:
-    assert tier_of(None, compiles=True) is None
-    assert tier_of(run(None, compiled=None), compiles=True) is None
-    tier = tier_of(None, compiles=False)
+    assert compile_status(None, compiles=True) is None
+    assert compile_status(run(None, compiled=None), compiles=True) is None
+    tier = compile_status(None, compiles=False)
     assert tier is not None
     assert tier.title == "Eager"
 
 
 def test_the_faster_the_fuller() -> None:
-    tiers = [tier_of(run(state(tier)), compiles=True) for tier in ("recording", "interpreted", "compiled", "replayed")]
+    tiers = [
+        compile_status(run(state(tier)), compiles=True) for tier in ("recording", "interpreted", "compiled", "replayed")
+    ]
     filled = [tier.filled for tier in tiers if tier is not None]
     assert filled == sorted(set(filled))
     assert filled[-1] == 1.0
 
 
 def test_the_tip_counts() -> None:
-    tier = tier_of(run(state("compiled", breaks=2, recompiles=1, kernels_failed=1)), compiles=True)
+    tier = compile_status(run(state("compiled", breaks=2, recompiles=1, kernels_failed=1)), compiles=True)
     assert tier is not None
     assert "12 kernels, 2 graph breaks per step, 1 recompile, 1 kernel could not be compiled." in tier.tip
