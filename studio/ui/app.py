@@ -91,7 +91,7 @@ class ExceptionHandler:
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
-        self._is_telling = False
+        self._is_showing = False
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         text = account_of(error)
@@ -102,11 +102,11 @@ class ExceptionHandler:
         sys.stderr.write(text)
         for project in self._window.open_projects.projects:
             project.write_journal()
-        if not self._is_telling:
-            self._is_telling = True
-            QTimer.singleShot(0, lambda: self._tell(text))
+        if not self._is_showing:
+            self._is_showing = True
+            QTimer.singleShot(0, lambda: self._show_error(text))
 
-    def _tell(self, text: str) -> None:
+    def _show_error(self, text: str) -> None:
         dialogs.message(
             self._window,
             "Internal error",
@@ -116,4 +116,4 @@ class ExceptionHandler:
             ),
             traceback=text,
         )
-        self._is_telling = False
+        self._is_showing = False

@@ -48,25 +48,25 @@ def compile_status(run: Run | None, *, compiles: bool) -> CompileStatus | None:
         return CompileStatus("Tracing", _RECORDING, "warning", 0.25)
     match state.tier:
         case "recording":
-            return CompileStatus("Tracing", _told(_RECORDING, state), "warning", 0.25)
+            return CompileStatus("Tracing", _with_counts(_RECORDING, state), "warning", 0.25)
         case "interpreted":
             ready = f"kernels {state.kernels_ready}/{state.kernels} ready"
-            return CompileStatus(f"Compiling ({ready})", _told(_INTERPRETED, state), "warning", 0.5)
+            return CompileStatus(f"Compiling ({ready})", _with_counts(_INTERPRETED, state), "warning", 0.5)
         case "compiled":
-            return CompileStatus("Compiled", _told(_COMPILED, state), "ok", 0.75)
+            return CompileStatus("Compiled", _with_counts(_COMPILED, state), "ok", 0.75)
         case "replayed":
-            return CompileStatus("Fully compiled", _told(_REPLAYED, state), "ok", 1.0)
+            return CompileStatus("Fully compiled", _with_counts(_REPLAYED, state), "ok", 1.0)
 
 
 def _ended(state: fit.CompileState | None) -> CompileStatus:
     """State of a run that ended before its steps were compiled."""
-    told = _UNRECORDED
+    tip = _UNRECORDED
     if state is not None:
-        told = _told(_UNRECORDED if state.tier == "recording" else _UNCOMPILED, state)
-    return CompileStatus("Stopped before compilation finished", told, "text-dim", 0.0)
+        tip = _with_counts(_UNRECORDED if state.tier == "recording" else _UNCOMPILED, state)
+    return CompileStatus("Stopped before compilation finished", tip, "text-dim", 0.0)
 
 
-def _told(text: str, state: fit.CompileState) -> str:
+def _with_counts(text: str, state: fit.CompileState) -> str:
     parts = [
         number_format.count(state.kernels, "kernels"),
         number_format.count(state.breaks, "graph breaks") + " per step" if state.breaks else "no graph breaks",

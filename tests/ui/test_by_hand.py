@@ -167,7 +167,7 @@ def test_points_of_runs_are_written_from_their_menu(
     QTimer.singleShot(0, choose)
     reason = QContextMenuEvent.Reason.Mouse
     QApplication.sendEvent(view.viewport(), QContextMenuEvent(reason, place, view.viewport().mapToGlobal(place)))
-    qtbot.waitUntil(lambda: path.exists() and str(path) in window.status._said.text())
+    qtbot.waitUntil(lambda: path.exists() and str(path) in window.status._message.text())
     run = project.runner.run
     assert run is not None
     curve = run.curve("loss", "train")

@@ -462,7 +462,7 @@ def test_no_run_begins_while_a_field_holds_no_value(
     assert not project.runner.runs and not project.runner.is_active
     assert field.line.hasFocus() and field.line.text() == text
     assert wrong._problem.isVisible() and reason in wrong._problem.text() and field.editor.property("invalid")
-    said = window.status._said.text()
+    said = window.status._message.text()
     assert said.startswith(f"“{text}” is not a valid value for hidden.out_features: out_features {reason}.")
 
 
@@ -491,7 +491,7 @@ def test_no_trial_begins_while_a_field_holds_no_value(
     window.commands.run(command)
     assert window.project_views[project].trial is None
     assert field.line.hasFocus() and field.line.text() == "0"
-    assert "“0” is not a valid value for hidden.out_features" in window.status._said.text()
+    assert "“0” is not a valid value for hidden.out_features" in window.status._message.text()
 
 
 def test_an_invalid_training_setting_prevents_a_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
@@ -501,10 +501,10 @@ def test_an_invalid_training_setting_prevents_a_run(qtbot: QtBot, window: MainWi
     field = typed(epochs, "0")
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_F5)
     assert not project.runner.runs
-    assert "“0” is not a valid value for epochs" in window.status._said.text()
+    assert "“0” is not a valid value for epochs" in window.status._message.text()
     field.line.selectAll()
     QTest.keyClicks(field.line, "7")
-    assert not window.status._said.text()
+    assert not window.status._message.text()
     qtbot.waitUntil(lambda: project.store.is_checked)
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_F10)
     [run] = project.runner.runs

@@ -47,7 +47,7 @@ def test_keys_of_another_command_are_taken_only_after_a_question(
 ) -> None:
     press(keys, "view.focus", Qt.Key.Key_S, qtbot)
     assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
-    assert "Ctrl+S is assigned to Save" in keys._said.text()
+    assert "Ctrl+S is assigned to Save" in keys._message.text()
     click(keys.keep)
     assert window.commands.shortcuts("view.focus") == ("F11",) and not window.settings.bindings
     assert keys.keys.keySequence().toString() == "F11"
@@ -67,7 +67,7 @@ def test_default_gives_keys_back_and_asks_for_those_that_it_takes(
     click(keys._default)
     assert window.commands.shortcuts("view.focus") == ("F11",)
     assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
-    assert "Save was reset to its default shortcut" in keys._said.text()
+    assert "Save was reset to its default shortcut" in keys._message.text()
     assert window.settings.bindings == {}
     press(keys, "view.focus", Qt.Key.Key_S, qtbot)
     click(keys.reassign)

@@ -40,7 +40,7 @@ def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endl
     qtbot.waitUntil(lambda: "accuracy" in plots and points(endless, kind="validation") > 0)
     window.project_views[endless].runs.draw()
     assert plots["loss"].curves.points >= first
-    assert "Epoch" in window.topbar._words.text()
+    assert "Epoch" in window.topbar._progress_text.text()
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
 
@@ -69,7 +69,7 @@ def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endles
     assert list(shown()) == ["Batch loss", "Accuracy", "Learning rate", "Samples/s", "Memory", "Data wait"]
     assert shown()["Learning rate"] == "0.005"
     assert shown()["Memory"].endswith("B") and shown()["Data wait"].endswith("%")
-    qtbot.waitUntil(lambda: "left" in window.topbar._words.text())
+    qtbot.waitUntil(lambda: "left" in window.topbar._progress_text.text())
     window.resize(900, 700)
     qtbot.waitUntil(lambda: len(shown()) < 6)
     assert next(iter(shown())) == "Batch loss"
@@ -90,7 +90,7 @@ def test_figures_have_their_room_at_once(window: MainWindow) -> None:
 
 def test_waiting_for_data_is_marked_when_it_is_much(window: MainWindow) -> None:
     numbers = window.topbar.numbers
-    numbers.show_figures([top_bar._waiting(0.05), top_bar._waiting(0.4)])
+    numbers.show_figures([top_bar._data_wait(0.05), top_bar._data_wait(0.4)])
     assert [each.value.property("role") for each in numbers.all[:2]] == ["mono", "mono-warning"]
     assert "workers" in numbers.all[1].toolTip()
 
@@ -158,9 +158,9 @@ def test_a_graph_with_errors_is_not_run(qtbot: QtBot, window: MainWindow, projec
     qtbot.waitUntil(lambda: bool(project.store.report.errors))
     window.commands.run("run.start")
     assert not project.runner.runs
-    assert window.status._said.text() == project.store.report.errors[0].message
+    assert window.status._message.text() == project.store.report.errors[0].message
     window.commands.run("edit.undo")
-    assert window.status._said.text() == ""
+    assert window.status._message.text() == ""
 
 
 def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endless: Project) -> None:

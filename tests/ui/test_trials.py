@@ -106,7 +106,7 @@ def test_it_is_given_up_with_escape(qtbot: QtBot, window: MainWindow, project: P
 
 
 def test_closing_the_project_ends_it(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    trier = begun(window, project, "run.overfit")._trier
+    trier = begun(window, project, "run.overfit")._task
     window.open_projects.close(project)
     assert not trier.is_running
 

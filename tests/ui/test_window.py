@@ -454,7 +454,7 @@ def test_a_long_remark_does_not_widen_the_window(qtbot: QtBot, window: MainWindo
     window.status.say(remark)
     QApplication.processEvents()
     assert window.minimumSizeHint().width() < 1200 and window.width() == 1200
-    assert window.status._said.text() == window.status._said.toolTip() == remark
+    assert window.status._message.text() == window.status._message.toolTip() == remark
 
 
 @pytest.mark.timeout(120)

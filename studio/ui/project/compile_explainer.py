@@ -34,7 +34,7 @@ class CompileExplainer(QObject):
 
     changed = Signal()
     """State, stage, explanation, or `is_stale` changed."""
-    _told = Signal(int, object)
+    _found = Signal(int, object)
 
     def __init__(self, store: ProjectStore, runner: TrainingRunner, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -57,7 +57,7 @@ class CompileExplainer(QObject):
         """Why there is no explanation."""
         self.is_live = False
         """Whether the explanation comes from the steps of a run."""
-        self._told.connect(self._take)
+        self._found.connect(self._take)
         store.document_changed.connect(self._look_stale)
         runner.events.connect(self._follow)
 
@@ -157,18 +157,18 @@ class CompileExplainer(QObject):
             for item in items:
                 if number != self._wanted:
                     break
-                self._tell(number, item)
+                self._report(number, item)
             else:
-                self._tell(number, None)
+                self._report(number, None)
         except Exception as error:  # noqa: BLE001 - shown in the panel; the editor goes on
-            self._tell(number, error)
+            self._report(number, error)
         finally:
             if isinstance(items, Generator):
                 items.close()
 
-    def _tell(self, number: int, item: object) -> None:
+    def _report(self, number: int, item: object) -> None:
         try:
-            self._told.emit(number, item)
+            self._found.emit(number, item)
         except RuntimeError:  # the project was closed in the meantime
             self._wanted = 0
 
@@ -183,7 +183,7 @@ class CompileExplainer(QObject):
             case Explanation():
                 self._show(item)
             case Exception():
-                self._fail(_words(item))
+                self._fail(_error_text(item))
             case _:
                 self._enter("ready" if self.explanation else "empty")
                 if self._watchers and self._missed_news and self._runner.is_active:
@@ -242,17 +242,17 @@ def _tells_less(found: Explanation, known: Explanation) -> bool:
         return True
     if [len(one.operations) for one in found.segments] != [len(one.operations) for one in known.segments]:
         return False
-    return _waiting(found) >= _waiting(known) and sum(one.held for one in found.segments) < sum(
+    return _uncompiled_kernels(found) >= _uncompiled_kernels(known) and sum(one.held for one in found.segments) < sum(
         one.held for one in known.segments
     )
 
 
-def _waiting(found: Explanation) -> int:
+def _uncompiled_kernels(found: Explanation) -> int:
     """Number of kernels that are not compiled yet."""
     return sum(kernel.kind == "kernel" and bool(kernel.note) for one in found.segments for kernel in one.kernels)
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, LoweringError):
         return str(error)
     text = str(error)

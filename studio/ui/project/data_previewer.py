@@ -60,7 +60,7 @@ class DataPreviewer(QObject):
     """An Answer to `request_sample`: one sample with all values, or none if it no longer exists."""
     statistics_changed = Signal()
     """Progress, statistics, or the statistics' error changed."""
-    _told = Signal(object)
+    _posted = Signal(object)
 
     def __init__(self, store: ProjectStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +88,7 @@ class DataPreviewer(QObject):
         self._settle.setSingleShot(True)
         self._settle.setInterval(SETTLE_MS)
         self._settle.timeout.connect(self.refresh)
-        self._told.connect(_call)
+        self._posted.connect(_call)
         for signal in (store.document_changed, store.selection_changed, store.path_changed, store.report_changed):
             signal.connect(self._plan)
 
@@ -218,7 +218,7 @@ class DataPreviewer(QObject):
             result = work()
         except Exception as error:  # noqa: BLE001 - shown in the panel; the editor goes on
             take, result = self._fail, error
-        self._tell(slot, None if keep else number, partial(take, result))
+        self._post(slot, None if keep else number, partial(take, result))
 
     def _describe(self, preview: Preview, number: int) -> None:
         items = compute_statistics(preview)
@@ -226,19 +226,19 @@ class DataPreviewer(QObject):
             for item in items:
                 if self._newest.get("describe") != number:
                     return
-                self._tell("describe", number, partial(self._take_described, preview.splits, item))
+                self._post("describe", number, partial(self._take_described, preview.splits, item))
         except Exception as error:  # noqa: BLE001 - shown in the panel; the editor goes on
-            self._tell("describe", number, partial(self._take_described, preview.splits, error))
+            self._post("describe", number, partial(self._take_described, preview.splits, error))
         finally:
             items.close()
 
-    def _tell(self, slot: str, number: int | None, take: Callable[[], object]) -> None:
+    def _post(self, slot: str, number: int | None, take: Callable[[], object]) -> None:
         def act() -> None:
             if number is None or self._newest.get(slot) == number:
                 take()
 
         try:
-            self._told.emit(act)
+            self._posted.emit(act)
         except RuntimeError:  # the project was closed in the meantime
             pass
 

@@ -137,7 +137,7 @@ class RunLibrary(QObject):
     ) -> None:
         """Run `work` in the reading thread and pass its result to `then` in the GUI thread."""
         if not self._is_closed:
-            self._pool.submit(work).add_done_callback(partial(self._tell, then, refused))
+            self._pool.submit(work).add_done_callback(partial(self._post_result, then, refused))
 
     def read_whole(self, run: Run) -> list[MetricsUpdate]:
         """Read the unread curves of a run. Call it in the reading thread."""
@@ -254,7 +254,7 @@ class RunLibrary(QObject):
         self.metadata_changed.emit()
         self.scan()
 
-    def _tell(
+    def _post_result(
         self, then: Callable[[Any], object], refused: Callable[[FileError], object] | None, future: Future[Any]
     ) -> None:
         """Runs in the thread pool."""

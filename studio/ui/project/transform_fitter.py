@@ -40,7 +40,7 @@ class TransformFitter(QObject):
     """Node, progress or outcomes changed."""
     status_message = Signal(str)
     """A status-line message."""
-    _told = Signal(int, object)
+    _reported = Signal(int, object)
 
     def __init__(self, store: ProjectStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class TransformFitter(QObject):
         self.node: str | None = None
         """Node that is being fitted."""
         self.progress = Progress(0, 0)
-        self._told.connect(self._take)
+        self._reported.connect(self._take)
         store.document_changed.connect(self._look)
 
     def start(self, node: str) -> None:
@@ -62,7 +62,7 @@ class TransformFitter(QObject):
         self.node, self.progress = node, Progress(0, 0)
         self._outcomes.pop(node, None)
         work = partial(
-            fit_arguments, store.document, store.catalogue, node, partial(self._tell, number), base=store.base
+            fit_arguments, store.document, store.catalogue, node, partial(self._report, number), base=store.base
         )
         self._thread = threading.Thread(target=self._work, args=(number, work), name="gradwire-learn", daemon=True)
         self._thread.start()
@@ -103,14 +103,14 @@ class TransformFitter(QObject):
         except Exception as error:  # noqa: BLE001 - shown in the form; the editor goes on
             result = error
         try:
-            self._told.emit(number, result)
+            self._reported.emit(number, result)
         except RuntimeError:  # the project was closed in the meantime
             return
 
-    def _tell(self, number: int, done: int, total: int) -> None:
+    def _report(self, number: int, done: int, total: int) -> None:
         if number != self._wanted:
             raise _StoppedError
-        self._told.emit(number, Progress(done, total))
+        self._reported.emit(number, Progress(done, total))
 
     def _look(self, *_: object) -> None:
         """Messages about nodes may no longer apply."""

@@ -60,14 +60,14 @@ class TrialDialog(QDialog):
         self.leave = buttons.text_button("Cancel", self.close)
         self._buttons.addWidget(self.leave)
         column.addLayout(self._buttons)
-        self._trier = BackgroundTask(items, self)
-        self._trier.item_ready.connect(self._hear)
-        self._trier.ended.connect(self._end)
-        self._trier.start()
+        self._task = BackgroundTask(items, self)
+        self._task.item_ready.connect(self._take_item)
+        self._task.ended.connect(self._end)
+        self._task.start()
 
     @property
     def is_running(self) -> bool:
-        return self._trier.is_running
+        return self._task.is_running
 
     def take(self, item: object) -> None:
         """Handle an item of the trial."""
@@ -92,7 +92,7 @@ class TrialDialog(QDialog):
             button.setFocus()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        self._trier.close()
+        self._task.close()
         event.accept()  # not QDialog's closeEvent, which calls `reject` and stays open if that only closes
         self.closed.emit()
 
@@ -113,7 +113,7 @@ class TrialDialog(QDialog):
         row.addWidget(self.verdict, 1)
         return row
 
-    def _hear(self, item: object) -> None:
+    def _take_item(self, item: object) -> None:
         if isinstance(item, Failed):
             self.say(item.message, "error", "error")
         else:

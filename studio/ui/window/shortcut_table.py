@@ -48,7 +48,7 @@ class ShortcutTable(QWidget):
         self.keys.editingFinished.connect(self._bind)
         self._default = buttons.text_button("Reset", self._restore)
         self._all = buttons.text_button("Reset all", self._restore_all)
-        self._said = label("Select a command and press its new shortcut.", "dim", wrap=True)
+        self._message = label("Select a command and press its new shortcut.", "dim", wrap=True)
         self._wanted: tuple[str, tuple[str, ...] | None] | None = None
         """Command and shortcut that wait for confirmation; None stands for the default shortcuts."""
         self.reassign = buttons.text_button("Reassign", self._reassign, kind="primary")
@@ -64,7 +64,7 @@ class ShortcutTable(QWidget):
         column.addWidget(self.tree, 1)
         column.addLayout(row)
         answer = QHBoxLayout()
-        answer.addWidget(self._said, 1)
+        answer.addWidget(self._message, 1)
         answer.addWidget(self.reassign)
         answer.addWidget(self.keep)
         column.addLayout(answer)
@@ -81,13 +81,13 @@ class ShortcutTable(QWidget):
         self.tree.clear()
         for command in self._commands:
             if score(text, command.title) is not None:
-                item = QTreeWidgetItem([_title(command), self._words(command.id)])
+                item = QTreeWidgetItem([_title(command), self._shortcut_text(command.id)])
                 item.setData(0, _ID, command.id)
                 self.tree.addTopLevelItem(item)
         if (first := self.tree.topLevelItem(0)) is not None:
             self.tree.setCurrentItem(first)
 
-    def _words(self, id: str) -> str:
+    def _shortcut_text(self, id: str) -> str:
         return _native(self._commands.shortcuts(id))
 
     def _items(self) -> list[QTreeWidgetItem]:
@@ -104,7 +104,7 @@ class ShortcutTable(QWidget):
         self.keys.setEnabled(id is not None)
         if self._wanted is not None:
             self._ask(None)
-            self._said.setText("")
+            self._message.setText("")
         if id is not None:
             shortcuts = self._commands.shortcuts(id)
             self.keys.setKeySequence(QKeySequence(shortcuts[0] if shortcuts else ""))
@@ -133,7 +133,7 @@ class ShortcutTable(QWidget):
             return
         taken = [keys for keys in wanted if self._commands.conflicts(id, keys)]
         owners = " and ".join(rival.title for rival in rivals)
-        self._said.setText(f"{_native(taken)} {'is' if len(taken) == 1 else 'are'} assigned to {owners}. Reassign?")
+        self._message.setText(f"{_native(taken)} {'is' if len(taken) == 1 else 'are'} assigned to {owners}. Reassign?")
         self.reassign.setFocus()
 
     def _ask(self, wanted: tuple[str, tuple[str, ...] | None] | None) -> None:
@@ -147,16 +147,16 @@ class ShortcutTable(QWidget):
         wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
         lost = " and ".join(rival.title for rival in self._commands.commands_losing_shortcuts(id, wanted))
         found = " and ".join(command.title for command in self._commands.reassign(id, shortcuts))
-        told = [f"Shortcut reassigned from {lost}."] if lost else []
-        told += [f"{found} was reset to its default shortcut."] if found else []
+        messages = [f"Shortcut reassigned from {lost}."] if lost else []
+        messages += [f"{found} was reset to its default shortcut."] if found else []
         self._ask(None)
-        self._said.setText(" ".join(told))
+        self._message.setText(" ".join(messages))
         self._refresh()
         self._choose()
 
     def _leave_as_is(self) -> None:
         self._ask(None)
-        self._said.setText("No shortcut was changed.")
+        self._message.setText("No shortcut was changed.")
         self._choose()
 
     def _restore_all(self) -> None:
@@ -164,13 +164,13 @@ class ShortcutTable(QWidget):
             if id in self._commands:
                 self._commands.bind(id, None)
         self._ask(None)
-        self._said.setText("All commands were reset to their default shortcuts.")
+        self._message.setText("All commands were reset to their default shortcuts.")
         self._refresh()
         self._choose()
 
     def _refresh(self) -> None:
         for item in self._items():
-            item.setText(1, self._words(item.data(0, _ID)))
+            item.setText(1, self._shortcut_text(item.data(0, _ID)))
 
 
 def _native(shortcuts: Iterable[str]) -> str:

@@ -35,14 +35,14 @@ class StatusBar(QStatusBar):
         self.tier = _button(QSize(16, 16))
         self.tier.setAccessibleName("How training steps run")
         self.tier.clicked.connect(self.compile_wanted)
-        self._said = ElidedLabel()  # a long message must not widen the window
-        self._said.setProperty("role", "dim")
+        self._message = ElidedLabel()  # a long message must not widen the window
+        self._message.setProperty("role", "dim")
         self._is_why_not = False
         """Whether the message refers to the current version of the graph."""
-        self.addWidget(self._said, 1)
+        self.addWidget(self._message, 1)
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
-        self._quiet.timeout.connect(lambda: self._said.setText(""))
+        self._quiet.timeout.connect(lambda: self._message.setText(""))
         self.addPermanentWidget(self.tier)
         self._parameters, self._macs, self._device, self._zoom = (self._figure() for _ in range(4))
         self._parameters.setToolTip("Number of trainable parameters")
@@ -76,7 +76,7 @@ class StatusBar(QStatusBar):
 
     def say(self, text: str) -> None:
         """Show a message for a few seconds."""
-        self._said.setText(text)
+        self._message.setText(text)
         self._is_why_not = False
         self._quiet.start(_MESSAGE_MS)
 

@@ -91,7 +91,7 @@ class TopBar(QWidget):
         self._bar.setValue(round(1000 * progress.fraction))
         # The length of a stream is unknown. A bar that stays empty would look stalled.
         self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
-        self._words.setText(_words(progress, state))
+        self._progress_text.setText(_progress_text(progress, state))
         self.numbers.show_figures(self._figures(progress))
         if self._project is not None:
             self.device.setCurrentIndex(self.device.findData(self._project.store.document.training.device))
@@ -99,15 +99,15 @@ class TopBar(QWidget):
     def _progress(self) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(4)
-        self._words = label("", "dim")
-        self._words.setFont(fonts.interface(12))
+        self._progress_text = label("", "dim")
+        self._progress_text.setFont(fonts.interface(12))
         self._bar = QProgressBar()
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
         self._bar.setAccessibleName("Training progress")
         self._bar.setMinimumWidth(160)
         column.addStretch(1)
-        column.addWidget(self._words)
+        column.addWidget(self._progress_text)
         column.addWidget(self._bar)
         column.addStretch(1)
         return column
@@ -129,7 +129,7 @@ class TopBar(QWidget):
             memory = number_format.size(project.runner.memory)
             found.append(_Figure("Memory", memory, tip=f"Memory in use by {where}, including data"))
             if progress.waiting is not None:
-                found.append(_waiting(progress.waiting))
+                found.append(_data_wait(progress.waiting))
         return found
 
     def _choose_device(self, index: int) -> None:
@@ -245,7 +245,7 @@ def _batch_loss(train: float, validation: float | None) -> _Figure:
     return replace(shown, tip="Loss of the last training batch, then of the last validation")
 
 
-def _waiting(share: float) -> _Figure:
+def _data_wait(share: float) -> _Figure:
     is_much = share >= data_bottleneck.SHARE
     tip = "Share of the time in which training waits for the next batch"
     if is_much:
@@ -253,7 +253,7 @@ def _waiting(share: float) -> _Figure:
     return _Figure("Data wait", f"{share:.0%}", tip=f"{tip}.", is_warning=is_much)
 
 
-def _words(progress: RunProgress, state: str) -> str:
+def _progress_text(progress: RunProgress, state: str) -> str:
     if not progress.step:
         return {"running": "Starting…", "failed": "Failed before the first batch"}.get(state, "Ready")
     epoch = f"Epoch {progress.epoch} of {progress.epochs}" if progress.epochs else f"Epoch {progress.epoch}"

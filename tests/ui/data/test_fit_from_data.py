@@ -17,7 +17,7 @@ from studio.document.model import Document
 from studio.training.data import transform_fitting
 from studio.ui.panels.inspector.fit_from_data import FitFromDataRow
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.project import transform_fitter as learner_module
+from studio.ui.project import transform_fitter as fitter_module
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.window.main_window import MainWindow
 from tests.studio.training.data_documents import arrays, chained
@@ -102,7 +102,7 @@ def test_it_can_be_given_up_and_edits_meanwhile_win(
         go.wait()
         return transform_fitting.fit_arguments(*arguments, **named)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(learner_module, "learn", slow)
+    monkeypatch.setattr(fitter_module, "fit_arguments", slow)
     fit_from_data_row = chosen(NORMALIZE)
     click(fit_from_data_row.button)
     assert fit_from_data_row.bar.isVisible()

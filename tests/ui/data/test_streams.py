@@ -33,11 +33,11 @@ def test_a_run_says_how_long_an_epoch_is_once_it_knows(
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: project.runner.state == "paused")
     bar.refresh()
-    assert bar._words.text() == "Epoch 1 of 3 · batch 1 · paused"
+    assert bar._progress_text.text() == "Epoch 1 of 3 · batch 1 · paused"
     assert not bar._bar.isVisible()
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: project.runner.state == "done")
-    qtbot.waitUntil(lambda: bar._words.text() == "Epoch 3 of 3 · done")
+    qtbot.waitUntil(lambda: bar._progress_text.text() == "Epoch 3 of 3 · done")
     run = project.runner.run
     assert run is not None
     assert (run.progress.batches, run.progress.fraction) == (7, 1.0)

@@ -113,7 +113,7 @@ def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     window.commands.run("runs.resume")
     qtbot.waitUntil(lambda: said != [])
     [run] = project.library.runs
-    assert "points.csv" in said[0] and window.status._said.text() == said[0]
+    assert "points.csv" in said[0] and window.status._message.text() == said[0]
     assert (run.state, project.runner.state, project.runner.run) == ("stopped", "idle", None)
     assert panel.run_actions.can_resume() and not project.runner.is_active
     assert (stopped / "run.json").read_bytes() == about
@@ -154,7 +154,7 @@ def test_a_refusal_is_reported_although_another_check_fails(
     click(panel, 0)
     with qtbot.waitSignal(project.runner.refused, timeout=10_000):
         window.commands.run("runs.resume")
-    assert "points.csv" in window.status._said.text()
+    assert "points.csv" in window.status._message.text()
 
 
 def test_a_run_of_this_session_that_cannot_go_on_stays_what_it_was(
@@ -196,5 +196,5 @@ def test_a_run_without_a_sound_checkpoint_says_so(
     project, panel = open_project()
     click(panel, 0)
     window.commands.run("runs.resume")
-    qtbot.waitUntil(lambda: "graph.gradwire" in window.status._said.text())
+    qtbot.waitUntil(lambda: "graph.gradwire" in window.status._message.text())
     assert not project.runner.is_active

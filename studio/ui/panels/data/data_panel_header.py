@@ -119,7 +119,7 @@ class DataPanelHeader(QWidget):
             self._icon.set_icon("data", category="data")
         else:
             self.title.setText(facts.node)
-            self.words.setText(_words(facts))
+            self.words.setText(_shape_text(facts))
             self._icon.set_icon(icon, category=category)
             if not facts.counts["validation"]:
                 self.parts["training"].setChecked(True)
@@ -204,12 +204,12 @@ class _SampleSpinBox(SpinBox):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        told = self.fontMetrics().horizontalAdvance(f"{self.textFromValue(self.maximum())}{self.suffix()}")
+        width = self.fontMetrics().horizontalAdvance(f"{self.textFromValue(self.maximum())}{self.suffix()}")
         option, field = QStyleOptionSpinBox(), QStyle.SubControl.SC_SpinBoxEditField
         self.initStyleOption(option)
-        option.rect = QRect(0, 0, told, self.height())  # pyright: ignore[reportAttributeAccessIssue] - in a base's stub
+        option.rect = QRect(0, 0, width, self.height())  # pyright: ignore[reportAttributeAccessIssue] - in a base's stub
         inner = self.style().subControlRect(QStyle.ComplexControl.CC_SpinBox, option, field, self)
-        return QSize(told + _EDGE + 2 * _CURSOR + told - inner.width(), super().sizeHint().height())
+        return QSize(width + _EDGE + 2 * _CURSOR + width - inner.width(), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -220,7 +220,7 @@ def _width(widget: QWidget) -> int:
     return (_WORDS if isinstance(widget, ElidedLabel) else widget.sizeHint().width()) + 8
 
 
-def _words(facts: Facts) -> str:
+def _shape_text(facts: Facts) -> str:
     """The node's effect on the sample shapes."""
     if facts.input_before is not None and facts.input_before != facts.input:
         return f"{facts.input_before} → {facts.input}"

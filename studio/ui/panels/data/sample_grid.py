@@ -219,8 +219,8 @@ class SampleGrid(QAbstractScrollArea):
             place = self.place_at(event.pos())
             sample = self._samples.get(place) if place is not None else None
             if sample is not None:
-                told = sample.problem or f"Sample {sample.row:,}: {sample.label}"
-                QToolTip.showText(event.globalPos(), tip(told))
+                text = sample.problem or f"Sample {sample.row:,}: {sample.label}"
+                QToolTip.showText(event.globalPos(), tip(text))
             else:
                 QToolTip.hideText()
             return True

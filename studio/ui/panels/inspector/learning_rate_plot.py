@@ -58,9 +58,9 @@ class _StepCurve(QWidget):
         self.rates, self._unit = rates, unit
         if rates:
             values, end = [rate for _, rate in rates], f"{rates[-1][0]:g} {unit}s"
-            told = f"From {values[0]:.3g} to {values[-1]:.3g}, maximum {max(values):.3g}, over {end}"
-            self.setToolTip(told)
-            self.setAccessibleDescription(told)
+            summary = f"From {values[0]:.3g} to {values[-1]:.3g}, maximum {max(values):.3g}, over {end}"
+            self.setToolTip(summary)
+            self.setAccessibleDescription(summary)
         self.update()
 
     def sizeHint(self) -> QSize:

@@ -24,22 +24,22 @@ class TypedField(Field):
     def __init__(self, parameter: Parameter, editor: QWidget, line: QLineEdit, draft: Draft) -> None:
         super().__init__(parameter, editor)
         self.line, self.draft = line, draft
-        self._told = ""
+        self._document_text = ""
         """Text of the document's last value."""
-        self._is_telling = False
+        self._is_emitting = False
         line.textEdited.connect(self._read)
         draft.reverted.connect(self._revert)
 
     def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
         self.line.setPlaceholderText(implied)
-        before, self._told = self._told, shown(value) if is_set else ""
+        before, self._document_text = self._document_text, shown(value) if is_set else ""
         is_typed_in = self.draft.is_open or self.line.hasFocus()
-        if not self._is_telling and not (is_typed_in and self._told == before):
-            self.line.setText(self._told)
+        if not self._is_emitting and not (is_typed_in and self._document_text == before):
+            self.line.setText(self._document_text)
 
     def draft_problem(self) -> str:
         text = self.line.text()
-        if text == self._told or not text.strip():
+        if text == self._document_text or not text.strip():
             return ""
         try:
             read(self.parameter, text)
@@ -51,11 +51,11 @@ class TypedField(Field):
         return self.line.text()
 
     def _read(self, text: str) -> None:
-        self._is_telling = True
+        self._is_emitting = True
         try:
             self.refused.emit(self._take(text))
         finally:
-            self._is_telling = False
+            self._is_emitting = False
 
     def _take(self, text: str) -> str:
         """Apply the text if it is valid. Returns the message if it is not."""

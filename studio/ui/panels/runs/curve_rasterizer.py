@@ -65,7 +65,7 @@ class CurveRasterizer:
         self._pixels = np.frombuffer(self._image.bits(), np.uint32)
         self._painter = QPainter(self._image)
         self._rows: dict[_Kind, list[_Row]] = {}
-        self._waiting: list[Callable[[Mapping[_Kind, _Columns]], object]] = []
+        self._queued: list[Callable[[Mapping[_Kind, _Columns]], object]] = []
         """Queued operations, in painting order."""
 
     def __enter__(self) -> CurveRasterizer:
@@ -78,9 +78,9 @@ class CurveRasterizer:
     def picture(self) -> QImage:
         """Copy of what has been painted."""
         columns = {kind: _columns(rows, *kind, self._width, self._height) for kind, rows in self._rows.items()}
-        for paint in self._waiting:
+        for paint in self._queued:
             paint(columns)
-        self._rows, self._waiting = {}, []
+        self._rows, self._queued = {}, []
         upright = np.ascontiguousarray(self._pixels.reshape(self._width, self._height).T)
         form = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(upright.data, self._width, self._height, 4 * self._width, form).copy()
@@ -98,7 +98,7 @@ class CurveRasterizer:
         if len(least):
             kind = thickness, is_soft
             rows = self._rows.setdefault(kind, [])
-            self._waiting.append(partial(self._fill, kind, len(rows), color))
+            self._queued.append(partial(self._fill, kind, len(rows), color))
             rows.append(_Row(first, least, most, dash, float(x[0])))
 
     def lines(self, found: Array, color: QColor, thickness: float, *, is_smooth: bool, has_round_ends: bool) -> None:
@@ -116,7 +116,7 @@ class CurveRasterizer:
             self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, is_smooth)
             self._painter.drawLines(_first(shapes, QLineF), len(shapes))
 
-        self._waiting.append(paint)
+        self._queued.append(paint)
 
     def dots(self, x: Array, y: Array, color: QColor, radius: float) -> None:
         known = np.isfinite(x) & np.isfinite(y)
@@ -129,7 +129,7 @@ class CurveRasterizer:
             for place in places:
                 self._painter.drawEllipse(place, radius, radius)
 
-        self._waiting.append(paint)
+        self._queued.append(paint)
 
     def _fill(self, kind: _Kind, place: int, color: QColor, columns: Mapping[_Kind, _Columns]) -> None:
         found = columns[kind]

@@ -42,7 +42,7 @@ class FileJobs(QObject):
         self.title, self._over, self._error = title, over, None
         self._unwanted = threading.Event()
         self._background = BackgroundTask(_watched(work, self._unwanted), self)
-        self._background.item_ready.connect(self._hear)
+        self._background.item_ready.connect(self._take_item)
         self._background.ended.connect(self._end)
         self._background.start()
         self.changed.emit()
@@ -58,7 +58,7 @@ class FileJobs(QObject):
         if self._background is not None:
             self._background.close()
 
-    def _hear(self, item: object) -> None:
+    def _take_item(self, item: object) -> None:
         if isinstance(item, FileError):
             self._error = item
         elif isinstance(item, float):

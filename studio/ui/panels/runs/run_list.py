@@ -220,8 +220,8 @@ class _RunFilterModel(QSortFilterProxyModel):
         assert isinstance(table, RunTable)
         run = table.run(table.index(source_row, 0))
         texts = (field.text(run) for field in table.fields if not field.is_number)
-        told = " ".join((run.note, *texts)).casefold()
-        return all(word in told for word in self._words)
+        searched = " ".join((run.note, *texts)).casefold()
+        return all(word in searched for word in self._words)
 
 
 __all__ = ["RunList"]

@@ -43,8 +43,8 @@ class RunProperties(QTreeWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.header().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.header().setStretchLastSection(False)
-        self.itemActivated.connect(self._tell)
-        self.itemClicked.connect(self._tell)
+        self.itemActivated.connect(self._open_node)
+        self.itemClicked.connect(self._open_node)
         theme.manager().changed.connect(self._paint_anew)
 
     def show_facts(self, runs: Sequence[Run], groups: Sequence[ComparisonGroup], *, only_differences: bool) -> None:
@@ -138,7 +138,7 @@ class RunProperties(QTreeWidget):
             yield _path(item), item
             walk += 1
 
-    def _tell(self, item: QTreeWidgetItem, *_: object) -> None:
+    def _open_node(self, item: QTreeWidgetItem, *_: object) -> None:
         at: QTreeWidgetItem | None = item
         while at is not None and not at.data(0, _NODE_ROLE):
             at = at.parent()

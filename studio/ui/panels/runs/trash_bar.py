@@ -25,11 +25,11 @@ class TrashBar(QFrame):
         line = row_of(self.words, self.restore_from_trash, dismiss, wide=self.words)
         line.setContentsMargins(12, 4, 4, 4)
         self.setLayout(line)
-        do.trash_changed.connect(self._tell)
+        do.trash_changed.connect(self._show_thrown)
         do.jobs.changed.connect(self._give_way)
         self.hide()
 
-    def _tell(self, thrown: list[TrashedItem]) -> None:
+    def _show_thrown(self, thrown: list[TrashedItem]) -> None:
         self.words.setText(f"{number_format.count(len(thrown), 'runs')} moved to the trash")
         self.restore_from_trash.setVisible(self._do.can_put_back())
         self.show()
