@@ -1,4 +1,4 @@
-"""Kernels for groups of nodes: generated, compiled in the background, kept on disk."""
+"""Kernels for groups of nodes: generated, compiled in the background, and cached on disk."""
 
 from engine.compiler.kernels.cpu_kernel import CpuKernel as CpuKernel
 from engine.compiler.kernels.cpu_kernel import compile as compile

@@ -1,6 +1,6 @@
-"""Products of matrices in memory, a tile after the other. Imports numba.
+"""Matrix products in memory, tile by tile. Imports numba.
 
-Each element is one chain of products added with one rounding, from the first to the last.
+Each element is a chain of fused multiply-adds from the first product to the last.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from engine.compiler.kernels.raw_memory import memory_at
 from engine.compiler.kernels.register_tiles import HAS_AVX512, LANES, ROWS, VECTORS, Tile
 
 intrinsic: Any = extending.intrinsic
-"""Untyped: what is declared with it is called without its first argument."""
+"""Untyped, because callers omit the first argument of decorated functions."""
 
 TILE_HEIGHTS, PANEL_VECTORS = ((14, 8, 4, 2, 1), 2) if HAS_AVX512 else ((6, 4, 3, 2, 1), 1)
-"""Rows of tiles, and vectors in a row of a panel: the sums of the largest fill the registers."""
+"""Rows of tiles, and vectors in a panel: the sums of the largest tile fill the registers."""
 
 
 def matmul_tile(rows: int, vectors: int) -> Any:
@@ -73,14 +73,14 @@ def _index(number: int) -> Any:
 
 @njit(nogil=True, error_model="numpy")
 def array_address(array):
-    """Where the elements of the array with this id begin."""
+    """The address of the elements of the array with this id."""
     return memory_at(array + ARRAY_DATA_OFFSET, types.int64, 1)[0]
 
 
 def tiled_matmul(number: Any) -> Any:
-    """out[row·pitch + i] (+)= Σₖ factors[row·down + k·along] · x[k·step + i] for all rows and so many vectors of i.
+    """out[row·pitch + i] (+)= Σₖ factors[row·down + k·along] · x[k·step + i] for all rows and `vectors` vectors of i.
 
-    Memory is told by its address. With `adds`, what is in `out` already is where the sums begin.
+    Memory is given by addresses. With `adds`, sums start with the content of `out`.
     """
     lanes, width = LANES[number], number.bitwidth // 8
     most, two, one = (matmul_tile(ROWS, size) for size in (VECTORS, 2, 1))
@@ -118,7 +118,7 @@ def tiled_matmul(number: Any) -> Any:
 
 
 def padded_copies(number: Any) -> tuple[Any, Any, Any]:
-    """Rows into padded rows, rows into padded columns, and padded rows times a factor back into rows, by addresses."""
+    """Functions that copy rows to padded rows, rows to padded columns, and padded rows times a factor back to rows."""
 
     @njit(nogil=True, error_model="numpy")
     def padded(x, step, rows, columns, out, pitch):

@@ -1,7 +1,7 @@
-"""A process beside this one in which numba compiles, so that neither a training nor a window waits for it.
+"""A separate process in which numba compiles, because numba holds the GIL for seconds.
 
-numba holds the interpreter's lock for seconds. The process starts when there is something to compile and ends with this
-one, or after some seconds without work. Where none can be started, as in a program that was frozen, this one compiles.
+It starts on demand, and ends with this process or after some seconds without work. Where it cannot be started, as in a
+frozen program, this process compiles.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.compiler.kernels.object_code import ObjectCode
 IDLE_SECONDS = 20.0
 """Seconds without work after which the process ends."""
 WATCHER_THREAD_NAME = "gradwire-compile-end"
-"""The thread that waits for the end of the process."""
+"""Name of the thread that waits for the end of the process."""
 _START = """
 import json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -42,13 +42,13 @@ class CompilerUnavailableError(KernelCompileError):
 
 
 class CompileProcess:
-    """Compiles one source after the other, for whichever threads ask."""
+    """Compiles sources one after the other, for any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._is_asked = False
-        """It owes an answer."""
+        """Whether an answer is pending."""
         self._has_answered = False
         self._owner = os.getpid()
 
@@ -72,7 +72,7 @@ class CompileProcess:
             self._end()
 
     def _asked(self, source: str, file: str) -> ObjectCode:
-        if self._is_asked:  # whoever asked was interrupted, and the answer to that is still to come
+        if self._is_asked:  # the previous request was interrupted, and its answer is still pending
             self._end()
         process = self._running()
         assert process.stdin is not None
@@ -93,12 +93,12 @@ class CompileProcess:
         return ObjectCode(code, tuple(needs))
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._owner != os.getpid():  # after a fork its pipes are the parent's
+        if self._owner != os.getpid():  # after a fork, its pipes belong to the parent
             self._process, self._owner = None, os.getpid()
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _START, json.dumps([os.path.abspath(path) for path in sys.path])],
-                cwd=Path(__file__).parent,  # numba reads a file of settings there
+                cwd=Path(__file__).parent,  # numba reads a settings file there
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -109,12 +109,12 @@ class CompileProcess:
             thread = threading.Thread(target=self._attend, args=(self._process,), name=WATCHER_THREAD_NAME, daemon=True)
             try:
                 thread.start()
-            except RuntimeError as error:  # so this process compiles
+            except RuntimeError as error:  # this process compiles instead
                 raise OSError(str(error)) from None
         return self._process
 
     def _attend(self, process: subprocess.Popen[bytes]) -> None:
-        """Waits until a process has ended by itself, of which nothing is to be left then."""
+        """Cleans up after a process that ended."""
         process.wait()
         with self._lock:
             if self._process is process:
@@ -127,7 +127,7 @@ class CompileProcess:
         process.kill()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                with contextlib.suppress(OSError):  # what it has not read is lost
+                with contextlib.suppress(OSError):  # unread data is lost
                     pipe.close()
         process.wait()
 
@@ -152,9 +152,9 @@ COMPILER_SELF_TEST = compiler_self_test(_compile)
 
 
 def serve() -> None:
-    """Compiles what comes in, in the process that was started for it, until nothing comes for a while."""
+    """Main loop of the compile process. Ends after some seconds without requests."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing that compiling prints gets among the answers
+    os.dup2(2, 1)  # keeps output of the compiler out of the answers
     asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, asked), daemon=True).start()
     while True:

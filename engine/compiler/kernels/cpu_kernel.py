@@ -1,4 +1,4 @@
-"""Kernels: a fused group, its source, and how it is called."""
+"""CPU kernels: a fused group, its source, and its call."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from engine.compiler.kernels.thread_pool import call_words
 
 MAX_SOURCES = 1024
 LANES = 64
-"""Elements of which a part has a multiple."""
+"""Parts of a kernel have a multiple of this number of elements."""
 _SOURCES: dict[Any, tuple[str, Partition]] = {}
 
 
 class CpuKernel:
-    """What computes a fused group. It serves all sizes for which the arrays are gone through in the same way.
+    """Computes a fused group. It serves all sizes for which arrays have the same loop structure.
 
     Raises:
-        Unlowered: when it is made
+        LoweringUnsupported: the constructor raises it if the group cannot be lowered
     """
 
     def __init__(self, fused: FusedGroup, strides: Sequence[Strides | None] | None = None) -> None:
@@ -66,20 +66,20 @@ class CpuKernel:
         return arrange_loops(self.program.space, self.schedule.inner, self.schedule.outer, accesses, self._indexed())
 
     def _shared(self, shares: Partition, layout: LoopLayout) -> np.ndarray[Any, Any]:
-        """Into how many parts it is divided, told as a call's numbers."""
+        """The words of a call, with the division into parts."""
         sizes, rest = self._told[: len(layout.loops)].tolist(), self._told.ctypes.data
         if shares.things == "all":
             return call_words(1, 0, extra=rest)
         work = shares.work * math.prod(self.program.space)
         if shares.things == "rows":
             return call_words(sizes[0], work, extra=rest)
-        if shares.things == "elements":  # a part begins where a vector does
+        if shares.things == "elements":  # parts start at multiples of a vector
             return call_words(sizes[0], work, extra=rest, multiple_of=LANES if len(sizes) == 1 else 1)
         rows = math.prod(size for size, loop in zip(sizes, layout.loops, strict=True) if not loop.inner)
         return call_words(-(-rows // self.schedule.order.chunk), work if shares.things == "chunks" else 0, extra=rest)
 
     def _source(self, layout: LoopLayout) -> tuple[str, Partition]:
-        """The same for all kernels of one structure, which are many in a network: it is written once."""
+        """The source, which is the same for all kernels of one structure and is cached."""
         key = self.name, self.schedule, layout, self.fused.in_place, self.program.dtypes, len(self.program.scalars)
         found = _SOURCES.get(key)
         if found is None:
@@ -93,7 +93,7 @@ class CpuKernel:
         return found
 
     def _indexed(self) -> frozenset[int]:
-        """Axes whose index is computed with."""
+        """Axes whose index is used."""
         found = walk(store.expression for store in self.schedule.stores)
         return frozenset(one.value for one in found if one.name == "index")
 
@@ -104,7 +104,7 @@ class CpuKernel:
 
     @property
     def ready(self) -> bool:
-        """Whether it is compiled. It never is where `failure` says why."""
+        """Whether it is compiled; never, if `failure` is set."""
         return self._module.ready
 
     @property
@@ -113,20 +113,20 @@ class CpuKernel:
         return None if self._module.error is None else str(self._module.error)
 
     def wait(self) -> None:
-        """Returns once it is compiled. Raises Unlowered if that fails."""
+        """Waits until it is compiled. Raises LoweringUnsupported if that fails."""
         self._module.wait()
 
     def bind(self) -> Callable[..., None]:
-        """What computes: called with the ids of all input arrays, the numbers, and the ids of the outputs.
+        """A callable with the ids of input arrays, the numbers, and the ids of outputs as arguments.
 
-        Outputs that are written over inputs are left out. The arrays must have the shapes and strides of this kernel
-        and stay alive during the call, which releases the interpreter lock. The kernel itself must stay alive, too.
+        Outputs that overwrite inputs are left out. Arrays must have the shapes and strides of this kernel and stay
+        alive during the call, which releases the GIL. The kernel itself must stay alive, too.
         """
         self._module.wait()
         return functools.partial(self._module.function, self._address)
 
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
-        """Computes into `outputs`. The arrays must have the shapes and strides that this kernel was made for."""
+        """Computes into `outputs`. Arrays must have the shapes and strides of this kernel."""
         if len(self._returned) != len(outputs):
             outputs = [outputs[index] for index in self._returned]
         module = self._module
@@ -135,7 +135,7 @@ class CpuKernel:
 
     @functools.cached_property
     def stand_in(self) -> ReferenceKernel:
-        """What computes the same numbers without being compiled, called with arrays, those written over included."""
+        """The reference kernel, which computes the same values with NumPy."""
         return ReferenceKernel(self.program, self.schedule, written_over=bool(self.fused.in_place))
 
     @property
@@ -150,12 +150,12 @@ def _along(strides: Strides, axes: Sequence[int | None]) -> AxisStrides:
 
 
 def is_lowerable(node: IRNode) -> bool:
-    """Whether a node can be part of a kernel, on its own or with others."""
+    """Whether a kernel can compute a node, alone or with others."""
     return lowering_failure(node) is None
 
 
 def lowering_failure(node: IRNode) -> str | None:
-    """Why a node cannot be part of a kernel."""
+    """Why no kernel can compute a node; None if one can."""
     inputs = tuple(dict.fromkeys(node.values))
     shapes = [value.shape for value in (*inputs, *node.outputs)]
     try:
@@ -180,12 +180,12 @@ def _scalars(values: Any) -> list[Scalar]:
 
 
 def compile(fused: FusedGroup, strides: Sequence[Strides | None] | None = None) -> CpuKernel:
-    """A kernel for a fused group; it compiles in the background.
+    """Creates a kernel, which compiles in the background.
 
     Args:
-        strides: of inputs and outputs in elements, where they are not in C's order
+        strides: of inputs and outputs in elements, where they are not C-ordered
     Raises:
-        Unlowered: there is none; it tells why
+        LoweringUnsupported: the group cannot be lowered
     """
     return CpuKernel(fused, strides)
 

@@ -1,4 +1,4 @@
-"""Kernels for the CPU, as source for numba."""
+"""Writes the numba source of CPU kernels."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from engine.compiler.kernels.scalar_expression import FLOAT, Expression, Lowerin
 from engine.compiler.kernels.thread_pool import CallWords
 
 ALWAYS = ("array_elements", "memory_at", "wide_vectors")
-"""What each kernel imports from there."""
+"""Functions that each kernel imports from there."""
 
 
 class CpuSourceWriter(CpuSourceState):
     """Writes the source of one kernel."""
 
     shares = Partition()
-    """How `source` divides the kernel between threads."""
+    """How the kernel is divided between threads."""
 
     # -- the whole
 
@@ -118,7 +118,7 @@ class CpuSourceWriter(CpuSourceState):
         return list(found.values())[::-1]
 
     def _nest(self, stores: list[Store], sums: list[Expression], top: SourceScope, *, outer: bool) -> None:
-        """Loops over rows, or just one row, and in each row the loops over its elements; by who called the kernel."""
+        """Adds loops over rows, and the loops in each row, to be run by the calling thread."""
         if not stores and not sums:
             return
         loops = [(index, loop) for index, loop in self.loops if not loop.inner] if outer else []
@@ -142,7 +142,7 @@ class CpuSourceWriter(CpuSourceState):
     # -- sums over rows
 
     def _begin_sums(self, sums: list[Expression], top: SourceScope) -> tuple[list[str], list[str]]:
-        """What is done after each chunk of rows, and after the last row."""
+        """Lines after each chunk of rows, and after the last row."""
         chunk, after = list[str](), list[str]()
         for one in sums:
             how, start = one.value[0], identity_text(one.value[0], one.dtype, self.names)
@@ -167,7 +167,7 @@ class CpuSourceWriter(CpuSourceState):
         return chunk, after
 
     def _begin_columns(self, one: Expression, start: str, top: SourceScope, chunk: list[str], *, added: bool) -> None:
-        """Sums with a number for each element of a row."""
+        """Adds sums over rows with one number per element of a row."""
         part = self.parts[id(one)] = self.memory_of_row(one.dtype)
         self.finals[id(one)] = f"{part}[{{}}]"
         top.lines += [f"for k in range({self.row_size()}):", f"    {part}[k] = {start}"]

@@ -1,4 +1,4 @@
-"""Nodes of a graph that one kernel computes."""
+"""Groups of nodes that one kernel computes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from engine.compiler.ir import IRNode, IRValue
 
 @dataclass(frozen=True, slots=True)
 class FusedGroup:
-    """What goes into one kernel: elementwise nodes and reductions over one iteration space.
+    """Elementwise nodes and reductions over one iteration space.
 
-    Every value in it has the iteration space's shape, broadcasts to it, or is a reduction of it. What is made and used
-    only inside never gets memory.
+    Each value has the shape of the iteration space, broadcasts to it, or is a reduction of it. Values that are used
+    only inside get no memory.
     """
 
     shape: tuple[int, ...]
-    """The iteration space."""
+    """Shape of the iteration space."""
     nodes: tuple[IRNode, ...]
-    """In an order in which they can run."""
+    """Nodes in a valid order of execution."""
     inputs: tuple[IRValue, ...]
-    """Arrays that it reads."""
+    """Input arrays."""
     scalars: tuple[Scalar, ...]
-    """Numbers that may be others in each run, in the order in which the kernel takes them."""
+    """Numbers that vary between runs, in the order of the kernel's arguments."""
     outputs: tuple[IRValue, ...]
     """Results that are needed outside."""
     in_place: tuple[tuple[int, int], ...] = ()
-    """Which output is written over which input, by their places. All other arrays must not overlap what is written."""
+    """Pairs of an output index and the index of the input that it overwrites. Other arrays do not overlap outputs."""
 
     def __str__(self) -> str:
         return "+".join(node.op.name for node in self.nodes)

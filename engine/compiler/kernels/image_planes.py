@@ -1,4 +1,4 @@
-"""The planes of images as tiles read them. Imports numba."""
+"""Copies images to padded planes that tiles read. Imports numba."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ compiled: Any = njit(nogil=True, error_model="numpy")
 
 @compiled
 def copy_planes(settings, x, image, planes, start, end):
-    """Copies the lines that outputs from `start` to `end` see, of all channels, with zeros between and around them.
+    """Copies the lines that outputs from `start` to `end` read, of all channels, with zeros between and around them.
 
-    Channels come one after the other; where windows are `down` and `across` apart, each as so many planes of every
-    such line and column. `settings` are those of a `Grid`.
+    Channels follow each other. With strides `down` and `across`, each channel becomes a plane per phase. `settings` are
+    those of `PlaneLayout.settings`.
     """
     inner, height, width = settings[1], settings[3], settings[4]
     down, across, pitch, length, low = settings[5], settings[6], settings[7], settings[8], settings[9]
@@ -38,7 +38,7 @@ def copy_planes(settings, x, image, planes, start, end):
                     source = (line * down + above) * width + before
                     if across == 1:
                         copy_padded(here, at, whole, source, size)
-                    elif across == 2:  # a step that is known makes vectors of it
+                    elif across == 2:  # a constant step can be vectorized
                         for i in range(size):
                             here[at + i] = whole[source + 2 * i]
                     else:

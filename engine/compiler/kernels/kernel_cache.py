@@ -1,7 +1,7 @@
-"""Kernels as files of machine code, which a later process loads in a millisecond, without importing numba.
+"""Compiled kernels on disk, which later processes load in a millisecond without importing numba.
 
-A folder for each version of what has a say in the machine code: numba and LLVM, Python, the CPU, and the functions that
-kernels call. Files are written whole or not at all; what is damaged, or was written by another user, is compiled again.
+There is a folder for each combination of what the machine code depends on: numba, LLVM, Python, the CPU, and the
+functions that kernels call. Files are written atomically; damaged files and files of other users are compiled again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from engine.compiler.kernels.object_code import ObjectCode, load_function
 from engine.compiler.kernels.scalar_expression import LoweringUnsupported
 
 VARIABLE = "GRADWIRE_KERNELS"
-"""Environment variable with the folder to keep kernels in."""
+"""Environment variable that sets the cache folder."""
 _USED = (
     "blocked_matmul",
     "cpython_objects",
@@ -46,14 +46,14 @@ _USED = (
     "register_tiles",
     "thread_pool",
 )
-"""Modules beside this one that kernels import."""
+"""Modules in this folder that kernels import."""
 LIMIT = 256 << 20
-"""Bytes that the folder may hold; the oldest kernels go first."""
+"""Maximum size of the cache folder in bytes; the oldest kernels are removed first."""
 _PREFIX = "gradwire_kernel_"
 
 
 class KernelModule:
-    """The source of a kernel, and its function as soon as that is compiled or loaded."""
+    """The source of a kernel, and its function once it is compiled or loaded."""
 
     def __init__(self, source: str, title: str) -> None:
         self.source, self.title = source, title
@@ -63,7 +63,7 @@ class KernelModule:
 
     @property
     def file(self) -> Path:
-        """Where its machine code is kept."""
+        """Its cache file."""
         return cache_folder() / f"{_PREFIX}{hashlib.sha256(self.source.encode()).hexdigest()[:20]}"
 
     @property
@@ -77,17 +77,17 @@ class KernelModule:
 
     def wait(self) -> None:
         while not self._done.wait(_GLANCE):
-            COMPILER.attend()  # whoever asked for it may have been interrupted
+            COMPILER.attend()  # the thread that queued it may have been interrupted
         if self.error is not None:
             raise self.error
 
     def waited(self) -> Any:
-        """The function, as soon as it is compiled."""
+        """Waits until it is compiled, and returns the function."""
         self.wait()
         return self.function
 
     def load(self) -> bool:
-        """Takes the function from disk, if it is there."""
+        """Loads the function from disk if it is there."""
         try:
             self.function = _loaded(self)
         except Exception:  # noqa: BLE001 - whatever is wrong with it, it is compiled then, and that tells what is wrong
@@ -97,7 +97,7 @@ class KernelModule:
         return self.ready
 
     def build(self, process: CompileProcess) -> None:
-        """Loads the function, or has it compiled."""
+        """Loads or compiles the function."""
         if self._done.is_set() or self.load():
             return
         try:
@@ -113,7 +113,7 @@ class KernelModule:
 
 
 class KernelCompiler:
-    """Modules by source, and the thread that has them compiled, one after the other."""
+    """Compiles kernels in a background thread, one after the other."""
 
     def __init__(self) -> None:
         self.modules: dict[str, KernelModule] = {}
@@ -142,7 +142,7 @@ class KernelCompiler:
         return found
 
     def attend(self) -> None:
-        """Has a thread compile what is in the queue; the calling one does where the system refuses to start another."""
+        """Starts a thread for the queue. If the system refuses one, the calling thread compiles."""
         with self._lock:
             if self._queue.empty() or (self._thread is not None and self._thread.is_alive()):
                 return
@@ -158,12 +158,12 @@ class KernelCompiler:
                 self._queue.get_nowait().build(self._process)
 
     def known(self, source: str, title: str) -> KernelModule:
-        """The module of a source, which nobody else builds."""
+        """The module of a source, without queuing it."""
         with self._lock:
             return self.modules.setdefault(source, KernelModule(source, title))
 
     def wait(self) -> None:
-        """Returns once all modules are there that anybody asked for."""
+        """Waits for all requested kernels."""
         for module in list(self.modules.values()):
             module.wait()
 
@@ -183,14 +183,14 @@ class KernelCompiler:
 _PATIENCE = 5.0
 """Seconds without work after which the thread ends."""
 _GLANCE = 0.5
-"""Seconds after which a waiting thread checks that the queue is attended."""
+"""Seconds between checks of a waiting thread that the queue has a thread."""
 
 COMPILER = KernelCompiler()
 compile_in_background = COMPILER.load
 
 
 def compile_now(source: str, title: str) -> Any:
-    """The function of a module that somebody waits for: it is built at once, beside what is in the queue."""
+    """Compiles a kernel at once, in parallel to the queue, and returns its function."""
     module = COMPILER.known(source, title)
     with _building:
         module.build(_awaited)
@@ -202,7 +202,7 @@ _awaited = CompileProcess()
 
 
 def cache_folder() -> Path:
-    """Where kernels are kept, by what has a say in their machine code."""
+    """The cache folder for this environment."""
     chosen = os.environ.get(VARIABLE)
     root = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gradwire", appauthor=False)) / "kernels"
     return root / _circumstances()
@@ -228,28 +228,28 @@ def _circumstances() -> str:
 
 
 def _loaded(module: KernelModule) -> Any:
-    """The kernel function of a source as it was compiled before; None if it was not."""
+    """The function of a source from the cache; None if it is not there."""
     path = module.file
     code = read(path, module.source)
     if code is None:
         return None
     found = load_function(code)
     with suppress(OSError):
-        os.utime(path)  # it is still used
+        os.utime(path)  # mark it as used
     return found
 
 
 def _compiled(module: KernelModule, process: CompileProcess) -> Any:
-    """The kernel function of a source, whose machine code is kept for the next process."""
+    """Compiles a source, caches it, and returns its function."""
     code = process.code_of(module.source, str(module.file))
     try:
         found = load_function(code)
-    except ImportError:  # it calls what only numba has
+    except ImportError:  # it imports functions that only numba provides
         code = compile_in_process(module.source, str(module.file))
         found = load_function(code)
     try:
         write(module.file, module.source, code)
-    except OSError:  # it is compiled again the next time
+    except OSError:  # not cached; compiled again in the next process
         return found
     if len(COMPILER.modules) % _OFTEN == 1:
         evict_oldest(cache_folder().parent, LIMIT)
@@ -260,16 +260,16 @@ def _compiled(module: KernelModule, process: CompileProcess) -> Any:
 
 
 def is_kept(source: str) -> bool:
-    """Whether the machine code of a module lies on disk."""
+    """Whether the cache has a kernel."""
     return read(KernelModule(source, "").file, source) is not None
 
 
 MAGIC = b"gradwire kernel 1\n"
-"""A file begins with it. A digest of all the rest comes next, then a line of JSON, then machine code."""
+"""Start of a cache file. A digest of the rest follows, then a line of JSON, then machine code."""
 
 
 def read(path: Path, source: str) -> ObjectCode | None:
-    """What this user has written for a source, if it is whole."""
+    """Reads a cache file of this user; None if it is damaged or for another source."""
     try:
         with path.open("rb") as file:
             if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
@@ -287,7 +287,7 @@ def read(path: Path, source: str) -> ObjectCode | None:
 
 
 def write(path: Path, source: str, code: ObjectCode) -> None:
-    """All at once: another process may be reading."""
+    """Writes a cache file atomically, because other processes may read it."""
     rest = json.dumps({"source": source, "needs": code.needs}).encode() + b"\n" + code.code
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=_PREFIX)
@@ -297,16 +297,16 @@ def write(path: Path, source: str, code: ObjectCode) -> None:
 
 
 _OFTEN = 16
-"""Modules of a process after which it looks again how full the folder is."""
+"""Compiled kernels after which the size of the folder is checked again."""
 
 
 def evict_oldest(root: Path, limit: int) -> None:
-    """Deletes the files that were not used for longest until the rest fit the limit."""
+    """Deletes the least recently used files until the others fit the limit."""
     found: list[tuple[float, int, Path]] = []
     for path in root.rglob("*"):
         try:
             told = path.stat()
-        except OSError:  # another process deleted it
+        except OSError:  # deleted by another process
             continue
         if stat.S_ISREG(told.st_mode):
             found.append((told.st_mtime, told.st_size, path))
@@ -322,7 +322,7 @@ def evict_oldest(root: Path, limit: int) -> None:
 
 
 def clear_cache() -> None:
-    """Deletes all kernels kept on disk."""
+    """Deletes all cached kernels."""
     shutil.rmtree(cache_folder().parent, ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""The loops of a kernel: dimensions that all arrays go through in equal steps become one."""
+"""The loops of a kernel: dimensions that all arrays traverse with equal steps are merged."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Strides: TypeAlias = tuple[int, ...]
-"""Of an array, in elements, for each dimension."""
+"""Strides in elements for each dimension of an array."""
 AxisStrides: TypeAlias = dict[int, int]
-"""Of an array, in elements, for each axis of the iteration space that it has."""
+"""Strides in elements for each axis of the iteration space that an array has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """One loop over one or several axes."""
+    """A loop over one or several axes."""
 
     axes: tuple[int, ...]
     inner: bool
-    """It runs inside of what is reduced, or over rows where nothing is."""
+    """Whether it belongs to a row; other loops run over rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopLayout:
-    """Loops from the outermost to the innermost, and how each array goes through them."""
+    """Loops from outermost to innermost, and the steps of each array."""
 
     loops: tuple[Loop, ...]
     steps: tuple[tuple[int | None, ...], ...]
-    """For each access and loop: 0 or 1, or None for a step that the kernel is told when it runs."""
+    """For each access and loop 0 or 1, or None for a step that is an argument of the kernel."""
 
     def is_told(self, access: int, loop: int) -> bool:
         return self.steps[access][loop] is None
@@ -41,9 +41,9 @@ def arrange_loops(
     accesses: Sequence[AxisStrides],
     alone: frozenset[int] = frozenset(),
 ) -> tuple[LoopLayout, list[int]]:
-    """The loops, and what a kernel of this layout is told: sizes of loops, then steps that are not fixed.
+    """The loops, and the kernel's layout arguments: sizes of loops, then variable steps.
 
-    The axes `alone` have loops of their own.
+    Axes in `alone` are not merged with others.
     """
     loops: list[Loop] = []
     for axes, is_inner in ((outer, False), (inner, True)):
@@ -81,7 +81,7 @@ def _merged(
 
 
 def contiguous_strides(shape: Sequence[int]) -> Strides:
-    """The strides of an array in C's order."""
+    """The strides of a C-ordered array."""
     found, step = [], 1
     for size in reversed(shape):
         found.append(step)

@@ -1,4 +1,4 @@
-"""Reductions of NumPy arrays in the order that `schedule.Order` states, bit for bit as kernels reduce them."""
+"""Reductions of NumPy arrays in the order of `ReductionOrder`, with the bits of compiled kernels."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from engine.compiler.kernels.kernel_schedule import ReductionOrder
 
 _ORDERED = {"add": (np.add, 0.0), "multiply": (np.multiply, 1.0)}
-"""Reductions of floats whose result depends on the order, and what they begin with."""
+"""Float reductions whose result depends on the order, and their initial values."""
 
 
 def reduce_rows(how: str, x: Any, order: ReductionOrder) -> Any:
-    """The numbers that the rows of an R×N array are reduced to."""
+    """Reduces each row of an R×N array."""
     if how not in _ORDERED or x.dtype.kind != "f":
         return _in_any_order(how, x, 1)
     blocks = _blocks(how, x, order)
@@ -27,7 +27,7 @@ def reduce_rows(how: str, x: Any, order: ReductionOrder) -> Any:
 
 
 def reduce_columns(how: str, x: Any, order: ReductionOrder) -> Any:
-    """The numbers that the columns of an R×N array are reduced to."""
+    """Reduces each column of an R×N array."""
     if how not in _ORDERED or x.dtype.kind != "f":
         return _in_any_order(how, x, 0)
     if how == "multiply":
@@ -40,7 +40,7 @@ def reduce_columns(how: str, x: Any, order: ReductionOrder) -> Any:
 
 
 def reduce_vector(how: str, x: Any, order: ReductionOrder) -> Any:
-    """The number that one number a row is reduced to, all of them in an array of one dimension."""
+    """Reduces a one-dimensional array of row results."""
     if how not in _ORDERED or x.dtype.kind != "f":
         return _in_any_order(how, x, 0)
     if how == "multiply":
@@ -54,7 +54,7 @@ def reduce_vector(how: str, x: Any, order: ReductionOrder) -> Any:
 
 
 def compensated(x: Any, axis: int) -> Any:
-    """Sums one after the other, with what rounding took from each (Neumaier); see `functions/choice.py`."""
+    """Compensated sums (Neumaier); see `functions/binary.py`."""
     x = np.moveaxis(x, axis, -1)
     found = np.add.accumulate(x, axis=-1)
     total = np.zeros_like(found)
@@ -65,7 +65,7 @@ def compensated(x: Any, axis: int) -> Any:
 
 
 def _blocks(how: str, x: Any, order: ReductionOrder) -> Any:
-    """What each block of each row is folded to, R×blocks."""
+    """The reduction of each block of each row, R×blocks."""
     rows, size = x.shape
     full = size // order.block * order.block
     found = []
@@ -95,16 +95,16 @@ def _in_lanes(how: str, x: Any, lanes: int) -> Any:
 
 
 def _one_by_one(ufunc: Any, x: Any, axis: int) -> Any:
-    if axis == 0 and x.ndim == 2 and x.shape[1] > 1:  # along neighbours in memory: then NumPy keeps the order
+    if axis == 0 and x.ndim == 2 and x.shape[1] > 1:  # along neighbors in memory, where NumPy keeps the order
         return ufunc.reduce(np.ascontiguousarray(x), axis=0, initial=ufunc.identity, dtype=x.dtype)
-    # `accumulate` begins with the first number, kernels with 0 or 1: the same but for −0.
+    # `accumulate` starts with the first number, kernels with 0 or 1; only -0 differs.
     return ufunc(x.dtype.type(ufunc.identity), np.take(ufunc.accumulate(x, axis=axis, dtype=x.dtype), -1, axis=axis))
 
 
 def _in_any_order(how: str, x: Any, axis: int) -> Any:
     found = getattr(np, how).reduce(x, axis=axis, dtype=None if how.startswith("logical") else x.dtype)
     if how in ("maximum", "minimum") and x.dtype.kind == "f" and not np.all(found):
-        # Among zeros NumPy takes any; the larger is +0.
+        # NumPy may return either zero; +0 is the larger one.
         negative = np.signbit(x) if how == "maximum" else ~np.signbit(x)
         zero = np.logical_and.reduce(negative | (x != 0), axis=axis) == (how == "maximum")
         return np.where(found == 0, np.where(zero, -found.dtype.type(0), found.dtype.type(0)), found)

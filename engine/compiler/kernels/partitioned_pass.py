@@ -1,4 +1,4 @@
-"""The first pass of a kernel, of which several threads may compute parts, and what is done after all of them."""
+"""The first pass of a kernel, which several threads can share, and the code after it."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from engine.compiler.kernels.thread_pool import CallWords
 
 FIRST, LAST = f"call[{CallWords.FIRST}]", f"call[{CallWords.LAST}]"
 _ADDITION, _BYTE = 0.07, 0.07
-"""Nanoseconds that a thread takes for an addition, and for a byte that it reads or writes."""
+"""Estimated nanoseconds per addition, and per byte read or written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """What parts of a kernel are."""
+    """How a kernel is divided into parts."""
 
     things: Literal["rows", "chunks", "chunks in one part", "elements", "all"] = "all"
-    """Rows and elements of the first loop, chunks of all rows. All is one part."""
+    """Parts are ranges of rows or elements of the first loop, or of chunks of rows; "all" is a single part."""
     work: float = 0.0
-    """Nanoseconds for each element of the iteration space."""
+    """Estimated nanoseconds per element of the iteration space."""
 
 
 class PartitionedPass:
-    """Writes the body of a kernel: its first pass, with whatever comes after it.
+    """Writes the body of a kernel: its first pass and the code after it.
 
-    A part is some rows, or, where sums over rows are made, some chunks of rows: what the rows of a chunk add up to has
-    memory of its own, and is added when all parts are done, so that the order does not depend on who computes what.
-    Where there are no rows, a part is some elements.
+    A part is a range of rows, or of chunks of rows if there are sums over rows. Each chunk's sum has separate memory,
+    and chunks are added after all parts, so that the order does not depend on threads. Without rows, a part is a range
+    of elements.
     """
 
     def __init__(self, writer: CpuSourceState) -> None:
@@ -41,21 +41,21 @@ class PartitionedPass:
         self.before = SourceScope(1)
         """Numbers that parts need, too."""
         self.after = SourceScope(2, self.before)
-        """What is done after all parts, by who called the kernel."""
+        """Code after all parts, run by the calling thread."""
         self.shares = Partition()
         self._memory: tuple[list[str], list[str]] = ([], [])
-        """Lines that make what each part needs, and that free it."""
+        """Lines that allocate and free the memory of each part."""
         self._pass: list[str] = []
         self._offsets: list[str] = []
-        """Lines that say where in the memory of sums each of them has its own."""
+        """Lines that compute offsets in the memory of sums."""
         self._views: list[str] = []
-        """Lines that make pointers of that, to be completed with the memory's address."""
+        """Lines that create pointers, with a placeholder for the address of that memory."""
         self._starts, self._stops = list[str](), list[str]()
         self._begins, self._ends = list[str](), list[str]()
-        """What is done at the beginning and the end of a part, and of a chunk."""
+        """Lines at the start and end of a part, and of a chunk."""
 
     def lines(self) -> list[str]:
-        """The body, after the arguments."""
+        """The body after the arguments."""
         writer, (making, freeing) = self.writer, self._memory
         whole = ["run_parts(call_address, 0)"]
         if self._views:
@@ -73,7 +73,7 @@ class PartitionedPass:
         ]  # fmt: skip
 
     def write(self, stores: list[Store], sums: list[Expression]) -> None:
-        """The pass itself."""
+        """Writes the pass."""
         writer = self.writer
         if not stores and not sums:
             return
@@ -119,7 +119,7 @@ class PartitionedPass:
     def _opening(
         self, loops: list[int], bases: dict[int, list[str]], needed: list[Expression], *, chunked: bool
     ) -> list[str]:
-        """Loops over rows, each line in what ends with a colon before it."""
+        """Opening lines of the loops over rows."""
         writer = self.writer
         if not loops and any(one.name == "reduce" for one in needed):
             return [f"for _ in range({FIRST}, {LAST}):"]
@@ -146,7 +146,7 @@ class PartitionedPass:
     # -- sums over rows
 
     def _begin_sum(self, one: Expression) -> None:
-        """What becomes of a sum in a part."""
+        """Adds the code of a sum inside a part."""
         writer = self.writer
         start, added = identity_text(one.value[0], one.dtype, writer.names), _is_added(one)
         if writer.reach(one):
@@ -169,7 +169,7 @@ class PartitionedPass:
         writer.finals[id(one)] = memory
 
     def _end_sum(self, one: Expression) -> None:
-        """What becomes of it after all parts."""
+        """Adds the code of a sum after all parts."""
         writer, lines = self.writer, self.after.lines
         memory, added, size = writer.finals[id(one)], _is_added(one), writer.row_size()
         kind = writer.names.type(one.dtype)
@@ -198,7 +198,7 @@ class PartitionedPass:
         ]
 
     def _region(self, dtype: Any, count: str) -> str:
-        """Memory that parts write to and that is read after them."""
+        """Memory that parts write and later code reads."""
         writer = self.writer
         name = f"row{writer.array_count}"
         self._offsets += [f"at_{name}, end = end, end + ({count} * {dtype.itemsize} + 63) // 64 * 64"]
@@ -207,7 +207,7 @@ class PartitionedPass:
 
 
 def _is_added(one: Expression) -> bool:
-    """Whether the schedule states an order by chunks."""
+    """Whether the order of this reduction is defined by chunks."""
     return one.value[0] == "add" and one.dtype.kind == "f"
 
 

@@ -1,4 +1,4 @@
-"""What one element of a result is computed by: scalar expressions, equal ones being one object."""
+"""Scalar expressions for one element of a result. Equal expressions are one object."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 
 
 class LoweringUnsupported(Exception):  # noqa: N818 - a finding, not an error: the node runs by its NumPy kernel
-    """What no kernel can be generated for, and why."""
+    """No kernel can compute an op, with the reason."""
 
 
 class Expression:
-    """A number in, a number out. `name` is a NumPy ufunc's, or one of
+    """A scalar expression. `name` is that of a NumPy ufunc, or one of
 
-    "input" (`value`: which, and the axes of the iteration space that its dimensions lie along), "number", "scalar"
-    (`value`: its place among the run-time numbers), "size" (`value`: axes), "index" (`value`: an axis), "cast",
-    "where", "reduce" (`value`: how, and over which axes).
+    "input" (`value`: index, and the axes of the iteration space of its dimensions), "number", "scalar" (`value`: index
+    among the run-time numbers), "size" (`value`: axes), "index" (`value`: an axis), "cast", "where",
+    "reduce" (`value`: function and axes).
     """
 
     __slots__ = ("__weakref__", "args", "dtype", "lowers", "name", "value", "weak")
@@ -26,7 +26,7 @@ class Expression:
     def __init__(self, name: str, dtype: Any, args: tuple[Expression, ...], value: Any, weak: bool) -> None:
         self.name, self.dtype, self.args, self.value, self.weak = name, dtype, args, value, weak
         self.lowers = False
-        """It was found to have a scalar form, with all that it is computed from."""
+        """Whether it and its arguments can be lowered, if that was checked."""
 
     def __repr__(self) -> str:
         if self.name in ("input", "number", "scalar"):
@@ -35,12 +35,12 @@ class Expression:
 
 
 _EXACT = (int, tuple, type(None))
-"""What is the same if it is equal, and of no other type here."""
+"""Types whose equal values are interchangeable."""
 _known: weakref.WeakValueDictionary[Any, Expression] = weakref.WeakValueDictionary()
 
 
 def make(name: str, dtype: Any, args: tuple[Expression, ...] = (), value: Any = None, weak: bool = False) -> Expression:
-    """The expression; the same object for the same arguments."""
+    """The expression with these arguments; always the same object."""
     dtype = np.dtype(dtype)
     part = value if type(value) in _EXACT else repr(value)
     key = (name, dtype.char, tuple(map(id, args)), part, weak)
@@ -54,7 +54,7 @@ FLOAT, WHOLE, TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool
 
 
 def number(value: Any, dtype: Any = None) -> Expression:
-    """A constant: of a dtype, or a Python number that takes the dtype of what it meets."""
+    """A constant of a dtype, or a Python number with a weak dtype."""
     if dtype is not None:
         return make("number", dtype, value=np.dtype(dtype).type(value).item())
     if isinstance(value, bool):
@@ -63,7 +63,7 @@ def number(value: Any, dtype: Any = None) -> Expression:
 
 
 def cast(expression: Expression, dtype: Any) -> Expression:
-    """The expression as another dtype, by C's rules, as NumPy casts."""
+    """The expression converted to another dtype, as NumPy casts."""
     dtype = np.dtype(dtype)
     if expression.dtype == dtype and not expression.weak:
         return expression
@@ -76,7 +76,7 @@ def cast(expression: Expression, dtype: Any) -> Expression:
 
 
 def walk(roots: Iterable[Expression], known: Iterable[Expression] = ()) -> Iterator[Expression]:
-    """All expressions below `roots`, each once, arguments first; without those `known` and what is below them alone."""
+    """All expressions below `roots` once, arguments first, without `known` ones."""
     seen = {id(one) for one in known}
     stack = [(one, False) for one in reversed(list(roots))]
     while stack:

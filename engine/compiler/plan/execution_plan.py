@@ -1,4 +1,4 @@
-"""A plan: a function written for one recording."""
+"""Execution plans: a generated Python function for each segment."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ _numbers = count()
 
 
 class ExecutionPlan:
-    """Runs a graph: matrix products and ops with NumPy or CuPy, the rest in kernels, in memory laid out ahead.
+    """Runs a graph: matrix products and ops with NumPy or CuPy, the rest in kernels, in planned memory.
 
-    While kernels are being compiled, or where they cannot be, NumPy computes the same numbers bit for bit; a GPU waits
-    for them. One run at a time: threads that share a plan take turns. A run that an exception ends, on the CPU, has
-    changed nothing outside.
+    NumPy computes the same values, bit for bit, while kernels compile or if they cannot be compiled; a GPU waits for
+    them. Threads that share a plan take turns. On the CPU, a run that an exception ends has changed nothing outside.
 
     Raises:
-        Unplanned: not everything is on one device, or not on one that there are kernels for.
+        PlanUnsupported: the graph uses several devices, or one without kernels
     """
 
     def __init__(self, graph: IRGraph) -> None:
@@ -52,29 +51,29 @@ class ExecutionPlan:
         self._gpu = None if self.device is CPU else GpuTarget(self.device)
         self.graph = graph
         self._notes: dict[IRNode, str] = {}
-        """Why nodes are in no kernel although they could be."""
+        """Why nodes are in no kernel."""
         decisions, self.kernels = self._decided(fuse_nodes(graph, fusion_candidate))
         self.steps = decisions.steps
         self._decisions = decisions
         size = decisions.layout.size
         self._memory = aligned(size) if self._gpu is None else self._gpu.memory(size)
         self.memory = self._memory.nbytes + (0 if self._gpu is None else self._gpu.scratch(self.kernels.values()))
-        """Bytes of its own."""
+        """Bytes of memory that the plan owns."""
         self._lock = threading.Lock()
         self._waiting = list(reversed(self.kernels.values()))
-        """Kernels that are not there yet; those that are compiled last come first."""
+        """Kernels that are not compiled yet; the last one is compiled first."""
         self._instead: GraphInterpreter | None = None
         self._run: Any = None
         self._forget: Any = None
-        """Frees the text of the function in use."""
+        """Removes the current function from `linecache`."""
         self._is_final = False
-        """The function in use waits for no kernel."""
+        """Whether the current function waits for no kernel."""
         if self._gpu is None:
             self._is_final = self._are_all_there()
             self._write(PlanSource(decisions, self._memory, self._launched))
 
     def _decided(self, steps: list[PlanStep]) -> tuple[BufferPlacement, dict[FusedGroup, Any]]:
-        """Where values lie, and kernels for all groups. A group that there is no kernel for becomes nodes again."""
+        """The storage of values, and a kernel for each group. Groups without a kernel become single nodes."""
         while True:
             decisions = place_buffers(self.graph, steps)
             kernels: dict[FusedGroup, Any] = {}
@@ -102,14 +101,14 @@ class ExecutionPlan:
         return not self._waiting and all(kernel.ready for kernel in self.kernels.values())
 
     def wait(self) -> None:
-        """Returns once the next run will use kernels."""
+        """Waits until the next run will use kernels."""
         for kernel in list(self._waiting):
             with suppress(LoweringUnsupported):
                 kernel.wait()
 
     @cached_property
     def takes(self) -> frozenset[int]:
-        """Places of wanted arrays that it computes into memory that it is given."""
+        """Indices of outputs for which a run accepts memory."""
         return frozenset(self._decisions.given.values() if self._gpu is None else ())
 
     def run(
@@ -119,11 +118,11 @@ class ExecutionPlan:
         settle: CommitChanges = no_changes,
         memory: Mapping[int, Any] = MappingProxyType({}),
     ) -> list[Any]:
-        """The wanted arrays; writes reach the external arrays themselves, all at once, after all else is computed.
+        """Runs the graph. Returns the outputs; all writes to inputs are applied together at the end.
 
         Args:
-            settle: what else is changed at that moment
-            memory: for wanted arrays at places of `takes`, arrays of their form that nobody else has
+            settle: returns further changes, which are applied together with the writes
+            memory: arrays for outputs with an index in `takes`, with no other reference
         """
         with self._lock:
             if self._gpu is not None:
@@ -138,7 +137,7 @@ class ExecutionPlan:
                 raise
 
     def _are_all_there(self) -> bool:
-        """Whether no kernel is waited for any more. They are compiled in order, so one is asked, not all."""
+        """Whether no kernel is waited for. Only the next one is checked, since they compile in order."""
         while self._waiting and (self._waiting[-1].ready or self._waiting[-1].failure):
             self._waiting.pop()
         return not self._waiting
@@ -146,7 +145,7 @@ class ExecutionPlan:
     def _run_there(
         self, gpu: GpuTarget, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges
     ) -> list[Any]:
-        """`run` on a GPU. What NVRTC does not compile runs node by node, each time."""
+        """Runs the graph on a GPU. If NVRTC fails, the graph runs node by node."""
         if self._instead is None and self._run is None:
             self._begin_there(gpu)
         if self._instead is not None:
@@ -181,7 +180,7 @@ class ExecutionPlan:
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if inside or "cannot enter context" not in str(error):
                 raise
-        with np.errstate(all="ignore"):  # a finalizer calls a compiled function in the middle of a kernel
+        with np.errstate(all="ignore"):  # a finalizer called a compiled function during a kernel
             return self._settled(externals, scalars, settle, memory)
 
     def _settled(
@@ -206,7 +205,7 @@ class ExecutionPlan:
         self._run = emission.known["run"]
 
     def _launched(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
-        """The call of a kernel, by the ids of arrays, or of what stands in for it."""
+        """Adds the call of a kernel with the ids of arrays, or of its reference kernel."""
         kernel = self.kernels[fused]
         if self._waiting or not kernel.ready:
             self._standing_in(emission, number, fused)
@@ -220,9 +219,9 @@ class ExecutionPlan:
         emission.call(number, fused, name, [*given, *(_id(emission, value) for value in written)])
 
     def _standing_in(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
-        """The call of what gives the same numbers until a kernel is there.
+        """Adds the call of a reference kernel, which computes the same values.
 
-        It runs Python, which may be interrupted: what a kernel writes outside it computes apart.
+        It is Python code and may be interrupted, so writes to inputs go to temporary arrays first.
         """
         kernel = self.kernels[fused]
         given = [*(emission.names[value] for value in fused.inputs), *(f"s[{one.number}]" for one in fused.scalars)]
@@ -240,7 +239,7 @@ class ExecutionPlan:
         emission.add(f"{name}({', '.join([*given, *outputs])})  # {fused}")
 
     def _explain(self, error: BaseException, scalars: list[Any]) -> None:
-        """Has the op behind the line that failed say what was wrong, as it does in eager mode."""
+        """Repeats a failed step with the eager op, whose error message names the op and its line."""
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename != self._file:
             trace = trace.tb_next
@@ -254,7 +253,7 @@ class ExecutionPlan:
             raise error
 
     def describe(self) -> PlanDescription:
-        """What it does, for `explain`."""
+        """Describes the plan for `explain`."""
         if self._instead is not None:
             return self._instead.describe()
         steps = [
@@ -267,9 +266,9 @@ class ExecutionPlan:
 
 
 def _with_targets(step: FusedGroup, decisions: BufferPlacement) -> FusedGroup:
-    """A group that knows which of its results are written over what it reads.
+    """A group with the outputs that overwrite inputs.
 
-    What a kernel would still have to read after that is computed into memory of the plan's own, and copied at the end.
+    An output that would overwrite a value that is still read goes to a buffer and is copied at the end.
     """
     targets = [(index, value) for index, value in enumerate(step.outputs) if decisions.kind[value] == "target"]
     olds = [(index, value, decisions.graph.inputs[decisions.target[value]]) for index, value in targets]
@@ -290,7 +289,7 @@ def _with_targets(step: FusedGroup, decisions: BufferPlacement) -> FusedGroup:
 
 
 def _given(emission: PlanSource, fused: FusedGroup) -> list[str]:
-    """What a kernel is called with: its inputs, numbers, and the outputs that are not written over inputs."""
+    """The arguments of a kernel: inputs, numbers, and outputs that overwrite no input."""
     replaced = {output for output, _ in fused.in_place}
     written = [value for index, value in enumerate(fused.outputs) if index not in replaced]
     numbers = [f"s[{one.number}]" for one in fused.scalars]
@@ -298,13 +297,13 @@ def _given(emission: PlanSource, fused: FusedGroup) -> list[str]:
 
 
 def _id(emission: PlanSource, value: IRValue) -> str:
-    """The id of a value's array: a number where that is the same object in every run."""
+    """The id of a value's array: a literal if it is the same object in every run."""
     name = emission.names[value]
     return str(id(emission.known[name])) if value in emission.static else f"id({name})"
 
 
 def _kernel_or_stand_in(kernel: CpuKernel) -> Any:
-    """What computes a group by its kernel as soon as that is there."""
+    """Calls the kernel once it is compiled, and the reference kernel before."""
     stand_in = _stand_in(kernel)
     inputs = len(kernel.fused.inputs)
     first = inputs + len(kernel.fused.scalars)

@@ -1,4 +1,4 @@
-"""Which nodes go into one kernel."""
+"""Fusion: decides which nodes share a kernel."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from engine.shape import count
 PlanStep: TypeAlias = IRNode | FusedGroup
 
 MAX_SEARCHED_GROUPS = 500
-"""Groups that are looked at for a way from one to another. Where there are more, the two stay apart."""
+"""Groups that are searched for a path between two groups; beyond, the groups are not merged."""
 
 
 class Candidate(Protocol):
-    """What knows whether one kernel can compute some nodes."""
+    """Checks whether one kernel can compute some nodes."""
 
     def take(self, nodes: Sequence[IRNode]) -> bool:
-        """Takes in nodes, if one kernel can compute all. They stand in order, and may use the results of the others."""
+        """Adds nodes if one kernel can compute all. They are in order and may use results of the others."""
         ...
 
 
 class _Group:
-    """Nodes that are to be one step, in order."""
+    """Nodes of one step, in order."""
 
     def __init__(self, node: IRNode, position: int, growing: Candidate | None) -> None:
         self.nodes = [node]
         self.latest = position
-        """The place of the latest node in this group and in all that it depends on."""
+        """Index of the latest node in this group and in all groups that it depends on."""
         self.growing = growing
-        """None for what no kernel can compute."""
+        """None if no kernel can compute the node."""
         self.refused: set[_Group] = set()
-        """Groups that did not go together with this one."""
+        """Groups that cannot be merged with this one."""
 
 
 class _Grouping:
-    """Groups as they grow. A group takes in a node only if no way between them leads through a third group."""
+    """Grows groups. Two groups are merged only if no path between them leads through a third group."""
 
     def __init__(self, graph: IRGraph, begin: Callable[[IRNode], Candidate | None]) -> None:
         self.group: dict[IRNode, _Group] = {}
         self.position = {node: position for position, node in enumerate(graph.nodes)}
         self.users: dict[IRNode, list[IRNode]] = {node: [] for node in graph.nodes}
-        """Of each node those that use its results, as far as they are in groups."""
+        """Node → nodes that use its results."""
         for position, node in enumerate(graph.nodes):
             self.group[node] = group = _Group(node, position, begin(node))
             for producer in {value.producer for value in node.values}:
@@ -54,10 +54,10 @@ class _Grouping:
                 self._join(node)
 
     def _join(self, node: IRNode) -> None:
-        """Takes `node` into the groups that compute its inputs, as far as they go together."""
+        """Merges `node` into the groups that compute its inputs, where possible."""
         for producer in dict.fromkeys(value.producer for value in node.values):
             if node.again and producer is not None and producer.again != node.again:
-                continue  # it would be computed with what it is to come long after
+                continue  # a recomputed node must not run together with the first computation
             mine = self.group[node]
             other = mine if producer is None else self.group[producer]
             if other is mine or other.growing is None or mine in other.refused or self._leads(other, mine):
@@ -72,7 +72,7 @@ class _Grouping:
             self._delay(other, max(other.latest, mine.latest))
 
     def _delay(self, group: _Group, latest: int) -> None:
-        """Notes what a group depends on by now, there and in all that depend on it."""
+        """Updates `latest` of a group and of all groups that depend on it."""
         waiting = [group]
         while waiting:
             one = waiting.pop()
@@ -86,14 +86,14 @@ class _Grouping:
         return found - {group}
 
     def _leads(self, start: _Group, end: _Group) -> bool:
-        """Whether a way leads from one group to another through a third, or may do so."""
+        """Whether a path leads from one group to another through a third group, or may do so."""
         waiting = list(self.before(end) - {start})
         seen = set(waiting)
         while waiting:
             group = waiting.pop()
             if group is start or len(seen) > MAX_SEARCHED_GROUPS:
                 return True
-            if group.latest < self.position[start.nodes[-1]]:  # it would depend on that
+            if group.latest < self.position[start.nodes[-1]]:  # it cannot depend on a later node
                 continue
             new = self.before(group) - seen
             seen |= new
@@ -101,7 +101,7 @@ class _Grouping:
         return False
 
     def ordered(self) -> list[_Group]:
-        """The groups so that each comes after those that it uses."""
+        """The groups in topological order."""
         order: dict[_Group, None] = {}
         for start in sorted(dict.fromkeys(self.group.values()), key=lambda one: self.position[one.nodes[-1]]):
             waiting = [start]
@@ -118,10 +118,10 @@ class _Grouping:
 
 
 def fuse_nodes(graph: IRGraph, begin: Callable[[IRNode], Candidate | None]) -> list[PlanStep]:
-    """The steps of a graph, in order: nodes that stay alone, and groups that become kernels.
+    """The steps of a graph in order: single nodes, and groups that become kernels.
 
     Args:
-        begin: what knows which nodes go together with one; None for a node that no kernel can compute
+        begin: the candidate for one node; None if no kernel can compute it
     """
     grouping = _Grouping(graph, begin)
     used = graph.uses()
@@ -131,7 +131,7 @@ def fuse_nodes(graph: IRGraph, begin: Callable[[IRNode], Candidate | None]) -> l
 def _step(group: _Group, used: dict[IRValue, int]) -> PlanStep:
     if group.growing is None or (
         len(group.nodes) == 1 and group.nodes[0].op.view
-    ):  # a view costs nothing, a kernel a copy
+    ):  # a view costs nothing, a kernel would copy
         return group.nodes[0]
     inside: dict[IRValue, int] = {}
     for value in (value for node in group.nodes for value in node.values):
@@ -141,7 +141,7 @@ def _step(group: _Group, used: dict[IRValue, int]) -> PlanStep:
 
 
 def make_group(nodes: Sequence[IRNode], outputs: Sequence[IRValue]) -> FusedGroup:
-    """Nodes as one group, with the results that are needed outside."""
+    """Creates a group from nodes and the results that are needed outside."""
     made = {value for node in nodes for value in node.outputs}
     read = dict.fromkeys(value for node in nodes for value in node.values)
     scalars = tuple(dict.fromkeys(scalar for node in nodes for scalar in scalars_of(node)))
@@ -151,7 +151,7 @@ def make_group(nodes: Sequence[IRNode], outputs: Sequence[IRValue]) -> FusedGrou
 
 
 def scalars_of(node: IRNode) -> list[Scalar]:
-    """The numbers of a node that may be others each time."""
+    """The numbers of a node that vary between calls."""
     return [one for one in (*node.inputs, *(node.statics or {}).values()) if isinstance(one, Scalar)]
 
 

@@ -1,4 +1,4 @@
-"""What a kernel for some nodes would be, as they become more."""
+"""Candidates for fused kernels, which grow node by node."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from engine.compiler.kernels.kernel_schedule import loops
 from engine.shape import count
 
 MAX_NODES = 100
-"""In one kernel; more take longer to compile than they gain."""
+"""Nodes in one kernel; larger kernels compile too slowly."""
 
 
 class FusionCandidate:
-    """Nodes that one kernel can compute. Taking in more costs as much as those, unless the iteration space grows.
+    """Nodes that one kernel can compute. Adding nodes is fast unless the iteration space grows.
 
     Raises:
-        Unlowered: no kernel can compute this node
+        LoweringUnsupported: no kernel can compute this node
     """
 
     def __init__(self, node: IRNode) -> None:
@@ -28,7 +28,7 @@ class FusionCandidate:
         self._reader.program(node.outputs)
 
     def take(self, nodes: Sequence[IRNode]) -> bool:
-        """Takes in nodes, if one kernel can compute all. They stand in order, and may use the results of the others."""
+        """Adds nodes if one kernel can compute all. They are in order and may use results of the others."""
         if len(self._nodes) + len(nodes) > MAX_NODES:
             return False
         reader, space = self._reader, _space(nodes)
@@ -48,7 +48,7 @@ class FusionCandidate:
         return True
 
     def _check(self, new: Sequence[IRNode]) -> None:
-        """Raises Unlowered if what is reduced does not go together, or a result has no place in the space."""
+        """Raises LoweringUnsupported for incompatible reductions, and for results outside of the iteration space."""
         loops(self._reader.space, self._reader.reductions)
         used = {value for node in new for value in node.values}
         for node in new:
@@ -58,7 +58,7 @@ class FusionCandidate:
 
 
 def fusion_candidate(node: IRNode) -> FusionCandidate | None:
-    """Of a kernel for one node; None if there is none."""
+    """The candidate for one node; None if no kernel can compute it."""
     if not node.outputs:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Ops whose kernels take new memory, computed into memory that is there: bit for bit what their kernels give."""
+"""Variants of ops that write to given memory, with the same bits as the ops' kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.ops.record import Op
 
 def _take_at(xp: Any, x: Any, index: Any, out: Any, layout: Any, owner: Any) -> None:
     check_range(owner, index, x.shape[0], 0)
-    xp.take(x, index, 0, out, "clip")  # all positions are there; any other mode would take memory
+    xp.take(x, index, 0, out, "clip")  # indices are valid; any other mode would allocate memory
 
 
 def _unslice(xp: Any, x: Any, out: Any, shape: Any, index: Any) -> None:
@@ -30,11 +30,11 @@ _INTO: dict[Op, Callable[..., None]] = {index_op: _take_at, slice_backward: _uns
 
 
 def out_variant(node: IRNode) -> Callable[..., None] | None:
-    """What computes a node into memory in C's order, called as its kernel with `out`; None if there is nothing."""
+    """The function that computes a node into C-ordered memory, called with `out`; None if there is none."""
     found = _INTO.get(node.op)
     if found is None or any(value.dtype not in NATIVE_FLOATS for value in (node.values[0], node.out)):
         return None
-    if node.op is index_op:  # rows that an embedding looks up
+    if node.op is index_op:  # embedding lookups only
         known = node.statics.get("owner") is not None and node.statics["layout"] == (Place(0),)
         return found if known and len(node.values[0].shape) > 1 else None
     return found

@@ -1,4 +1,4 @@
-"""The device that a plan is for: its array library, what computes groups of nodes there, and how a run begins."""
+"""The device of a plan: its array library, its kernels, and how a run starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.compiler.kernels.loop_layout import Strides
 
 
 def device_of(graph: IRGraph) -> Device:
-    """Where everything in a graph is. Raises Unplanned if that is not one device."""
+    """The device of a graph. Raises PlanUnsupported if it uses several."""
     values = [*graph.inputs.values(), *(value for node in graph.nodes for value in node.outputs)]
     devices = {value.device for value in values}
     if len(devices) > 1:
@@ -24,10 +24,10 @@ def device_of(graph: IRGraph) -> Device:
 
 
 class GpuTarget:
-    """A CUDA device. Kernels are waited for, since nothing else there adds up in their order.
+    """A CUDA device. Plans wait for its kernels, because no other code there sums in their order.
 
     Raises:
-        Unplanned: when it is made, for a device that plans are not for
+        PlanUnsupported: the device has no kernels
     """
 
     def __init__(self, device: Device) -> None:
@@ -37,29 +37,31 @@ class GpuTarget:
         self._stream: Any = None
 
     def kernel(self, fused: FusedGroup, strides: Sequence[Strides]) -> cuda.CudaKernel:
-        """What computes a group. Raises Unlowered."""
+        """Creates the kernel of a group. Raises LoweringUnsupported."""
         return cuda.CudaKernel(fused, strides, self.device)
 
     def here(self) -> Any:
-        """In it, CuPy allocates and launches on this device."""
+        """Context in which CuPy uses this device."""
         return self.xp.cuda.Device(self.device.index)
 
     def memory(self, size: int) -> Any:
-        """Bytes on the device, to begin at a multiple of 256 as all that CuPy allocates."""
+        """Allocates bytes on the device, aligned to 256 as all CuPy memory."""
         with self.here():
             return self.xp.zeros(max(size, 1), np.uint8)
 
     def scratch(self, kernels: Iterable[cuda.CudaKernel]) -> int:
-        """Bytes for the sums of kernels, which share them, since they run one after the other."""
+        """Bytes of scratch memory, which kernels share since they run one after the other."""
         return max((kernel.scratch for kernel in kernels), default=0)
 
     def bound(self, kernels: Sequence[cuda.CudaKernel]) -> dict[FusedGroup, Any]:
-        """What runs each kernel."""
+        """A callable for each kernel."""
         scratch = self.memory(self.scratch(kernels))
         return {kernel.fused: kernel.bind(scratch) for kernel in kernels}
 
     def run(self, function: Any, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges) -> list[Any]:
-        """Calls a plan's function, after what the plan did in another stream: both use one memory."""
+        """Calls a plan's function. A stream other than that of the previous run waits for it, since memory is
+        shared.
+        """
         with self.here():
             stream = self.xp.cuda.get_current_stream()
             if self._stream is not None and stream.ptr != self._stream.ptr:
@@ -71,7 +73,7 @@ class GpuTarget:
 
 
 def kernel_for(gpu: GpuTarget | None, fused: FusedGroup, strides: Sequence[Strides]) -> CpuKernel | cuda.CudaKernel:
-    """What computes a group, on a GPU or else on the CPU. Raises Unlowered."""
+    """Creates the kernel of a group for a GPU, or else for the CPU. Raises LoweringUnsupported."""
     return CpuKernel(fused, strides) if gpu is None else gpu.kernel(fused, strides)
 
 

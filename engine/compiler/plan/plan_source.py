@@ -1,4 +1,4 @@
-"""Writes a plan out as the source of one function, in which everything that is known ahead is a name."""
+"""Writes the source of a plan's function, in which everything known in advance is a constant."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class KernelCallWriter(Protocol):
 
 
 class PlanSource:
-    """The source of a plan as it grows, the objects that its names stand for, and the step behind each line."""
+    """The source of a plan, the objects behind its names, and the step of each line."""
 
     def __init__(self, decisions: BufferPlacement, memory: Any, launch: KernelCallWriter, device: Device = CPU) -> None:
         self.decisions, self.memory, self.launch, self.device = decisions, memory, launch, device
@@ -39,7 +39,7 @@ class PlanSource:
             "empty": xp.empty,
             "copyto": xp.copyto,
             "setitem": setitem,
-            "in_order": xp.asarray,  # called with (array, None, "C"): an array, also of NumPy's single numbers
+            "in_order": xp.asarray,  # called with (array, None, "C"); also converts NumPy scalars to arrays
             "filled": fill_template,
             "xp": xp,
             "own": copy_in_layout,
@@ -48,13 +48,13 @@ class PlanSource:
         self.lines = ["def run(x, s, m):"]
         self.step_of_line: dict[int, Any] = {}
         self.operands: dict[int, list[str]] = {}
-        """Line → what the op in it computes with."""
+        """Line → operands of its op."""
         self.static: set[IRValue] = set()
         """Values whose array is the same object in every run."""
         self.changes: list[str] = []
-        """What is written outside once all else is computed: functions of C, and what they are called with."""
+        """Writes to inputs at the end, as C functions with arguments."""
         self.held: dict[str, None] = {}
-        """Arrays that these know by their ids."""
+        """Arrays that these refer to by id."""
         self._lay_out()
         self._inputs()
         for number, step in enumerate(decisions.steps):
@@ -71,11 +71,11 @@ class PlanSource:
         self.lines.append("    " + line)
 
     def is_late(self, number: int) -> bool:
-        """Whether a step writes to memory outside, which happens at the end."""
+        """Whether a step writes to input memory at the end."""
         return number >= len(self.decisions.steps) - self.decisions.late
 
     def call(self, number: int, step: FusedGroup, name: str, given: list[str]) -> None:
-        """The call of a group's kernel, at its place among the steps or at the end."""
+        """Adds the call of a kernel, at its position or at the end."""
         if self.is_late(number):
             arrays = [value for value in (*step.inputs, *step.outputs) if value not in self.static]
             self.held.update(dict.fromkeys(self.names[value] for value in arrays))
@@ -84,16 +84,16 @@ class PlanSource:
             self.add(f"{name}({', '.join(given)})  # {step}")
 
     def empty(self, value: IRValue) -> str:
-        """New memory for a value."""
+        """An expression that allocates memory for a value."""
         return f"empty({value.shape!r}, {self._dtype(value)})"
 
     def keep(self, name: str, thing: Any) -> str:
-        """Makes `thing` known under a name."""
+        """Makes `thing` available under a name."""
         self.known[name] = thing
         return name
 
     def name(self, value: IRValue) -> str:
-        """What a value is called; a number of its own if it has no name yet."""
+        """The variable name of a value."""
         return self.names.setdefault(value, f"v{len(self.names)}")
 
     # -- memory
@@ -149,7 +149,7 @@ class PlanSource:
         return self.keep(name if name != "bool" else "bool_", np.dtype(value.dtype))
 
     def _static(self, step: IRNode) -> bool:
-        """A view of memory of the plan's own, made once; False if it turns out to be a copy."""
+        """Creates a view of a buffer once; returns False if it is a copy."""
         base = self.known[self.names[step.values[0]]]
         array = step.op.kernel(self.xp, base, **(step.statics or {}))
         if not self.xp.may_share_memory(array, base) and array.size:
@@ -175,13 +175,13 @@ class PlanSource:
         return self._as((count(value.shape[:-1]), value.shape[-1]), name, value)
 
     def _as(self, shape: tuple[int, ...], name: str, value: IRValue) -> str:
-        """`value`, which is called `name`, in another shape."""
+        """`value`, named `name`, in another shape."""
         if value in self.static and self.known[name].flags.c_contiguous:
             return self.keep(f"b{len(self.known)}", self.known[name].reshape(shape))
         return f"{name}.reshape{shape}"
 
     def _routine(self, number: int, step: IRNode) -> None:
-        """A kernel of the library, of which most take arrays in C's order."""
+        """Adds the call of a hand-written kernel, most of which need C-ordered arrays."""
         routine = self.keep(f"{step.op.name}{number}", self.decisions.routines[step])
         given = [self._operand(one) for one in step.inputs]
         for index, one in enumerate(() if step.op in STRIDED else step.inputs):
@@ -243,7 +243,7 @@ class PlanSource:
         outside = set(graph.inputs.values())
         names = {slot: self.names[value] for slot, value in late}
         for slot, value in late:
-            if value.base in outside and len(late) > 1:  # which may be written to before this one is
+            if value.base in outside and len(late) > 1:  # which may be overwritten before this write
                 names[slot] = f"w{slot}"
                 self.add(f"w{slot} = {self.names[value]}.copy()")
         self.changes += [f"(setitem, x{slot}, ..., {names[slot]})," for slot, _ in late]
@@ -270,7 +270,7 @@ def _promoted(device: Device, op: Any, arrays: list[Any], **statics: Any) -> Any
 
 
 def aligned(size: int) -> np.ndarray[Any, Any]:
-    """Bytes that begin at a multiple of 64."""
+    """Bytes whose address is a multiple of 64."""
     memory = np.zeros(size + 64, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size]

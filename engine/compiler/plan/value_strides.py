@@ -1,4 +1,4 @@
-"""In which steps the elements of each value lie, so that kernels can be made for them ahead."""
+"""Strides of all values, which kernels need in advance."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from engine.compiler.ir import IRGraph, IRNode, IRValue
 from engine.compiler.plan.fusion import PlanStep
 
 Strides = tuple[int, ...]
-"""In elements."""
+"""Strides in elements."""
 
 
 def value_strides(graph: IRGraph, steps: Sequence[PlanStep]) -> tuple[dict[IRValue, Strides], set[IRNode]]:
-    """The strides of all values, and the nodes whose op gives a view where it can, but copies here.
+    """The strides of all values, and the nodes whose op usually returns a view but copies here.
 
-    What ops put into new memory counts as in C's order; plans see to that.
+    Results of other ops are C-ordered; plans ensure this.
     """
     found: dict[IRValue, Strides] = {}
     copies: set[IRNode] = set()
@@ -43,7 +43,7 @@ def _in_order(value: IRValue) -> Strides:
 
 
 def _viewed(step: IRNode, known: dict[IRValue, Strides]) -> tuple[Strides, bool]:
-    """Strides of a view, found by taking it of memory laid out alike that is never touched; whether it is a copy."""
+    """The strides of a view, computed on dummy memory; and whether the op copies."""
     base = step.values[0]
     array = _dummy(base, known[base])
     view: Any = step.op.kernel(np, array, **(step.statics or {}))
