@@ -1,4 +1,4 @@
-"""Scalar expressions as text for numba. Integers keep their dtype and floats theirs: numba alone would widen both."""
+"""Scalar expressions as numba source. Dtypes are kept, where numba alone would widen them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from engine.compiler.kernels.scalar_expression import FLOAT, TRUTH, Expression, LoweringUnsupported
 
 CHEAP_COST, EXPENSIVE_COST = 1, 12
-"""What computing an expression costs, in additions."""
+"""Cost of an expression in additions."""
 
 NAMES = {"?": "boolean", "f": "float32", "d": "float64", "b": "int8", "h": "int16", "i": "int32", "l": "int64",
          "q": "int64", "B": "uint8", "H": "uint16", "I": "uint32", "L": "uint64", "Q": "uint64"}  # fmt: skip
@@ -23,20 +23,20 @@ _COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=
 ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
 _OWN = {"exp": "exp{}", "exp2": "exp2_{}", "expm1": "expm1_{}", "tanh": "tanh{}", "log": "log{}", "log2": "log2_{}",
         "log10": "log10_{}", "log1p": "log1p{}", "logaddexp": "logaddexp{}"}  # fmt: skip
-"""Functions of ours, by the bits of the dtype."""
+"""Functions of this package per dtype, with a placeholder for the bits."""
 _SHARED = {"maximum", "minimum", "fmax", "fmin"}
-"""Functions of ours that serve all dtypes."""
+"""Functions of this package for all dtypes."""
 _OF_FLOATS = {"remainder", "floor_divide", "fmod"}
-"""Functions of ours that serve both float dtypes; whole numbers may be divided by 0, which must raise."""
+"""Functions of this package for floats; integer division by 0 must raise instead."""
 LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh",
             "arctan2"}  # fmt: skip
-"""Functions of the C library, one element at a time, in double precision."""
+"""C library functions, computed per element in double precision."""
 SIMPLE_POWERS = {2.0: "square", 1.0: "positive", 0.5: "sqrt"}
-"""By their exponent."""
+"""Powers with a simpler form, by exponent."""
 
 
 class ImportedNames:
-    """What a generated module imports."""
+    """The names that a generated module imports."""
 
     def __init__(self) -> None:
         self.functions: set[str] = set()
@@ -58,7 +58,7 @@ class ImportedNames:
 
 
 def literal(value: Any, dtype: Any, names: ImportedNames) -> str:
-    """A constant."""
+    """A literal."""
     dtype = np.dtype(dtype)
     if dtype == TRUTH:
         return repr(bool(value))
@@ -72,7 +72,7 @@ def literal(value: Any, dtype: Any, names: ImportedNames) -> str:
 
 
 def expression_text(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
-    """An expression whose arguments are these texts. Raises Unlowered."""
+    """The source of an expression with these arguments. Raises LoweringUnsupported."""
     kind = one.args[0].dtype.kind if one.args else one.dtype.kind
     if one.name in _OPERATORS:
         return _arithmetic(one, args, names)
@@ -93,7 +93,7 @@ def expression_text(one: Expression, args: Sequence[str], names: ImportedNames) 
 
 
 def own_function(one: Expression) -> str | None:
-    """The function of ours that computes an expression, if one does."""
+    """The function of this package that computes an expression, if any."""
     kind = one.args[0].dtype.kind if one.args else one.dtype.kind
     if (one.name in _OWN or one.name == "power") and kind == "f":
         return _OWN.get(one.name, "power{}").format(one.dtype.itemsize * 8)
@@ -105,7 +105,7 @@ def _of_library(name: str) -> str:
 
 
 def _kept(one: Expression, found: str, names: ImportedNames) -> str:
-    """Numba computes small whole numbers in 64 bits."""
+    """Converts small integers back, since numba computes them in 64 bits."""
     return f"{names.type(one.dtype)}({found})" if one.dtype.kind in "iu" and one.dtype.itemsize < 8 else found
 
 
@@ -156,7 +156,7 @@ def _invert(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
 
 
 def _of_float(template: str) -> Callable[..., str]:
-    """A test of a float that no whole number passes, or all do."""
+    """A test of floats with a constant result for integers."""
 
     def made(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
         if one.args[0].dtype.kind != "f":
@@ -208,11 +208,11 @@ _SPECIAL: dict[str, Callable[..., str]] = {
     "power": _power,
 }
 _DOUBLED = {"square", "isnan", "power"}
-"""Whose text holds an argument twice."""
+"""Expressions whose source contains an argument twice."""
 
 
 def cost(one: Expression) -> int:
-    """What computing it costs, in additions, given its arguments."""
+    """The cost of an expression in additions, without its arguments."""
     if one.name in ("input", "number", "scalar", "size", "index", "cast"):
         return 0
     if one.name in _OWN or one.name in LIBRARY or one.name in _OF_FLOATS or one.name == "power":
@@ -221,7 +221,7 @@ def cost(one: Expression) -> int:
 
 
 def repeats_argument(one: Expression) -> bool:
-    """Whether its text holds an argument twice, so that the argument should have a name."""
+    """Whether the source contains an argument twice, so that the argument should have a name."""
     return one.name in _DOUBLED or one.name in ("where", "isfinite", "isinf")
 
 

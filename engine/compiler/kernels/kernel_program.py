@@ -1,4 +1,4 @@
-"""From fused nodes to expressions, with the axes of the iteration space that each of them runs along."""
+"""Converts fused nodes to scalar expressions over the axes of an iteration space."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from engine.ops.record import Op
 from engine.ops.shape_rules import wrap_dims
 
 Axes: TypeAlias = tuple[int | None, ...]
-"""For each dimension of a value the axis of the iteration space that it lies along; None where its size is 1."""
+"""For each dimension of a value its axis of the iteration space; None for size 1."""
 
 DTYPES = frozenset(np.dtype(name) for name in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
-"""What kernels compute with."""
+"""Dtypes of CPU kernels."""
 
 HALF_DTYPES = frozenset((np.dtype(np.float16), bfloat16.numpy))
-"""What GPUs keep numbers in that they compute with in float32."""
+"""Dtypes that GPUs store in two bytes and compute in float32."""
 SINGLE = np.dtype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedExpression:
-    """A value: how an element is computed, and along which axes it lies."""
+    """A value: the expression of an element, and its axes."""
 
     expression: Expression
     axes: Axes
@@ -49,7 +49,7 @@ class PlacedExpression:
 
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
-    """What a kernel computes."""
+    """The computation of a kernel."""
 
     space: tuple[int, ...]
     inputs: tuple[IRValue, ...]
@@ -58,12 +58,12 @@ class KernelProgram:
 
     @property
     def dtypes(self) -> tuple[Any, ...]:
-        """Of inputs and outputs."""
+        """Dtypes of inputs and outputs."""
         return (*[value.dtype for value in self.inputs], None, *[value.dtype for _, value in self.outputs])
 
 
 def program_of(fused: FusedGroup) -> KernelProgram:
-    """Raises Unlowered."""
+    """The program of a group. Raises LoweringUnsupported."""
     reader = ProgramBuilder(fused.shape, fused.inputs, fused.scalars)
     for node in fused.nodes:
         reader.read(node)
@@ -73,12 +73,12 @@ def program_of(fused: FusedGroup) -> KernelProgram:
 
 
 class ProgramBuilder:
-    """Nodes as expressions over one iteration space. More nodes can be read at any time.
+    """Reads nodes as expressions over one iteration space. Further nodes can be added.
 
     Args:
-        space: the iteration space
-        inputs: arrays from outside, in the order in which the kernel takes them; what else is read comes after them
-        scalars: numbers that may change, likewise
+        space: shape of the iteration space
+        inputs: input arrays in the order of the kernel's arguments; further inputs are appended
+        scalars: numbers that vary between runs, likewise
     """
 
     def __init__(self, space: tuple[int, ...], inputs: Iterable[IRValue] = (), scalars: Iterable[Scalar] = ()) -> None:
@@ -94,12 +94,12 @@ class ProgramBuilder:
             _check_dtype(value)
 
     def read(self, node: IRNode) -> None:
-        """Places the results of a node, which may use those of the nodes before it."""
+        """Adds a node, which may use results of earlier nodes."""
         rule = _RULES.get(node.op.name, ProgramBuilder.elementwise)
         rule(self, node)
 
     def program(self, outputs: Sequence[IRValue]) -> KernelProgram:
-        """What computes `outputs`."""
+        """The program with these outputs."""
         for value in outputs:
             _check_dtype(value)
         placed = tuple((self.whole(value), value) for value in outputs)
@@ -107,11 +107,11 @@ class ProgramBuilder:
         return KernelProgram(self.space, tuple(self.inputs), placed, tuple(self.scalars))
 
     def state(self) -> tuple[int, ...]:
-        """How much was read."""
+        """A snapshot for `back`."""
         return tuple(map(len, (self.inputs, self.scalars, self.placed, self.reductions)))
 
     def back(self, state: tuple[int, ...]) -> None:
-        """Forgets what was read since it was in that state."""
+        """Restores a snapshot."""
         for known, count in zip((self.inputs, self.scalars, self.placed, self.reductions), state, strict=True):
             while len(known) > count:
                 known.popitem()
@@ -119,7 +119,7 @@ class ProgramBuilder:
     # -- axes
 
     def axes_of_result(self, shape: tuple[int, ...], known: list[Axes]) -> Axes:
-        """Of an elementwise result: those of the inputs that are known, else the last axes of the space."""
+        """Axes of an elementwise result: those of known inputs, else the last axes of the space."""
         found: list[int | None] = []
         for index in range(-len(shape), 0):
             axes = {one[index] for one in known if len(one) >= -index} - {None}
@@ -143,7 +143,7 @@ class ProgramBuilder:
         return axis
 
     def outside(self, value: IRValue, axes: Axes) -> PlacedExpression:
-        """An input of the kernel, read along the last of these axes where its size is not 1."""
+        """An input of the kernel along the last of these axes."""
         if value not in self.inputs:
             _check_dtype(value)
             self.inputs[value] = len(self.inputs)
@@ -152,17 +152,17 @@ class ProgramBuilder:
         return PlacedExpression(make("input", value.dtype, value=(self.inputs[value], used)), used)
 
     def whole(self, value: IRValue) -> PlacedExpression:
-        """A result with all of its axes, also those along which it only repeats."""
+        """A result with all of its axes, including those along which it is broadcast."""
         found = self.placed[value]
         return PlacedExpression(found.expression, self.axes_of_result(value.shape, [found.axes]))
 
     def operand(self, value: IRValue) -> PlacedExpression:
-        """A value on its own, along the last axes if it comes from outside."""
+        """An operand; inputs lie along the last axes."""
         found = self.placed.get(value)
         return found or self.outside(value, self.axes_of_result(value.shape, []))
 
     def scalar(self, one: Any) -> Any:
-        """Statics and numbers with expressions where they may change."""
+        """Replaces varying numbers in statics by expressions."""
         if isinstance(one, Scalar):
             return make("scalar", FLOAT, value=self.scalars.setdefault(one, len(self.scalars)), weak=True)
         if isinstance(one, Constant):
@@ -174,7 +174,7 @@ class ProgramBuilder:
     # -- nodes
 
     def elementwise(self, node: IRNode) -> None:
-        """Any op whose kernel can be traced."""
+        """Adds an op whose kernel can be traced."""
         op = node.op
         if op.kind in ("movement", "reduce") and op.name != "cast":
             raise LoweringUnsupported(f"{op.name}: it moves or combines elements")
@@ -205,7 +205,7 @@ class ProgramBuilder:
             self.placed[value] = PlacedExpression(expression, axes)
 
     def reduction(self, node: IRNode) -> None:
-        """A reduction of the iteration space, or of a part of it."""
+        """Adds a reduction."""
         (value,) = node.values
         statics = {"dim": None, "keepdim": False, "dtype": None, **(node.statics or {})}
         source = self.operand(value)
@@ -229,7 +229,7 @@ class ProgramBuilder:
         self.placed[node.out] = PlacedExpression(expression, tuple(kept))
 
     def sum_backward(self, node: IRNode) -> None:
-        """What was reduced, over the dimensions that were reduced."""
+        """Adds a broadcast of a reduced value over the reduced dimensions."""
         (value,) = node.values
         shape, dims = node.statics["shape"], node.statics["dims"]
         source = self.operand_of_kept(value, shape, dims)
@@ -240,7 +240,7 @@ class ProgramBuilder:
         self.placed[node.out] = PlacedExpression(source.expression, tuple(axes))
 
     def operand_of_kept(self, value: IRValue, shape: tuple[int, ...], dims: tuple[int, ...]) -> PlacedExpression:
-        """An operand of `sum_backward`; from outside, its dimensions are the kept ones of `shape`."""
+        """The operand of `sum_backward`; an input has the kept dimensions of `shape`."""
         found = self.placed.get(value)
         if found is not None:
             return found
@@ -250,7 +250,7 @@ class ProgramBuilder:
         return self.outside(value, tuple(axis for dim, axis in enumerate(whole) if dim not in dims))
 
     def reordered(self, node: IRNode) -> None:
-        """`permute`."""
+        """Adds `permute`."""
         (value,) = node.values
         source = self.operand(value)
         self.placed[node.out] = PlacedExpression(
@@ -258,7 +258,7 @@ class ProgramBuilder:
         )
 
     def reshaped(self, node: IRNode) -> None:
-        """`reshape` and its kin where only dimensions of size 1 come and go."""
+        """Adds `reshape` and similar ops that only add or remove dimensions of size 1."""
         (value,) = node.values
         source = self.operand(value)
         if [size for size in value.shape if size != 1] != [size for size in node.out.shape if size != 1]:
@@ -269,7 +269,7 @@ class ProgramBuilder:
         )
 
     def axis_index(self, node: IRNode) -> None:
-        """`index_along`: the index of an axis."""
+        """Adds `index_along`: the index of an axis."""
         axes = self.axes_of_result(node.out.shape, [self.placed[v].axes for v in node.values if v in self.placed])
         axis = axes[node.statics["dim"]]
         along: Axes = tuple(axis if dim == node.statics["dim"] % len(axes) else None for dim in range(len(axes)))
@@ -277,7 +277,7 @@ class ProgramBuilder:
         self.placed[node.out] = PlacedExpression(expression, axes if axis is None else along)
 
     def expanded(self, node: IRNode) -> None:
-        """`expand`: dimensions of size 1 repeated."""
+        """Adds `expand`: dimensions of size 1 are repeated."""
         (value,) = node.values
         source = self.operand(value)
         more = len(node.out.shape) - len(value.shape)
@@ -290,7 +290,7 @@ def _check_dtype(value: IRValue) -> None:
 
 
 def _check_texts(roots: Iterable[Expression]) -> None:
-    """Raises Unlowered for what has no scalar form. What was found to have one is not looked at again."""
+    """Raises LoweringUnsupported for expressions that kernels do not support. Results are cached."""
     names, stack, fine = ImportedNames(), list(roots), set[Expression]()
     while stack:
         one = stack.pop()
@@ -304,7 +304,7 @@ def _check_texts(roots: Iterable[Expression]) -> None:
 
 
 def _in_single(one: Expression) -> Expression:
-    """What is computed in float32 as an expression of that."""
+    """The expression with float32 in place of half-precision dtypes."""
     parts = (one, *one.args)
     if not any(part.dtype in HALF_DTYPES for part in parts):
         return one
@@ -360,7 +360,7 @@ _RULES: dict[str, Callable[[ProgramBuilder, IRNode], None]] = {
 
 
 def is_reduction(op: Op) -> bool:
-    """Whether kernels can reduce by this op."""
+    """Whether kernels support this reduction."""
     return op.name in _REDUCTIONS
 
 

@@ -27,16 +27,16 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class ReductionOrder:
-    """In which order floats are added up. Whoever runs a program keeps to it, on each CPU, with any number of threads.
+    """The order of float sums, which all implementations keep on every CPU and for any number of threads.
 
-    A row's elements, in C's order, come in blocks. In a block, element i is added to lane i modulo `lanes`, each of
-    which begins with 0; then the second half of the lanes is added to the first, until one is left. Blocks are added
-    one after the other in double precision, by `compensated` if that is the numbers' own. Products are taken likewise,
-    those of blocks in the numbers' own precision.
+    A row's elements, in C order, are divided into blocks. In a block, element i is added to lane i modulo `lanes`;
+    lanes start with 0. Then the second half of the lanes is added to the first, until one is left. Blocks are added one
+    after the other in double precision, or by `compensated` if the dtype is float64. Products are computed likewise in
+    their dtype.
 
-    Rows, in C's order, come in chunks. In a chunk, elements are added one after the other, beginning with 0, in their
-    own precision; numbers that rows were reduced to, in double precision by `compensated`. Chunks are added one after
-    the other in double precision, those of numbers by `compensated`. Products of rows are taken one after the other.
+    Rows, in C order, are divided into chunks. In a chunk, elements are added one after the other, starting with 0, in
+    their dtype; results of row reductions in double precision by `compensated`. Chunks are added one after the other in
+    double precision, those of row results by `compensated`. Products of rows are computed one after the other.
     """
 
     lanes: int = 32
@@ -46,7 +46,7 @@ class ReductionOrder:
 
 @dataclass(frozen=True)
 class KernelSchedule:
-    """A program with its loops chosen. Reductions of everything have become reductions of reductions."""
+    """A program with its loops. Reductions of all axes have become reductions of reductions."""
 
     inner: tuple[int, ...]
     outer: tuple[int, ...]
@@ -56,7 +56,7 @@ class KernelSchedule:
     # -- what expressions depend on
 
     def reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
-        """The axes along which a value changes."""
+        """The axes along which a value varies."""
         found = known.get(id(one))
         if found is None:
             found = known[id(one)] = self._reach(one, known)
@@ -71,11 +71,11 @@ class KernelSchedule:
         return below - frozenset(one.value[1]) if one.name == "reduce" else below
 
     def is_of_row(self, one: Expression) -> bool:
-        """Whether it reduces rows. Else it reduces over rows."""
+        """Whether it reduces within rows; otherwise it reduces over rows."""
         return frozenset(one.value[1]) == frozenset(self.inner)
 
     def stage(self, one: Expression, known: dict[int, int]) -> int:
-        """In which pass a value is there first."""
+        """Index of the first pass in which a value is available."""
         found = known.get(id(one))
         if found is None:
             found = max((self.stage(arg, known) for arg in one.args), default=0)
@@ -83,7 +83,7 @@ class KernelSchedule:
         return found
 
     def phase(self, one: Expression, known: dict[int, int]) -> int:
-        """After how many loops over a row a value is there."""
+        """Number of loops over a row after which a value is available."""
         found = known.get(id(one))
         if found is None:
             found = 0
@@ -93,7 +93,7 @@ class KernelSchedule:
         return found
 
     def below(self, roots: Iterable[Expression]) -> Iterator[Expression]:
-        """What one pass computes: all that is below, without what is below sums over rows."""
+        """The expressions of one pass, without those below sums over rows."""
         seen: set[int] = set()
         stack = list(roots)
         while stack:
@@ -105,7 +105,7 @@ class KernelSchedule:
                     stack.extend(one.args)
 
     def check_written_over(self, index: int, source: int) -> None:
-        """Raises Unlowered unless an output may be written over an input: read in step, not afterwards."""
+        """Raises LoweringUnsupported unless an output may overwrite an input."""
         store = self.stores[index]
         axes = {one.value[1] for one in self.inputs if one.value[0] == source}
         if len(axes) > 1 or {axis for one in axes for axis in one if axis is not None} - store.axes:
@@ -116,7 +116,7 @@ class KernelSchedule:
 
     @cached_property
     def inputs(self) -> list[Expression]:
-        """What is read, each once for each way of going through it."""
+        """Inputs, once for each access pattern."""
         return [one for one in walk(store.expression for store in self.stores) if one.name == "input"]
 
     @cached_property
@@ -129,7 +129,7 @@ class KernelSchedule:
 
     @cached_property
     def _reads(self) -> dict[int, set[tuple[int, int]]]:
-        """For each input in which passes, and there in which loops over a row, it is read."""
+        """Input → passes and loops over a row that read it."""
         found: dict[int, set[tuple[int, int]]] = {}
         everything = list(walk(store.expression for store in self.stores))
         sums = [one for one in everything if one.name == "reduce" and not self.is_of_row(one)]
@@ -144,7 +144,7 @@ class KernelSchedule:
 
 
 def _directly(root: Expression) -> Iterator[Expression]:
-    """What a value is computed from, as far as the next reductions."""
+    """The expressions that a value is computed from, up to the next reductions."""
     seen: set[int] = set()
     stack = [root]
     while stack:
@@ -157,7 +157,7 @@ def _directly(root: Expression) -> Iterator[Expression]:
 
 
 def schedule_program(program: KernelProgram) -> KernelSchedule:
-    """Raises Unlowered."""
+    """Schedules a program. Raises LoweringUnsupported."""
     return _scheduled(program.space, tuple([placed for placed, _ in program.outputs]))
 
 
@@ -174,7 +174,7 @@ def _scheduled(whole: tuple[int, ...], placed: tuple[PlacedExpression, ...]) -> 
 
 
 def loops(space: Sequence[int], reduced: Iterable[Axes]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of a row, and those over rows, for a program that reduces these sets of axes. Raises Unlowered."""
+    """The axes of a row and those over rows, for reductions over these sets of axes. Raises LoweringUnsupported."""
     long = tuple(axis for axis, size in enumerate(space) if size != 1)
     sets = [found for one in reduced if (found := one.intersection(long))]
     for inner in _candidates(long, sets):
@@ -185,7 +185,7 @@ def loops(space: Sequence[int], reduced: Iterable[Axes]) -> tuple[tuple[int, ...
 
 
 def _candidates(space: tuple[int, ...], reduced: list[Axes]) -> Iterator[tuple[int, ...]]:
-    """Axes that could be a row, those first whose elements are neighbours in memory."""
+    """Candidate axes of a row, those with neighbors in memory first."""
     found = [space] if not reduced else []
     for over in reduced:
         found += [tuple(a for a in space if a in over), tuple(a for a in space if a not in over)]
@@ -195,7 +195,7 @@ def _candidates(space: tuple[int, ...], reduced: list[Axes]) -> Iterator[tuple[i
 
 
 def _without_ones(placed: PlacedExpression, space: Axes) -> Expression:
-    """Without reductions over axes of size 1."""
+    """Removes reductions over axes of size 1."""
 
     def rule(one: Expression, args: tuple[Expression, ...]) -> Expression:
         if one.name != "reduce":
@@ -207,7 +207,7 @@ def _without_ones(placed: PlacedExpression, space: Axes) -> Expression:
 
 
 def _nested(root: Expression, inner: tuple[int, ...], outer: tuple[int, ...]) -> Expression:
-    """With reductions of everything as reductions over rows of what rows are reduced to."""
+    """Splits reductions of all axes into reductions within rows and over rows."""
 
     def rule(one: Expression, args: tuple[Expression, ...]) -> Expression:
         if one.name == "reduce" and outer and len(one.value[1]) == len(inner) + len(outer):

@@ -1,6 +1,6 @@
-"""The scalar functions of kernels over NumPy arrays: their Python source with choices in the place of branches.
+"""The scalar functions of kernels for NumPy arrays: their Python source, with `np.where` in place of branches.
 
-Nothing is computed in another way or order, so each element is bit for bit what a kernel computes. numba is not needed.
+The operations and their order are unchanged, so that each element has the bits of a kernel. numba is not needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from engine.system.syntax import parsed
 
 SOURCES = ("exponential", "logarithm", "binary")
-"""The files of `functions` that are written in Python."""
+"""Modules of `functions` that are written in Python."""
 
 
 @functools.cache
@@ -54,7 +54,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def apply_elementwise(exact: Callable[..., float], ends: Any) -> Callable[..., Any]:
-    """A function of Python's `math`, the C library's, over all elements; where it raises, NumPy knows better."""
+    """Applies a function of `math` to all elements; where it raises, NumPy's result is used."""
 
     def one(*numbers: float) -> float:
         try:
@@ -82,11 +82,11 @@ _WORDS: dict[str, Any] = {
     **{name: getattr(np, name) for name in ("copysign", "fabs", "floor", "fmod")},
     **{name: _typed(name) for name in ("float32", "float64", "int32", "int64")},
 }
-"""What functions call that is no Python: see `functions/instructions.py`."""
+"""Names that the sources use: see `functions/llvm_instructions.py`."""
 
 
 class _Vectorized(ast.NodeTransformer):
-    """Takes branches out of functions, and what belongs to numba."""
+    """Replaces branches by choices, and removes decorators of numba."""
 
     def visit_Import(self, node: ast.Import) -> None:
         return None

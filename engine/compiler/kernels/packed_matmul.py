@@ -1,4 +1,4 @@
-"""Products of rows with a weight that is laid out once for many of them, and sums of outer products. Imports numba."""
+"""Matrix products with a weight that is packed once, and sums of outer products. Imports numba."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ sums_of_row = product_tile(1, 1, turned=True, adds=True)
 
 @compiled
 def pack_weight(weight, count, down, across, wide, width, panels, offsets):
-    """Copies a matrix of `count` rows and `width` columns, which lie so far apart, in panels as wide as tiles.
+    """Packs a `count`×`width` matrix with strides `down` and `across` into panels as wide as tiles.
 
-    There are zeros up to `wide` columns. `offsets` are then those of the rows of panels: of
-    the widest, of those of two vectors and of one.
+    Columns up to `wide` are zero. `offsets` receives the row offsets of panels of the widest tile, of two vectors and
+    of one.
     """
     lanes = lanes_of(weight)
     for k in range(count):
@@ -44,7 +44,7 @@ def pack_weight(weight, count, down, across, wide, width, panels, offsets):
 
 @compiled
 def multiply_rows(panels, offsets, wide, factors, first, apart, count, out, to, rows):
-    """Rows of `out`, `wide` apart, = rows of factors, `apart` apart, times panels; as many as a tile has, or one."""
+    """Multiplies rows of factors, with stride `apart`, by panels; `rows` is that of a tile, or one."""
     lanes = lanes_of(panels)
     at = 0
     while at < wide:
@@ -71,7 +71,7 @@ def multiply_rows(panels, offsets, wide, factors, first, apart, count, out, to, 
 
 @compiled
 def add_outer_products(x, offsets, wide, factors, first, apart, width, count, out):
-    """Adds the products of `width` factors with `wide` numbers of x to a matrix, for `count` rows of both."""
+    """Adds outer products of `width` factors and `wide` numbers of x to a matrix, for `count` rows."""
     lanes = lanes_of(x)
     at = 0
     while at < wide:

@@ -1,7 +1,7 @@
-"""How a kernel has helpers compute parts of it: what its source says for that, as machine code. Imports numba.
+"""LLVM code by which a kernel divides its work among the threads of the pool. Imports numba.
 
-Whoever calls a kernel offers its parts, computes the next one nobody has begun until none is left, and waits for those
-that helpers are still at. So a helper that comes late or not at all costs nothing but what it would have saved.
+The calling thread offers parts, computes parts until none is left, and waits for parts that workers have started. So a
+worker that arrives late costs nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.compiler.kernels.numba_internals import (
 from engine.compiler.kernels.thread_pool import CallWords, PoolWords
 
 intrinsic: Any = extending.intrinsic
-"""Untyped: what is declared with it is called without its first argument."""
+"""Untyped, because callers omit the first argument of decorated functions."""
 
 WORD, NOTHING = ir.IntType(64), ir.VoidType()
 _PART = ir.FunctionType(NOTHING, [WORD, WORD, WORD, WORD])
@@ -39,9 +39,9 @@ def _pointer(builder: Any, address: Any, word: int = 0) -> Any:
 
 @intrinsic
 def run_parts(typing: Any, share: Any, workspace: Any) -> Any:
-    """Calls the kernel that this is in once more, for a part after the other, here and in helpers.
+    """Runs the enclosing kernel in parts, in this thread and in workers.
 
-    Each call has the same arguments but for the first, which are the numbers of a `Call` of its own.
+    Each part gets the same arguments, except for a copy of the call words.
     """
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -66,7 +66,7 @@ def run_parts(typing: Any, share: Any, workspace: Any) -> Any:
 
 
 def _part(own: Any, struct: Any) -> Any:
-    """A function that has `own` compute a part: called with its arguments, who computes, and from where to where."""
+    """A function that runs one part of `own`, given its arguments, a thread number and a range."""
     part = ir.Function(own.module, _PART, f"{own.name}.part")
     part.linkage = "internal"
     builder = ir.IRBuilder(part.append_basic_block())
@@ -97,7 +97,7 @@ def _part(own: Any, struct: Any) -> Any:
 
 @intrinsic
 def register_offer(typing: Any, pool: Any) -> Any:
-    """Notes in a pool how parts are offered: by the function that this is in, called with `pool` and 0."""
+    """Stores the address of the function that offers parts: the enclosing function, called with `pool` and 0."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         own = builder.function
@@ -116,7 +116,7 @@ def register_offer(typing: Any, pool: Any) -> Any:
 
 @intrinsic
 def call_part(typing: Any, part: Any, told: Any, who: Any, first: Any, last: Any) -> Any:
-    """Has a part computed by the function at an address."""
+    """Calls the part function at an address."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         builder.call(builder.inttoptr(given[0], _PART.as_pointer()), given[1:])
@@ -127,7 +127,7 @@ def call_part(typing: Any, part: Any, told: Any, who: Any, first: Any, last: Any
 
 @intrinsic
 def call_system(typing: Any, function: Any, x: Any, y: Any) -> Any:
-    """Calls a function of the system, which may have fewer arguments."""
+    """Calls a system function at an address with up to three arguments."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         kind = ir.FunctionType(ir.IntType(32), [WORD, WORD, WORD])
@@ -142,7 +142,7 @@ def call_system(typing: Any, function: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def atomic_load(typing: Any, address: Any) -> Any:
-    """The number there."""
+    """Atomic load."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.load_atomic(_pointer(builder, given[0]), _ORDERED, 8)
@@ -152,7 +152,7 @@ def atomic_load(typing: Any, address: Any) -> Any:
 
 @intrinsic
 def atomic_store(typing: Any, address: Any, number: Any) -> Any:
-    """Writes a number, after all that was written before."""
+    """Atomic store."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         builder.store_atomic(given[1], _pointer(builder, given[0]), _ORDERED, 8)
@@ -163,7 +163,7 @@ def atomic_store(typing: Any, address: Any, number: Any) -> Any:
 
 @intrinsic
 def atomic_increment(typing: Any, address: Any) -> Any:
-    """Adds one."""
+    """Atomic increment."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         builder.atomic_rmw("add", _pointer(builder, given[0]), WORD(1), _ORDERED)
@@ -174,7 +174,7 @@ def atomic_increment(typing: Any, address: Any) -> Any:
 
 @intrinsic
 def compare_exchange(typing: Any, address: Any, old: Any, new: Any) -> Any:
-    """Writes `new` if `old` is there, and says whether it was."""
+    """Atomic compare and exchange; returns whether `old` was replaced."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         found = builder.cmpxchg(_pointer(builder, given[0]), given[1], given[2], _ORDERED, _ORDERED)
@@ -185,7 +185,7 @@ def compare_exchange(typing: Any, address: Any, old: Any, new: Any) -> Any:
 
 @intrinsic
 def cpu_pause(typing: Any) -> Any:
-    """Leaves the core to its other thread for a moment."""
+    """Tells the CPU that this thread is spinning."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         if _X86:

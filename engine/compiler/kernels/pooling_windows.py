@@ -1,4 +1,4 @@
-"""Windows of pooling, a vector of them at a time. Imports numba."""
+"""Max pooling, a vector of windows at a time. Imports numba."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.compiler.kernels.raw_memory import annotate_aliasing
 from engine.compiler.kernels.register_tiles import Tile
 
 intrinsic: Any = extending.intrinsic
-"""Untyped: what is declared with it is called without its first argument."""
+"""Untyped, because callers omit the first argument of decorated functions."""
 
 
 def compare_windows(step: int) -> Any:

@@ -24,11 +24,11 @@ from engine.compiler.kernels.numba_internals import (
 )
 
 intrinsic: Any = extending.intrinsic
-"""Untyped: what is declared with it is called without its first argument."""
+"""Untyped, because callers omit the first argument of decorated functions."""
 
 
 class RawMemory(types.Type):
-    """Elements of one dtype. Memory of different `place` never overlaps what is written through another place."""
+    """Elements of one dtype. Memory with different `alias_set` never overlaps memory that is written."""
 
     def __init__(self, dtype: Any, alias_set: int) -> None:
         self.dtype, self.alias_set = dtype, alias_set
@@ -42,7 +42,7 @@ class _Model(models.PrimitiveModel):
 
 
 def annotate_aliasing(builder: Any, kind: RawMemory, access: Any) -> Any:
-    """Tells LLVM which memory an access is to, and that the other memory of the kernel is elsewhere."""
+    """Marks an access with its alias set, so that LLVM knows that other memory does not overlap."""
     module = builder.module
     domain = module.add_metadata(["engine"])
     scopes = [module.add_metadata([f"place {one}", domain]) for one in range(MAX_ARRAYS)]
@@ -53,7 +53,7 @@ def annotate_aliasing(builder: Any, kind: RawMemory, access: Any) -> Any:
 
 
 def element_pointer(context: Any, builder: Any, kind: RawMemory, pointer: Any, index: Any) -> Any:
-    """The address of an element. The index does not overflow, which lets LLVM see that neighbours follow each other."""
+    """The address of an element. Without overflow of the index, LLVM can see that neighbors are contiguous."""
     stored = context.get_data_type(kind.dtype)
     typed = builder.bitcast(pointer, stored.as_pointer())
     return builder.gep(typed, [index], inbounds=True)
@@ -61,7 +61,7 @@ def element_pointer(context: Any, builder: Any, kind: RawMemory, pointer: Any, i
 
 @intrinsic(prefer_literal=True)
 def memory_at(typing: Any, address: Any, dtype: Any, alias_set: Any) -> Any:
-    """The elements that begin at an address."""
+    """The elements at an address."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.inttoptr(given[0], ir.IntType(8).as_pointer())
@@ -87,7 +87,7 @@ def array_elements(typing: Any, identity: Any, dtype: Any, alias_set: Any) -> An
 
 @intrinsic(prefer_literal=True)
 def allocate(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
-    """New memory for so many elements. `freed` gives it back."""
+    """Allocates memory, to be released by `free`."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         size = context.get_abi_sizeof(context.data_model_manager[signature.return_type.dtype].get_data_type())
@@ -102,7 +102,7 @@ def allocate(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def stack_array(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
-    """Memory for so many elements, on the stack."""
+    """Allocates memory on the stack."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         stored = context.get_data_type(signature.return_type.dtype)
@@ -117,7 +117,7 @@ def stack_array(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
 
 @intrinsic
 def address_of(typing: Any, memory: Any) -> Any:
-    """Where memory begins."""
+    """The address of memory."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.ptrtoint(given[0], ir.IntType(64))
@@ -127,7 +127,7 @@ def address_of(typing: Any, memory: Any) -> Any:
 
 @intrinsic
 def wide_vectors(typing: Any) -> Any:
-    """Has LLVM use 64-byte vectors where the CPU has them; by itself it takes half of that on many."""
+    """Makes LLVM use 64-byte vectors if the CPU has them; on many CPUs its default is half of that."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         set_attribute(builder.function, '"prefer-vector-width"="512"')
@@ -138,7 +138,7 @@ def wide_vectors(typing: Any) -> Any:
 
 @intrinsic
 def free(typing: Any, memory: Any) -> Any:
-    """Gives memory back that was allocated."""
+    """Releases allocated memory."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
@@ -149,7 +149,7 @@ def free(typing: Any, memory: Any) -> Any:
 
 
 class _Access(AbstractTemplate):
-    """`x[i]`, `x[i] = value`, and `x + i` for the memory from there on."""
+    """`x[i]`, `x[i] = value`, and `x + i` for the memory from element i on."""
 
     key: Any
 

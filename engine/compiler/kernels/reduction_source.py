@@ -1,4 +1,4 @@
-"""How reductions begin and go on, as text."""
+"""Source code of reductions: initial values and combinations."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from engine.compiler.kernels.cpu_expressions import ImportedNames, literal
 from engine.compiler.kernels.scalar_expression import TRUTH
 
 LANE_FUNCTIONS = {"add": "lane_sum", "multiply": "lane_product"}
-"""Reductions of floats whose result depends on the order, and the function that joins a block in lanes."""
+"""Float reductions that depend on the order, and the function that reduces a block in lanes."""
 
 
 def is_order_dependent(how: str, dtype: Any) -> bool:
-    """Whether the order matters, so that the schedule states one."""
+    """Whether the result depends on the order, so that the schedule defines one."""
     return how in LANE_FUNCTIONS and dtype.kind == "f"
 
 
 def identity_text(how: str, dtype: Any, names: ImportedNames) -> str:
-    """What a reduction begins with."""
+    """The initial value of a reduction."""
     if how == "add":
         return literal(0, dtype, names)
     if how == "multiply":
@@ -36,7 +36,7 @@ def identity_text(how: str, dtype: Any, names: ImportedNames) -> str:
 
 
 def combine_text(how: str, dtype: Any, total: str, value: str, names: ImportedNames) -> str:
-    """Two numbers of a reduction as one, in order."""
+    """The combination of a total and a value."""
     signs: dict[str, str] = {"add": "+", "multiply": "*", "logical_or": "|", "logical_and": "&"}
     if how in signs:
         found = f"{total} {signs[how]} {value}"

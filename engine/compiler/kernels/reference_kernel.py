@@ -1,6 +1,6 @@
-"""What computes a program with NumPy while its kernel is not compiled, or cannot be: the same numbers, bit for bit.
+"""Computes a kernel's program with NumPy, bit for bit, while the kernel compiles or if it cannot be compiled.
 
-Both do the same IEEE operations on each element; reductions keep to the order that the schedule states.
+Both do the same IEEE operations on each element, and reductions keep the order of the schedule.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from engine.compiler.kernels.ordered_reductions import reduce_columns, reduce_ro
 from engine.compiler.kernels.scalar_expression import TRUTH, Expression, walk
 
 BLOCK_ELEMENTS = 1 << 15
-"""Elements of the iteration space that are computed together, so that what is in between stays in the CPU's cache."""
+"""Elements of the iteration space that are computed together, so that intermediate values stay in the CPU cache."""
 
 ReferenceStep = tuple[Callable[..., Any], tuple[int, ...], int, tuple[int, ...]]
-"""A function, the registers of its arguments, that of its result, and those that nobody needs after it."""
+"""A function, registers of its arguments, register of its result, and registers that are free afterwards."""
 
 
 @dataclass(slots=True)
 class ReferencePass:
-    """What is computed together: first what is the same for all parts, then part after part."""
+    """One pass: steps that run once, and steps that run for each part."""
 
     once: list[ReferenceStep] = field(default_factory=list)
     each: list[ReferenceStep] = field(default_factory=list)
     reads: list[tuple[int, int]] = field(default_factory=list)
-    """Of what differs from part to part: register, and number among what is read."""
+    """Register and read index of inputs that differ between parts."""
     sums: list[tuple[Expression, int]] = field(default_factory=list)
-    """Reductions over rows, and the register with what they reduce."""
+    """Reductions over rows, and the register of their argument."""
     stores: list[tuple[int, int]] = field(default_factory=list)
-    """Output and register."""
+    """Output index and register."""
 
 
 class ReferenceKernel:
     """Computes a program.
 
     Args:
-        written_over: an output is written over an input
+        written_over: whether an output overwrites an input
     """
 
     def __init__(self, program: KernelProgram, schedule: KernelSchedule, *, written_over: bool = False) -> None:
@@ -67,7 +67,7 @@ class ReferenceKernel:
         self._passes = [self._pass(stage, stages) for stage in range(last + 1)]
 
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
-        """Computes into `outputs`, of the program's shapes and any strides; those written over inputs included."""
+        """Computes into `outputs`, which include those that overwrite inputs."""
         registers = list(self._constants)
         for register, position in self._scalars:
             registers[register] = np.float64(scalars[position])
@@ -84,7 +84,7 @@ class ReferenceKernel:
     # -- what is known ahead
 
     def _axis_to_split(self) -> int | None:
-        """Along which dimension parts may be computed one after the other."""
+        """The dimension along which the work is split, if any."""
         free = range(len(self.axes))
         if any(one.name == "reduce" for one in self._everything):
             free = range(self._outer)
@@ -94,7 +94,7 @@ class ReferenceKernel:
         return self.schedule.reach(one, self._reaches)
 
     def _differs(self, one: Expression) -> bool:
-        """Whether it is another in each part."""
+        """Whether a value differs between parts."""
         return self._split is not None and self.axes[self._split] in self._reach(one)
 
     def _pass(self, stage: int, stages: dict[int, int]) -> ReferencePass:
@@ -123,7 +123,7 @@ class ReferenceKernel:
         return found
 
     def _folding(self, one: Expression) -> Callable[[Any], Any]:
-        """Reduces rows."""
+        """The function that reduces rows."""
         how, order, inner = one.value[0], self.schedule.order, self.sizes[self._outer :]
         size, ones = math.prod(inner), (1,) * len(inner)
 
@@ -135,12 +135,12 @@ class ReferenceKernel:
         return fold
 
     def _how(self, axes: Axes) -> tuple[Any, Any, Any]:
-        """How an array is looked at so that its dimensions are those of the loops."""
+        """Indexing that gives an array the dimensions of the loops."""
         kept = [self.axes.index(axis) if axis in self.axes else None for axis in axes]
         index = (
             ...,
             *(slice(None) if position is not None else 0 for position in kept),
-        )  # never a number, always a view
+        )  # always a view, never a scalar
         indices = [position for position in kept if position is not None]
         order = sorted(range(len(indices)), key=indices.__getitem__)
         return (
@@ -188,13 +188,13 @@ class ReferenceKernel:
 
     def _store(self, stores: list[tuple[int, int]], registers: list[Any], targets: list[Any], part: Any) -> None:
         values = [registers[register] for _, register in stores]
-        if self._written_over:  # what is only looked at may be written to before it is stored
+        if self._written_over:  # a view may be overwritten before it is stored
             values = [np.array(value) if np.ndim(value) and value.base is not None else value for value in values]
         for (output, _), value in zip(stores, values, strict=True):
             targets[output][part] = value
 
     def _kept(self, reduced: Expression) -> tuple[int, ...]:
-        """The shape of what rows are added up to, as far as rows go."""
+        """The shape of a sum over rows."""
         reach = self._reach(reduced.args[0])
         return tuple(
             size if axis in reach else 1
@@ -215,12 +215,12 @@ class ReferenceKernel:
 def _run_steps(steps: list[ReferenceStep], registers: list[Any]) -> None:
     for function, arguments, register, done in steps:
         registers[register] = function(*[registers[one] for one in arguments])
-        for one in done:  # its memory is the next one's, which is in the CPU's cache then
+        for one in done:  # so that the next step reuses memory in the CPU cache
             registers[one] = None
 
 
 def _with_ends(one: ReferencePass) -> list[ReferenceStep]:
-    """The steps of each part, with what they are the last ones to need."""
+    """The steps of each part, with the registers that are free after them."""
     kept = {register for _, register in (*one.stores, *one.sums)}
     last: dict[int, int] = {}
     for number, (_, arguments, register, _) in enumerate(one.each):
@@ -233,14 +233,14 @@ def _with_ends(one: ReferencePass) -> list[ReferenceStep]:
 
 
 def _constant(one: Expression, space: Sequence[int]) -> Any:
-    """The value of what is the same in every run; else None."""
+    """The value of a constant expression; else None."""
     if one.name == "number":
         return one.dtype.type(one.value)
     return np.int64(math.prod(space[axis] for axis in one.value)) if one.name == "size" else None
 
 
 def _function(one: Expression) -> Callable[..., Any]:
-    """What computes an expression from its arguments."""
+    """The function that computes an expression."""
     name, dtype = one.name, one.dtype
     if name == "cast":
         return lambda x: x.astype(dtype)
@@ -265,14 +265,14 @@ def _function(one: Expression) -> Callable[..., Any]:
 
 
 def _chosen(condition: Any, x: Any, y: Any) -> Any:
-    """`where`; a condition on run-time numbers is the same for all elements."""
+    """`where`; a condition on run-time numbers is a scalar."""
     if np.ndim(condition) == 0:
         return x if condition else y
     return np.where(condition, x, y)
 
 
 def _extreme(one: Expression) -> Callable[..., Any]:
-    """The larger or smaller; where one is a constant, there is less to ask."""
+    """The maximum or minimum, with less work if an argument is a constant."""
     wins = np.greater_equal if one.name == "maximum" else np.less_equal
     loses = np.less if one.name == "maximum" else np.greater
     x, y = one.args

@@ -1,7 +1,7 @@
 """Tiles of matrix products that stay in registers, as LLVM code. Imports numba.
 
-A vector is 64 bytes on every CPU; LLVM splits it where registers are smaller. So the numbers are the same everywhere:
-each element is one chain of products that are added with one rounding (FMA), in the order that is told here.
+A vector has 64 bytes on every CPU; LLVM splits it if registers are smaller. So results are the same everywhere: each
+element is a chain of fused multiply-adds in a fixed order.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ VECTOR_BYTES = 64
 _INDEX = ir.IntType(64)
 
 intrinsic: Any = extending.intrinsic
-"""Untyped: what is declared with it is called without its first argument."""
+"""Untyped, because callers omit the first argument of decorated functions."""
 
 
 def _wide() -> tuple[bool, bool]:
-    """Whether registers hold 64 bytes, and whether there are 32 of them."""
+    """Whether registers have 64 bytes, and whether there are 32 of them."""
     found = binding.get_host_cpu_features()
     wide = bool(found.get("avx512f"))
     return wide, wide or bool(found.get("neon"))
@@ -32,15 +32,15 @@ def _wide() -> tuple[bool, bool]:
 HAS_AVX512, HAS_32_REGISTERS = _wide()
 
 LANES = {types.float32: VECTOR_BYTES // 4, types.float64: VECTOR_BYTES // 8}
-"""Numbers in a vector."""
+"""Numbers per vector."""
 ROWS, VECTORS = (8, 3) if HAS_AVX512 else (6, 1)
-"""Of a tile of `products`: sums, their factors and one more fill the registers."""
+"""Size of a tile of `product_tile`: sums, factors and one more vector fill the registers."""
 DOT_ROWS, DOT_COLUMNS = (4, 5) if HAS_AVX512 else (2, 2) if HAS_32_REGISTERS else (2, 3)
-"""Of a tile of `dots`."""
+"""Size of a tile of `dot_tile`."""
 
 
 class Tile:
-    """Writes the code of one tile."""
+    """Builds the LLVM code of a tile."""
 
     def __init__(self, context: Any, builder: Any, dtype: Any) -> None:
         self.context, self.builder, self.dtype = context, builder, dtype
@@ -51,7 +51,7 @@ class Tile:
         self._fma = get_or_insert_function(builder.module, kind, f"llvm.fma.v{self.lanes}f{dtype.bitwidth}")
 
     def at(self, memory: RawMemory, base: Any, index: Any) -> Any:
-        """The memory from an element on."""
+        """A pointer to an element."""
         pointer = element_pointer(self.context, self.builder, memory, base, index)
         return self.builder.bitcast(pointer, ir.IntType(8).as_pointer())
 
@@ -72,7 +72,7 @@ class Tile:
         annotate_aliasing(self.builder, memory, self.builder.store(value, pointer, align=self.dtype.bitwidth // 8))
 
     def expect(self, memory: RawMemory, base: Any, index: Any) -> None:
-        """Has the CPU fetch what will be written later."""
+        """Prefetches memory that will be written."""
         pointer = self.at(memory, base, index)
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
@@ -80,19 +80,19 @@ class Tile:
         self.builder.call(function, [pointer, *(ir.Constant(number, value) for value in (1, 3, 1))])
 
     def _below(self, size: Any) -> Any:
-        """Which lanes are below a number."""
+        """Mask of the lanes below a number."""
         whole = ir.VectorType(_INDEX, self.lanes)
         return self.builder.icmp_signed("<", ir.Constant(whole, list(range(self.lanes))), self._all_of(whole, size))
 
     def load_some(self, memory: RawMemory, base: Any, index: Any, size: Any) -> Any:
-        """The first numbers of a vector, and zeros; nothing else is read."""
+        """Loads the first numbers of a vector; other lanes are zero and not read."""
         pointer = self._vector_at(memory, base, index)
         mask = self._below(size)
         function = self._masked("load", self.vector, [pointer.type, ir.IntType(32), mask.type, self.vector])
         return self.builder.call(function, [pointer, self._alignment, mask, self.zeros(1)[0]])
 
     def load_inside(self, memory: RawMemory, base: Any, index: Any, size: Any, nothing: Any) -> Any:
-        """A vector of which lanes before the first number or beyond the last are those of `nothing`."""
+        """Loads a vector; lanes out of bounds are those of `nothing`."""
         pointer = self._vector_at(memory, base, index)
         whole = ir.VectorType(_INDEX, self.lanes)
         spread = [self._all_of(whole, one) for one in (index, size)]
@@ -106,7 +106,7 @@ class Tile:
         return self.builder.shuffle_vector(first, first, _places([0] * self.lanes))
 
     def store_some(self, memory: RawMemory, base: Any, index: Any, value: Any, size: Any) -> None:
-        """Writes the first numbers of a vector."""
+        """Stores the first numbers of a vector."""
         pointer = self._vector_at(memory, base, index)
         mask = self._below(size)
         function = self._masked("store", ir.VoidType(), [self.vector, pointer.type, ir.IntType(32), mask.type])
@@ -121,7 +121,7 @@ class Tile:
         return ir.Constant(ir.IntType(32), self.dtype.bitwidth // 8)
 
     def spread(self, number: Any) -> Any:
-        """One number in all lanes."""
+        """Broadcasts a number to all lanes."""
         return self._all_of(self.vector, number)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
@@ -129,7 +129,7 @@ class Tile:
         return self.builder.call(self._fma, [x, y, z])
 
     def totals(self, values: Sequence[Any]) -> list[Any]:
-        """Vectors with the sums of the lanes of `values`; of each the second half is added to the first, and so on."""
+        """Vectors with the lane sums of `values`, by repeated halving."""
         builder, size = self.builder, self.lanes
         values = [*values, *self.zeros(-len(values) % self.lanes)]
         while size > 1:
@@ -146,7 +146,7 @@ class Tile:
         return [ir.Constant(self.vector, [0.0] * self.lanes)] * number
 
     def loop(self, count: Any, start: Sequence[Any], step: Callable[[Any, list[Any]], Sequence[Any]]) -> list[Any]:
-        """`step(number, values)` gives the next values, so many times."""
+        """A loop in which `step(number, values)` computes the next values."""
         builder = self.builder
         before = builder.basic_block
         head, body, end = (builder.append_basic_block(name) for name in ("head", "body", "end"))
@@ -257,14 +257,14 @@ def dot_tile(rows: int, columns: int) -> Any:
 
 @intrinsic
 def lanes_of(typing: Any, memory: Any) -> Any:
-    """How many numbers of a memory are a vector."""
+    """Numbers per vector of a memory's dtype."""
     lanes = LANES[memory.dtype]
     return types.int64(memory), lambda context, builder, signature, given: _index(lanes)
 
 
 @intrinsic(prefer_literal=False)
 def copy_padded(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> Any:
-    """Copies so many numbers, and writes at least one zero behind them, up to a vector of them."""
+    """Copies numbers, followed by at least one zero, up to a whole vector."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         out_, to_, x_, at_, size_ = given
@@ -285,7 +285,7 @@ def copy_padded(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> A
 
 @intrinsic(prefer_literal=False)
 def write_biased(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any, more: Any) -> Any:
-    """Writes so many numbers, to each of which another is added."""
+    """Writes numbers with a bias added to each."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         out_, to_, x_, at_, size_, more_ = given

@@ -1,4 +1,4 @@
-"""The source of what happens in one row of a kernel."""
+"""Writes the source of one row of a kernel."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.compiler.kernels.reduction_source import LANE_FUNCTIONS, combine_tex
 from engine.compiler.kernels.scalar_expression import FLOAT, Expression, LoweringUnsupported
 
 STASHED = 6
-"""What is needed in a later loop and costs as much as so many additions is kept; the rest is computed again."""
+"""Values that later loops need are stored if recomputing costs at least this many additions."""
 LONG = 60
-"""Characters of an expression from which on its parts get names."""
+"""Length in characters from which subexpressions get a name."""
 
 
 class RowWriter:
-    """Writes what happens in one row: loops over it, and numbers between them."""
+    """Writes one row: loops over its elements, and code between the loops."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class RowWriter:
         row.lines += before + self._wrapped([*inside.lines, *end], after) + done
 
     def _flat(self) -> str:
-        """The index of an element in memory of a row."""
+        """The index of an element in the memory of a row."""
         (first, _), *rest = self.loops
         found = f"i{first}"
         for index, _ in rest:
@@ -128,7 +128,7 @@ class RowWriter:
         return found
 
     def _wrapped(self, lines: list[str], after: list[str]) -> list[str]:
-        """Loops around lines; with `after`, what is to be done with each block, these go from block to block."""
+        """Loops around lines; with `after`, loops over blocks with these lines at the end of each block."""
         *outside, (index, _) = self.loops
         size, inner = self.writer.size(index), [f"    {line}" for line in lines]
         opening = [
@@ -210,7 +210,7 @@ class RowWriter:
                 stack.append(arg)
 
     def use(self, one: Expression, scope: SourceScope) -> str:
-        """The text that stands for a value in a scope, after lines that compute it where need be."""
+        """The text of a value in a scope; adds lines that compute it if needed."""
         known = scope.find(one)
         if known is not None:
             return known
@@ -235,7 +235,7 @@ class RowWriter:
         return one.name in ("scalar", "size", "index")
 
     def _home(self, one: Expression, scope: SourceScope) -> SourceScope:
-        """The outermost scope in which a value is known."""
+        """The outermost scope in which a value can be computed."""
         writer = self.writer
         if self.is_inner(one):
             return scope
@@ -269,7 +269,7 @@ class RowWriter:
         return f"{writer.pointers[access]}[{self._index(access, scope)}]"
 
     def _index(self, access: int, scope: SourceScope) -> str:
-        """The place of an element in its row."""
+        """The index of an element in its row."""
         parts = []
         for index, _ in self.loops if scope is not self.scope and scope is not self.writer.top else ():
             step = self.writer.layout.steps[access][index]

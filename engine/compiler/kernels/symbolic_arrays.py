@@ -1,7 +1,7 @@
-"""What a kernel computes with while it is traced: symbols in place of arrays, and a namespace in place of NumPy.
+"""Symbolic arrays and a namespace in place of NumPy, with which op kernels are traced.
 
-NumPy's calls become expressions with the dtypes that NumPy's rules give them. What looks at elements or shapes, or
-allocates in a way that depends on them, raises Unlowered.
+Calls of NumPy become expressions with NumPy's dtypes. Code that reads elements, or depends on shapes, raises
+LoweringUnsupported.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from engine.compiler.kernels.scalar_expression import FLOAT, TRUTH, Expression, 
 from engine.dtypes import NUMBERS
 
 _LENGTH = 7
-"""Of each dimension of a symbol, for kernels that ask: one that goes from element to element is found out."""
+"""Length of each dimension of a symbolic array, by which loops over elements are detected."""
 
 
 class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
-    """Stands for an array, or for a run-time number where its expression is weak. In-place operators replace it."""
+    """A symbolic array, or a run-time number if its expression is weak. In-place operators replace the expression."""
 
     __slots__ = ("_answers", "expression", "ndim")
     __array_priority__ = 1000
@@ -105,12 +105,12 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         return target
 
     def put(self, found: Expression) -> None:
-        """What writing into it leaves in it."""
+        """Assigns an expression."""
         self.expression = cast(found, self.dtype)
 
 
 class _Blank(SymbolicArray):
-    """Memory that is to be written: keeps the dtype it was made with."""
+    """Uninitialized memory with a fixed dtype."""
 
     __slots__ = ("_dtype",)
 
@@ -137,7 +137,7 @@ def expression_of(value: Any) -> Expression:
 
 
 def _applied(ufunc: Any, inputs: Sequence[Expression]) -> Expression:
-    """An elementwise function of NumPy, with the dtypes that NumPy computes it in."""
+    """The expression of a NumPy ufunc with NumPy's dtypes."""
     if ufunc.signature is not None or ufunc.nout != 1:
         raise LoweringUnsupported(f"it calls numpy.{ufunc.__name__}")
     if all(one.weak or one.name == "number" for one in inputs) and any(one.weak for one in inputs):
@@ -157,12 +157,12 @@ def _applied(ufunc: Any, inputs: Sequence[Expression]) -> Expression:
 
 
 def _python_dtypes(ufunc: Any, inputs: Sequence[Expression]) -> Any:
-    """Of Python numbers among themselves; their operators compute in double precision."""
+    """Dtypes of operations on Python numbers, which are computed in double precision."""
     return ufunc.resolve_dtypes((*[one.dtype for one in inputs], None))
 
 
 class BranchOutcomes:
-    """What a kernel that asks run-time numbers is told, on one way through it."""
+    """Outcomes of branches on run-time numbers, for one path through a kernel."""
 
     def __init__(self, given: tuple[bool, ...]) -> None:
         self.given = given
@@ -176,7 +176,7 @@ class BranchOutcomes:
 
 
 class SymbolicNamespace:
-    """In the place of NumPy: its elementwise functions, and what makes arrays without looking at them."""
+    """Replaces NumPy: ufuncs, and functions that create arrays."""
 
     def __init__(self, answers: BranchOutcomes) -> None:
         self._answers = answers

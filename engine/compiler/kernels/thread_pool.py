@@ -1,7 +1,7 @@
-"""Threads that share the work of one kernel, and memory for what each needs meanwhile.
+"""Threads that share the work of a kernel, and their work space.
 
-Helpers are threads of Python that run machine code for good (`library/sources/serve.py`), without the interpreter's
-lock. They look for work for some microseconds after they had some, then sleep.
+Workers are Python threads that run machine code (`library/sources/serve_pool.py`) without the GIL. They spin for some
+microseconds after a part, then sleep.
 """
 
 from __future__ import annotations
@@ -22,42 +22,39 @@ from engine.system.config import follow_num_threads, get_num_threads
 _LINE = 64
 """Bytes of a cache line."""
 MIN_PART_NANOSECONDS = 12_000.0
-"""Nanoseconds of one thread for which a part of a kernel is worth while."""
+"""Nanoseconds of work from which a part is worthwhile."""
 MIN_PARALLEL_NANOSECONDS = 100_000.0
-"""Nanoseconds from which on a kernel is divided at all: to wake a thread takes the caller some microseconds."""
+"""Nanoseconds of work from which a kernel is divided; waking a thread takes microseconds."""
 MAX_PARTS = 16
 _SPIN = 20e-6
-"""Seconds for which a helper looks for work before it sleeps. Longer would take the core from BLAS."""
+"""Seconds for which a worker spins before it sleeps. A longer time would take cores from BLAS."""
 
 
 class _Call(NamedTuple):
-    """The numbers of a call of a kernel, which it has as its first argument: words from an address on."""
+    """Indices of the words of a kernel call, whose address is the kernel's first argument."""
 
     POOL: int = 0
     COUNT: int = 1
-    """How many things there are to be done, which may be shared. 0 where this is a part."""
+    """Number of items of work; 0 if this is the call of a part."""
     FIRST: int = 2
     LAST: int = 3
-    """What a part is to do."""
+    """Range of items of a part."""
     STEP: int = 4
-    """Things in a part."""
+    """Items per part."""
     WORKSPACE: int = 5
     WORKSPACE_STRIDE: int = 6
-    """Where a part has memory, and bytes from the memory of a thread to the next one's."""
+    """Address of the work space, and bytes between those of two threads."""
     EXTRA: int = 7
-    """The address of further numbers."""
+    """Address of the layout words."""
     SIZE: int = 8
 
 
 CallWords = _Call()
-"""An object, since kernels ask it, too."""
+"""An instance, since kernels use it, too."""
 
 
 class PoolWords:
-    """Words by which helpers and who offers them work tell each other what to do.
-
-    What changes has a line of its own.
-    """
+    """Indices of the words that are shared by workers and callers. Words that change are in separate cache lines."""
 
     LOCK, STATE, DONE, SLEEPING = 0, 8, 16, 24
     PART, ARGUMENTS, COUNT, STEP, WORKSPACES = 32, 33, 34, 35, 36
@@ -76,7 +73,7 @@ class PoolWords:
 
 
 class ThreadPool:
-    """The helpers of this process."""
+    """The worker threads of this process."""
 
     def __init__(self) -> None:
         self._memory = np.zeros(PoolWords.SIZE + _LINE // 8, np.int64)
@@ -87,21 +84,21 @@ class ThreadPool:
         self._serve: Any = None
         self._lock = threading.Lock()
         self.refusal = ""
-        """Why there are fewer threads than were asked for."""
+        """Why there are fewer threads than requested."""
         self._has_warned = False
 
     @property
     def size(self) -> int:
-        """How many threads work together."""
+        """Number of threads, including the caller."""
         return len(self._threads) + 1
 
     @property
     def offers(self) -> int:
-        """How often somebody had parts for helpers."""
+        """Number of times that parts were offered."""
         return int(self._words[PoolWords.STATE]) >> 32
 
     def start(self, serve: Any) -> None:
-        """Has helpers serve from now on, as many as there are threads for products. Again, it does nothing."""
+        """Starts the workers, if they are not running."""
         with self._lock:
             if self._serve is not None:
                 return
@@ -110,9 +107,9 @@ class ThreadPool:
         self.resize(get_num_threads())
 
     def resize(self, threads: int) -> None:
-        """So many threads work together, the one that calls a kernel among them.
+        """Sets the number of threads, including the caller.
 
-        Where the system starts fewer, kernels run on those: results do not depend on the number of threads.
+        If the system refuses threads, fewer are used; results do not depend on the number.
         """
         with self._lock:
             if self._serve is None or threads == self.size:
@@ -140,7 +137,7 @@ class ThreadPool:
         return f"{threads}, because the system refused to start more ({self.refusal})" if self.refusal else threads
 
     def stop(self) -> None:
-        """Ends all helpers, before the interpreter takes the memory away that they look at."""
+        """Ends all workers, before the interpreter frees the shared memory."""
         with self._lock:
             self._stop()
 
@@ -166,7 +163,7 @@ class ThreadPool:
         serve(self.pool, -1, 0, 0, 0)
 
     def forked(self) -> None:
-        """In the child, which has one thread: kernels go on without helpers."""
+        """Resets the pool in a forked child, which has a single thread."""
         self._threads, self._serve, self._lock = [], None, threading.Lock()
         self._words[:] = 0
 
@@ -175,7 +172,7 @@ class ThreadPool:
 
 
 def _create_semaphore(memory: int) -> int:
-    """A semaphore at 0, which may lie in 64 bytes of memory."""
+    """Creates a semaphore with value 0, in 64 bytes of memory if the system needs them."""
     if sys.platform == "win32":
         return _library().CreateSemaphoreW(None, 0, 1 << 30, None)
     if sys.platform == "darwin":
@@ -185,7 +182,7 @@ def _create_semaphore(memory: int) -> int:
 
 
 def _semaphore_functions() -> list[int]:
-    """The addresses of what rings a bell, what waits for it, and what leaves the core to other threads."""
+    """The addresses of the system's functions that signal, wait, and yield."""
     names = {
         "win32": ("ReleaseSemaphore", "WaitForSingleObject", "SwitchToThread"),
         "darwin": ("dispatch_semaphore_signal", "dispatch_semaphore_wait", "sched_yield"),
@@ -217,15 +214,15 @@ def call_words(
     max_parts: int = MAX_PARTS,
     multiple_of: int = 1,
 ) -> np.ndarray[Any, Any]:
-    """The numbers of a `Call`.
+    """Creates the words of a kernel call.
 
     Args:
-        count: of things that may be done by any thread in any order
-        work: nanoseconds that all of them take one thread
-        apart: bytes from the memory of a thread to the next one's
-        rest: the address of further numbers
-        most: parts
-        together: of which a part has a multiple
+        count: number of independent items of work
+        work: estimated nanoseconds of all items in one thread
+        workspace_bytes: bytes of work space per thread
+        extra: address of the layout words
+        max_parts: maximum number of parts
+        multiple_of: parts have a multiple of this number of items
     """
     count = max(1, count)
     parts = max(1, min(count, max_parts, int(work / MIN_PART_NANOSECONDS))) if work >= MIN_PARALLEL_NANOSECONDS else 1
@@ -244,9 +241,9 @@ _own = _Own()
 
 
 def workspace(size: int) -> int:
-    """The address of so many bytes for each thread of the team, which belong to this caller until it asks again.
+    """The address of a work space per thread, valid until this thread requests another one.
 
-    How many threads that is stands in the word before.
+    The word before it holds the number of threads.
     """
     members = THREAD_POOL.size
     needed = size * members + 2 * _LINE
@@ -259,7 +256,7 @@ def workspace(size: int) -> int:
 
 
 def aligned(size: int) -> int:
-    """Bytes in whole cache lines."""
+    """A size rounded up to whole cache lines."""
     return -(-size // _LINE) * _LINE
 
 

@@ -25,18 +25,18 @@ from engine.ops.record import Op
 from engine.tensors.dispatch.promotion import promote
 
 MAX_PATHS = 16
-"""Ways through one kernel that depend on run-time numbers."""
+"""Maximum number of paths through one kernel that depend on run-time numbers."""
 
 
 def trace_kernel(
     op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool
 ) -> tuple[Expression, ...]:
-    """The results of an op whose inputs are expressions, numbers or None. Statics may hold expressions.
+    """Traces the kernel of an op with expressions, numbers or None as inputs. Statics may hold expressions.
 
-    Each op is traced once for inputs of the same kinds; other expressions are put into what came of it.
+    Each op is traced once for inputs of the same kinds; the result is then reused with other expressions.
 
     Raises:
-        Unlowered: the kernel cannot be traced
+        LoweringUnsupported: the kernel cannot be traced
     """
     key = _key(op, inputs, ndims, statics, mixed)
     if key is None:
@@ -50,7 +50,7 @@ def trace_kernel(
         try:
             known = _Known(_traced(op, given, ndims, named, mixed))
         except LoweringUnsupported as reason:
-            known = LoweringUnsupported(*reason.args)  # without its traceback, which holds on to whoever called
+            known = LoweringUnsupported(*reason.args)  # without its traceback, which would keep frames alive
         _KNOWN[key] = known
     if isinstance(known, LoweringUnsupported):
         raise LoweringUnsupported(*known.args)
@@ -58,7 +58,7 @@ def trace_kernel(
 
 
 class _Known:
-    """What a kernel computes from holes."""
+    """A traced kernel with placeholders for its inputs."""
 
     def __init__(self, found: tuple[Expression, ...]) -> None:
         self._all = list(walk(found))
@@ -67,7 +67,7 @@ class _Known:
         self._found = [indices[one] for one in found]
 
     def filled(self, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[Expression, ...]:
-        """The same with what is given in the place of holes."""
+        """The result with actual inputs."""
         done: list[Expression] = []
         for one, args in zip(self._all, self._args, strict=True):
             if one.name == "hole":
@@ -81,15 +81,15 @@ class _Known:
 
 
 MAX_EXPRESSIONS = 200
-"""Expressions of one op. Beyond, compiling takes seconds."""
+"""Maximum number of expressions of one op; more take seconds to compile."""
 MAX_CACHED = 4096
 _KNOWN: dict[Any, _Known | LoweringUnsupported] = {}
-"""Op and kinds of inputs → what its kernel computes, or why it cannot be traced."""
+"""Op and kinds of inputs → traced kernel, or why it cannot be traced."""
 _PLAIN = (*NUMBERS, str, type(None), DType)
 
 
 def _key(op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool) -> Any:
-    """What a trace depends on; None where that cannot be said."""
+    """The cache key of a trace; None if there is none."""
     found: list[Any] = [op, mixed, *ndims, *statics]
     for value in (*inputs, *statics.values()):
         if isinstance(value, Expression):
@@ -108,7 +108,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _hole(index: int | str, value: Any) -> Any:
-    """Stands for an expression of that kind; numbers stay, since there are rules for them."""
+    """A placeholder for an expression; numbers stay, since they can simplify the result."""
     if not isinstance(value, Expression) or value.name == "number":
         return value
     return make("hole", value.dtype, value=index, weak=value.weak)
@@ -165,7 +165,7 @@ _SINGLE = np.dtype(np.float32)
 
 
 def _is_narrow(one: Any) -> bool:
-    """Whether it is bfloat16, which ops compute in float32 and round once: see `dispatch.kernel_call.compute_mixed`."""
+    """Whether it is bfloat16, which ops compute in float32 and round once: see `dispatch.kernels.compute_mixed`."""
     return isinstance(one, SymbolicArray) and not one.known.weak and one.known.dtype == bfloat16.numpy
 
 
@@ -174,7 +174,7 @@ def _strong(expression: Expression) -> Expression:
 
 
 def _promoted(op: Op, given: list[Any]) -> list[Any]:
-    """Brought to one dtype as `engine.tensors.dispatch` does it; run-time numbers count as floats."""
+    """Promotes inputs to one dtype, as `engine.tensors.dispatch` does; run-time numbers count as floats."""
     stand_ins = [1.0 if isinstance(one, SymbolicArray) and one.known.weak else one for one in given]
     promote(op, stand_ins)
     return [
