@@ -1,4 +1,4 @@
-"""Kernels for GPUs: CUDA C++ from the same programs and schedules as the CPU's, compiled by CuPy."""
+"""GPU kernels: CUDA C++ from the same programs and schedules as CPU kernels, compiled by CuPy."""
 
 from engine.compiler.kernels.cuda.cuda_kernel import CudaKernel as CudaKernel
 

@@ -1,4 +1,4 @@
-"""How floats are added up: in the order that the schedule states, which is the CPU's."""
+"""Accumulators of float sums, in the order of the schedule, which is that of the CPU."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PAIR = "Two<double, double>"
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """Parts of a reduction as one."""
+    """How parts of a reduction are combined."""
 
     kind: str
-    """The C++ type of a total on the way."""
+    """C++ type of the accumulator."""
     start: str
     how: str
-    """The functor that takes a part into the total."""
+    """Functor that adds a part to the accumulator."""
 
     def result(self, one: Expression, name: str) -> str:
         if self.kind == PAIR:
@@ -28,12 +28,12 @@ class Accumulator:
 
 
 def is_order_dependent(one: Expression) -> bool:
-    """Whether the order matters."""
+    """Whether the result depends on the order."""
     return one.value[0] in ("add", "multiply") and is_float(one.dtype)
 
 
 def block_accumulator(module: CudaModule, one: Expression) -> Accumulator:
-    """Blocks of a row, one after the other."""
+    """Accumulator of the blocks of a row."""
     if one.value[0] == "add" and is_float(one.dtype):
         if one.dtype == FLOAT:
             return Accumulator(PAIR, f"{PAIR}{{0.0, 0.0}}", module.helper("Compensated"))
@@ -42,10 +42,10 @@ def block_accumulator(module: CudaModule, one: Expression) -> Accumulator:
 
 
 def chunk_accumulator(module: CudaModule, one: Expression, *, numbers: bool) -> Accumulator:
-    """Chunks of rows, one after the other.
+    """Accumulator of chunks of rows.
 
     Args:
-        numbers: the rows were reduced to numbers
+        numbers: whether rows were reduced to single numbers
     """
     if one.value[0] == "add" and is_float(one.dtype):
         if numbers:
@@ -55,14 +55,14 @@ def chunk_accumulator(module: CudaModule, one: Expression, *, numbers: bool) -> 
 
 
 def row_accumulator(module: CudaModule, one: Expression, *, numbers: bool) -> Accumulator:
-    """Rows of a chunk, one after the other."""
+    """Accumulator of the rows of a chunk."""
     if numbers and one.value[0] == "add" and is_float(one.dtype):
         return Accumulator(PAIR, f"{PAIR}{{0.0, 0.0}}", module.helper("Compensated"))
     return same_type_accumulator(module, one)
 
 
 def same_type_accumulator(module: CudaModule, one: Expression) -> Accumulator:
-    """In the numbers' own type."""
+    """Accumulator in the dtype of the numbers."""
     return Accumulator(register_type(one.dtype), module.text.identity(one.value[0], one.dtype), module.how(one))
 
 

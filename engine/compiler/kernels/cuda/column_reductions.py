@@ -1,4 +1,4 @@
-"""Launches that sum over rows, and those that add up what others left in parts."""
+"""Launches that sum over rows, and launches that add partial sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.compiler.kernels.scalar_expression import Expression
 
 
 class ColumnReductionWriter(LaunchWriter):
-    """A thread adds up a chunk of rows at one place of them."""
+    """Each thread sums a chunk of rows in one column."""
 
     def __init__(self, module: CudaModule, launch: KernelLaunch, number: int) -> None:
         super().__init__(module, launch, number)
@@ -69,7 +69,7 @@ class ColumnReductionWriter(LaunchWriter):
 
 
 class PartialSumWriter(LaunchWriter):
-    """A thread adds up the parts of one sum."""
+    """Each thread adds the parts of one sum."""
 
     def __init__(self, module: CudaModule, launch: KernelLaunch, number: int) -> None:
         super().__init__(module, launch, number)
@@ -106,7 +106,7 @@ class PartialSumWriter(LaunchWriter):
 
 
 def accumulated(total: Accumulator, name: str, value: str) -> str:
-    """A total with one more number in it."""
+    """The accumulator with one more number."""
     if total.kind == PAIR or total.how == "InDouble":
         return f"{total.how}::of({name}, {value})"
     return f"{total.how}::of<{total.kind}>({name}, {value})"

@@ -1,4 +1,4 @@
-"""Scalar expressions as text for CUDA C++. Every operation is rounded to its dtype; whole numbers wrap around."""
+"""Scalar expressions as CUDA C++. Each operation is rounded to its dtype; integers wrap around."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.compiler.kernels.scalar_expression import TRUTH, Expression, Lowerin
 from engine.dtypes import bfloat16
 
 HALF_DTYPES = {np.dtype(np.float16): "half", bfloat16.numpy: "bfloat"}
-"""Dtypes that are kept in two bytes and computed with in float32, each result being rounded."""
+"""Dtypes that are stored in two bytes and computed in float32, with each result rounded."""
 
 _TYPES = {"b1": "bool", "i1": "signed char", "i2": "short", "i4": "int", "i8": "long long", "u1": "unsigned char",
           "u2": "unsigned short", "u4": "unsigned int", "u8": "unsigned long long", "f4": "float",
@@ -32,7 +32,7 @@ _TWICE = frozenset({"square", "isnan", "isinf", "power", "where", "isfinite"})
 
 
 def is_float(dtype: Any) -> bool:
-    """Whether it is a floating-point type; NumPy's own `kind` does not know bfloat16."""
+    """Whether it is a floating-point dtype; NumPy's `kind` does not cover bfloat16."""
     return dtype.kind == "f" or dtype in HALF_DTYPES
 
 
@@ -47,7 +47,7 @@ def register_type(dtype: Any) -> str:
 
 
 class CudaExpressionWriter:
-    """Writes expressions, and notes which functions they call."""
+    """Writes expressions, and collects the functions that they call."""
 
     def __init__(self) -> None:
         self.functions: set[str] = set()
@@ -80,13 +80,13 @@ class CudaExpressionWriter:
         return f"({text})" if value < 0 else text
 
     def rounded(self, dtype: Any, text: str) -> str:
-        """A result that was computed in a wider type."""
+        """Rounds a result that was computed in a wider type."""
         if dtype in HALF_DTYPES:
             return self.loaded(dtype, self.stored(dtype, text))
         return f"({storage_type(dtype)}){text}" if dtype.kind in "iu" and dtype.itemsize < 4 else text
 
     def of(self, one: Expression, args: Sequence[str]) -> str:
-        """An expression whose arguments are these texts. Raises Unlowered."""
+        """The source of an expression with these arguments. Raises LoweringUnsupported."""
         dtype = one.args[0].dtype if one.args else one.dtype
         name = one.name
         if name in _OPERATORS:
@@ -111,7 +111,7 @@ class CudaExpressionWriter:
         raise LoweringUnsupported(f"numpy.{name} is not supported in kernels")
 
     def combined(self, how: str, dtype: Any, a: str, b: str) -> str:
-        """Two numbers of a reduction as one. Halves are added up in float32."""
+        """The combination of two numbers of a reduction. Half-precision numbers are added in float32."""
         signs = {"add": "+", "multiply": "*", "logical_or": "|", "logical_and": "&"}
         if how in signs:
             if dtype.kind in "iu":
@@ -120,7 +120,7 @@ class CudaExpressionWriter:
         return f"{self.function('larger' if how == 'maximum' else 'smaller')}({a}, {b})"
 
     def identity(self, how: str, dtype: Any) -> str:
-        """What a reduction begins with."""
+        """The initial value of a reduction."""
         if how in ("add", "multiply"):
             return self.literal(how == "multiply", dtype)
         if how in ("logical_or", "logical_and"):
@@ -153,12 +153,12 @@ class CudaExpressionWriter:
         return given if arg.dtype == TRUTH else f"({given} != {self.literal(0, arg.dtype)})"
 
     def size_of(self, arg: Expression, given: str) -> str:
-        """A float without its sign."""
+        """The absolute value of a float."""
         return f"{self.function('fabs')}({given})"
 
 
 def _wrapped(dtype: Any, a: str, sign: str, b: str) -> str:
-    """Whole numbers that overflow wrap around, which C++ promises for unsigned ones."""
+    """An integer operation that wraps around, which C++ guarantees for unsigned types only."""
     if dtype.kind == "i" and dtype.itemsize >= 4 and sign in "+-*":
         wide = f"unsigned {_TYPES[f'i{dtype.itemsize}']}"
         return f"({storage_type(dtype)})(({wide}){a} {sign} ({wide}){b})"
@@ -208,7 +208,7 @@ def _invert(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) ->
 
 
 def _of_float(template: str) -> Special:
-    """A test of a float that no whole number passes, or all do."""
+    """A test of floats with a constant result for integers."""
 
     def made(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> str:
         dtype = one.args[0].dtype
@@ -266,7 +266,7 @@ _SPECIAL: dict[str, Special] = {
 
 
 def repeats_argument(one: Expression) -> bool:
-    """Whether its text holds an argument twice, so that the argument should have a name."""
+    """Whether the source contains an argument twice, so that the argument should have a name."""
     return one.name in _TWICE or (one.name == "absolute" and one.dtype.kind == "i")
 
 

@@ -1,4 +1,4 @@
-"""A kernel for a GPU, with the protocol of the CPU's."""
+"""GPU kernels, with the interface of CPU kernels."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from engine.compiler.kernels.kernel_schedule import schedule_program
 from engine.compiler.kernels.loop_layout import Strides, contiguous_strides
 
 ALIGNMENT = 256
-"""Bytes, at multiples of which the kernel's own memory is cut up."""
+"""Alignment in bytes of the kernel's scratch buffers."""
 
 
 class CudaKernel:
-    """What computes a fused group on a GPU: one launch or several, in the current stream.
+    """Computes a fused group on a GPU, by one or several launches in the current stream.
 
     Args:
-        strides: of inputs and outputs in elements, where they are not in C's order
+        strides: of inputs and outputs in elements, where they are not C-ordered
         device: the GPU, if not that of the outputs
 
     Raises:
-        Unlowered: when it is made
+        LoweringUnsupported: the constructor raises it if the group cannot be lowered
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class CudaKernel:
 
     @property
     def ready(self) -> bool:
-        """Whether it is compiled. It never is where `failure` says why."""
+        """Whether it is compiled; never, if `failure` is set."""
         return self._compilation.ready
 
     @property
@@ -71,12 +71,12 @@ class CudaKernel:
         return None if self._compilation.error is None else str(self._compilation.error)
 
     def wait(self) -> None:
-        """Returns once it is compiled. Raises Unlowered if that fails."""
+        """Waits until it is compiled. Raises LoweringUnsupported if that fails."""
         self._compilation.wait()
 
     @property
     def grids(self) -> list[Grid]:
-        """How many threads each of its launches has."""
+        """Grid of each launch."""
         block = self.schedule.order.block
         return [
             grid_of(one.kind, one.outer, one.inner, block=block, parts=one.parts, width=one.width)
@@ -85,16 +85,16 @@ class CudaKernel:
 
     @property
     def scratch(self) -> int:
-        """Bytes that it needs between its launches, for nobody else to see."""
+        """Bytes of scratch memory between launches."""
         return sum(map(_room, self.written.memory))
 
     def bind(self, memory: Any = None) -> Callable[..., None]:
-        """What computes: called with all input arrays, the numbers, and the outputs.
+        """A callable with input arrays, numbers and outputs as arguments.
 
-        Outputs that are written over inputs are left out. The arrays must have the shapes and strides of this kernel.
+        Outputs that overwrite inputs are left out. Arrays must have the shapes and strides of this kernel.
 
         Args:
-            memory: bytes on the device to keep sums in between launches, `scratch` at least; without, it makes its own
+            memory: at least `scratch` bytes on the device; allocated if omitted
         """
         self._compilation.wait()
         xp, functions = self._compilation.xp, self._compilation.functions
@@ -111,7 +111,7 @@ class CudaKernel:
         return run
 
     def _picks(self, function: LaunchFunction) -> list[tuple[str, int]]:
-        """For each parameter after the layout: what it is, and its place among what the bound function is given."""
+        """For each parameter after the layout its kind, and its index among the arguments of the bound function."""
         numbers, outputs = len(self.fused.inputs), len(self.fused.inputs) + len(self.fused.scalars)
         starts = {"input": 0, "number": numbers}
         found: list[tuple[str, int]] = []
@@ -125,7 +125,7 @@ class CudaKernel:
         return found
 
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
-        """Computes into `outputs`. The arrays must have the shapes and strides that this kernel was made for."""
+        """Computes into `outputs`. Arrays must have the shapes and strides of this kernel."""
         if len(self._returned) != len(outputs):
             outputs = [outputs[index] for index in self._returned]
         if self._bound is None:
@@ -134,7 +134,7 @@ class CudaKernel:
 
 
 class _Call:
-    """One launch, with what is the same in each."""
+    """A launch with its constant arguments."""
 
     __slots__ = ("arguments", "function", "grid", "numbers", "picks")
 
@@ -156,7 +156,7 @@ class _Call:
 
 
 def _layout(function: LaunchFunction, index: Any) -> Any:
-    """The structure that a launch is told sizes and steps in; an array of one element is handed over by value."""
+    """The layout argument: sizes and steps; an array of one element is passed by value."""
     found = np.zeros((), [(name, index) for name in function.fields])
     for name, value in function.fields.items():
         found[name] = value

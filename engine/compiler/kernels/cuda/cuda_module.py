@@ -1,4 +1,4 @@
-"""What the launches of a kernel have in common while they are written, and what comes of it."""
+"""State that is shared by the launches of a kernel while they are written, and the result."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ NAMES = {"add": "Added", "multiply": "Multiplied", "maximum": "Largest", "minimu
          "logical_or": "Any", "logical_and": "All"}  # fmt: skip
 
 Argument = tuple[Literal["layout", "input", "number", "output", "memory"], int]
-"""What a launch is handed: an array or number by its place, memory by its place among the kernel's own."""
+"""An argument of a launch: kind, and index among arrays, numbers or scratch buffers."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchFunction:
-    """One launch, written: how its function is called, and what decides its grid."""
+    """The function of a launch: its arguments, and what determines its grid."""
 
     name: str
     kind: LaunchKind
     arguments: tuple[Argument, ...]
     fields: dict[str, int]
-    """Of its layout."""
+    """Fields of its layout."""
     outer: int
     inner: int
-    """Rows, and elements of a row."""
+    """Number of rows, and of elements per row."""
     parts: int = 1
     width: int = 1
-    """Elements that a thread reads at once."""
+    """Elements per thread and read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScratchBuffer:
-    """Sums that are kept between launches, or parts of them."""
+    """A scratch buffer for sums or partial sums between launches."""
 
     dtype: Any
     count: int
@@ -51,18 +51,18 @@ class ScratchBuffer:
 
 @dataclass(frozen=True, slots=True)
 class CudaSource:
-    """A kernel, written."""
+    """The source of a kernel."""
 
     text: str
     functions: tuple[LaunchFunction, ...]
     memory: tuple[ScratchBuffer, ...]
     index: Any
-    """The dtype that elements are counted in."""
+    """Dtype of element indices."""
 
 
 @dataclass(eq=False, slots=True)
 class CudaScope:
-    """Lines that run together, and the names of what they compute."""
+    """Lines of one block, and names of the values that they compute."""
 
     parent: CudaScope | None = None
     lines: list[str] = field(default_factory=list)
@@ -79,43 +79,43 @@ class CudaScope:
 
 @dataclass(frozen=True, slots=True)
 class KernelSpec:
-    """What is known when a kernel is written."""
+    """Input of the code generator."""
 
     program: KernelProgram
     schedule: KernelSchedule
     strides: Sequence[Strides]
-    """Of the inputs and outputs, in elements."""
+    """Strides of inputs and outputs in elements."""
     in_place: dict[int, int]
     title: str
 
 
 @dataclass(eq=False, slots=True)
 class CudaModule:
-    """Grows with the launches."""
+    """Collects launches, helper functions and scratch buffers."""
 
     given: KernelSpec
     text: CudaExpressionWriter = field(default_factory=CudaExpressionWriter)
     helpers: dict[str, str] = field(default_factory=dict)
     memory: list[ScratchBuffer] = field(default_factory=list)
     finals: dict[int, int] = field(default_factory=dict)
-    """Sums that are complete and kept, by id → their place in `memory`."""
+    """Id of a complete sum → index in `memory`."""
     parts: dict[int, int] = field(default_factory=dict)
-    """Sums that are there in parts, likewise."""
+    """Id of a partial sum → index in `memory`."""
     reach: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def keep(self, dtype: Any, count: int) -> int:
-        """New memory of the kernel's own."""
+        """Adds a scratch buffer."""
         self.memory.append(ScratchBuffer(np.dtype(dtype), count))
         return len(self.memory) - 1
 
     def keep_parts(self, one: Expression, count: int, *, wide: bool = False) -> int:
-        """Memory for the parts of a sum; in double precision if `wide`."""
+        """Adds a scratch buffer for partial sums; in double precision if `wide`."""
         dtype = FLOAT if wide else SINGLE if one.dtype in HALF_DTYPES else one.dtype
         index = self.parts[id(one)] = self.keep(dtype, count)
         return index
 
     def helper(self, name: str) -> str:
-        """A function that blocks of threads call."""
+        """Adds a helper function for blocks of threads."""
         if name not in self.helpers:
             for one in NEEDED.get(name, ()):
                 self.helper(one)
@@ -124,7 +124,7 @@ class CudaModule:
         return name
 
     def how(self, one: Expression) -> str:
-        """What combines two numbers of a reduction."""
+        """The functor that combines two numbers of a reduction."""
         return self.helper(NAMES[one.value[0]])
 
     def size(self, axes: Sequence[int]) -> int:

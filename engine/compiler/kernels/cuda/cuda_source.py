@@ -1,4 +1,4 @@
-"""CUDA C++ for a kernel. The text depends on dtypes and steps, but on no sizes."""
+"""CUDA C++ of a kernel. The source depends on dtypes and steps, but not on sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.compiler.kernels.cuda.launch_writer import LaunchWriter
 from engine.compiler.kernels.cuda.row_reductions import RowBlockWriter, RowReductionWriter
 
 ROOM = 1 << 30
-"""Beyond, 32 bits are not enough to count elements and steps with room for a last turn of a loop."""
+"""Largest count or step for 32-bit indices, with room for the last iteration of a loop."""
 
 
 _WRITERS: dict[LaunchKind, type[LaunchWriter]] = {
@@ -26,7 +26,7 @@ _WRITERS: dict[LaunchKind, type[LaunchWriter]] = {
 
 
 def source_of(given: KernelSpec) -> CudaSource:
-    """Writes a kernel. Raises Unlowered."""
+    """Writes a kernel. Raises LoweringUnsupported."""
     module = CudaModule(given)
     launches = plan_launches(given.schedule, given.program.space, tuple(given.in_place.items()))
     found = [_WRITERS[launch.kind](module, launch, number).write() for number, launch in enumerate(launches)]
@@ -44,7 +44,7 @@ def source_of(given: KernelSpec) -> CudaSource:
 
 
 def _reach(given: KernelSpec) -> int:
-    """The largest count or step that is met."""
+    """The largest count or step."""
     sizes = [1]
     for size in given.program.space:
         sizes[0] *= size

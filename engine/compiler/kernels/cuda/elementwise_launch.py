@@ -1,4 +1,4 @@
-"""Launches that compute elements one by one, or several neighbours at once where they lie side by side."""
+"""Elementwise launches, with vectorized access where elements are contiguous."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from engine.compiler.kernels.kernel_schedule import Store
 from engine.compiler.kernels.scalar_expression import Expression
 
 BYTES, MOST = 16, 8
-"""What a thread moves at once, and how many elements at most."""
+"""Bytes that a thread moves at once, and the maximum number of elements."""
 
 
 class ElementwiseWriter(LaunchWriter):
-    """Threads go through all elements in turns."""
+    """Threads loop over all elements."""
 
     def body(self) -> list[str]:
         self.element_name = f"element{self.number}"
@@ -37,7 +37,7 @@ class ElementwiseWriter(LaunchWriter):
     # -- one element
 
     def _write_element(self) -> None:
-        """A function that computes an element from those that it is handed."""
+        """Writes a function that computes one element from its inputs."""
         inside = self.inside = CudaScope(self.scope)
         self.indexed: list[str] = []
         self.count_uses([store.expression for store in self.launch.stores])
@@ -83,7 +83,7 @@ class ElementwiseWriter(LaunchWriter):
     # -- many
 
     def _width(self) -> int:
-        """How many neighbours a thread computes at once: 1 if not all arrays have them side by side, or repeat one."""
+        """Elements per thread: 1 if an array is not contiguous, or is broadcast in its last dimension."""
         last = [steps[-1] for steps in self.layout.steps]
         if any(step not in (0, 1) for step in last):
             return 1
@@ -94,7 +94,7 @@ class ElementwiseWriter(LaunchWriter):
         return min(BYTES // max(sizes), MOST)
 
     def _several(self, inner: list[int]) -> list[str]:
-        """The loop over packs. What it needs is told where sizes are in the way, and found where addresses are."""
+        """The loop over packs. Sizes are checked in advance, addresses at run time."""
         width, last = self.width, [steps[-1] for steps in self.layout.steps]
         self.module.helper("Pack")
         packs = [access for access, step in enumerate(last) if step == 1]
@@ -117,7 +117,7 @@ class ElementwiseWriter(LaunchWriter):
         return found
 
     def _pack(self, key: object) -> str:
-        """An element of an array, or the pack that begins there."""
+        """An element of an array, or the pack that starts there."""
         found = self.element(key)
         if self.layout.steps[self.access[key]][-1] != 1:
             return found
@@ -128,7 +128,7 @@ class ElementwiseWriter(LaunchWriter):
         return self._width()
 
     def _called(self, element: object, lane: str) -> list[str]:
-        """Lines that load, compute and store: one element, or the `lane`s of several."""
+        """Lines that load, compute and store one element, or the lanes of a pack."""
         last = [steps[-1] for steps in self.layout.steps]
         width = self._packed
         lines, given = list[str](), list[str]()

@@ -1,4 +1,4 @@
-"""How many threads a launch has: functions of sizes alone, so that each GPU does the same."""
+"""Grids of launches. They depend on sizes only, so that every GPU computes the same."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from engine.compiler.kernels.cuda.launch_planning import LaunchKind
 
 WARP, BLOCK = 32, 256
 MOST_WARPS = 16
-"""Of one row. With more, a thread would have too few registers for itself."""
+"""Maximum number of warps per row; more would leave too few registers per thread."""
 MOST_BLOCKS = 1 << 16
-"""Of one launch; what is more is done in turns."""
+"""Maximum number of blocks of a launch; threads loop over the rest."""
 
 
 def most_threads(kind: LaunchKind) -> int:
-    """Of one block."""
+    """Maximum number of threads of a block."""
     return MOST_WARPS * WARP if kind == "rows" else BLOCK
 
 
@@ -26,11 +26,11 @@ class Grid(NamedTuple):
 
 
 def grid_of(kind: LaunchKind, outer: int, inner: int, *, block: int, parts: int = 1, width: int = 1) -> Grid:
-    """The grid of a launch over so many rows of so many elements.
+    """The grid of a launch over rows of elements.
 
     Args:
-        block: elements that one warp adds up
-        parts: chunks of columns, where columns are summed over
+        block: elements that one warp sums
+        parts: chunks of rows, for sums over rows
         width: elements that a thread reads at once
     """
     if kind == "elements":
@@ -53,7 +53,7 @@ def _flat(threads: int, block: int = BLOCK) -> Grid:
 
 
 def power_of_two(size: int) -> int:
-    """The least one that is not smaller."""
+    """The next power of two that is not smaller."""
     return 1 << max(size - 1, 0).bit_length()
 
 

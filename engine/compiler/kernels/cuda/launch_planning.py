@@ -1,9 +1,8 @@
-"""Which launches compute a schedule on a GPU, one after the other.
+"""Plans the launches that compute a schedule on a GPU.
 
-Threads of one launch cannot wait for each other, but for those of a block. What is summed up over more than one block
-is therefore written to memory in parts, which a second launch adds up, in the order that the schedule states; no two
-threads ever add to one number. What a later launch needs of an earlier one's sums is kept in memory, all else is
-computed anew.
+Only threads of one block can wait for each other. So a sum over several blocks is written to memory in parts, which a
+second launch adds in the order of the schedule; there are no atomic additions. Sums that later launches need are kept
+in memory, other values are recomputed.
 """
 
 from __future__ import annotations
@@ -16,38 +15,39 @@ from engine.compiler.kernels.kernel_schedule import Axes, KernelSchedule, Store
 from engine.compiler.kernels.scalar_expression import Expression, LoweringUnsupported
 
 LaunchKind = Literal["elements", "rows", "blocks", "columns", "totals"]
-"""What a launch does: it computes elements one by one; goes through rows, each in one block of threads, with all loops
-over them; adds up blocks of long rows; adds up chunks of columns; or adds up what one of the last two left."""
+"""Kind of a launch: "elements" one by one; "rows" by one block of threads each, with all loops over them; "blocks" of
+long rows; "columns" in chunks of rows; "totals" of partial sums of the last two.
+"""
 
 FEW_ROWS, MANY_BLOCKS = 64, 64
-"""Rows of more blocks are cut up, if there are fewer of them than a GPU has multiprocessors."""
+"""Rows with more blocks are split if there are fewer rows than multiprocessors."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelLaunch:
-    """One launch. Outer axes are those over rows, which columns are summed over; inner ones are those of a row."""
+    """A launch. Outer axes are those over rows, inner axes those of a row."""
 
     kind: LaunchKind
     outer: tuple[int, ...]
     inner: tuple[int, ...]
     reduces: tuple[Expression, ...] = ()
-    """What is complete after it."""
+    """Reductions that are complete after it."""
     stores: tuple[Store, ...] = ()
-    """Outputs that it writes on the way."""
+    """Outputs that it writes in its main loop."""
     after: tuple[Store, ...] = ()
-    """Outputs that it writes once its sums are complete."""
+    """Outputs that it writes after its sums are complete."""
     saved: tuple[Expression, ...] = ()
-    """Of what it reduces, that which is kept in memory for later launches."""
+    """Reductions that are kept in memory for later launches."""
     is_part: bool = False
-    """It leaves parts, for the next launch to add up."""
+    """Whether it writes partial sums for the next launch."""
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """Along which axes its sums lie."""
+        """Axes of its sums."""
         return {"columns": self.inner, "totals": self.inner}.get(self.kind, self.outer)
 
     def roots(self) -> Iterator[Expression]:
-        """What it computes from elements."""
+        """Expressions that it computes from elements."""
         if self.kind != "totals":
             yield from (one.args[0] for one in self.reduces)
         yield from (store.expression for store in (*self.stores, *self.after))
@@ -56,7 +56,7 @@ class KernelLaunch:
 def plan_launches(
     schedule: KernelSchedule, space: Sequence[int], in_place: Sequence[tuple[int, int]]
 ) -> list[KernelLaunch]:
-    """Raises Unlowered where an output cannot be written over an input."""
+    """Plans launches. Raises LoweringUnsupported if an output cannot overwrite an input."""
     late: set[int] = set()
     while True:
         found = _Planner(schedule, space, late).launches()
@@ -69,7 +69,7 @@ def plan_launches(
 
 
 def part_count(order_size: int, size: int) -> int:
-    """Into how many parts of a size something is cut."""
+    """Number of parts when a size is split."""
     return -(-size // order_size)
 
 
@@ -109,7 +109,7 @@ class _Planner:
     # -- what is missing
 
     def missing(self, root: Expression) -> list[Expression]:
-        """Reductions that `root` needs and that are not done, those that need no others first."""
+        """Reductions that `root` needs and that are not computed yet, dependencies first."""
         return [one for one in dependencies([root], self.done) if one.name == "reduce" and id(one) not in self.done]
 
     def _wanted(self) -> list[Expression]:
@@ -122,7 +122,7 @@ class _Planner:
     # -- rows
 
     def _rows_ready(self) -> list[Expression]:
-        """Reductions of rows that need nothing but reductions of rows."""
+        """Row reductions that depend on row reductions only."""
         of_row = self.schedule.is_of_row
         return [one for one in self._wanted() if all(of_row(each) for each in self.missing(one))]
 
@@ -143,7 +143,7 @@ class _Planner:
         self.done |= ready
 
     def _seen_later(self, reduces: Sequence[Expression]) -> tuple[Expression, ...]:
-        """Which of these, once they are done, later launches see."""
+        """The reductions that later launches use."""
         mine = {id(one): one for one in reduces}
         waiting = [one for store in self.left for one in self.missing(store.expression) if id(one) not in mine]
         roots = [*[store.expression for store in self.left], *[arg for one in waiting for arg in one.args]]
@@ -153,7 +153,7 @@ class _Planner:
     # -- sums of many blocks
 
     def _sums_ready(self) -> list[Expression]:
-        """Those that wait for nothing and run over the same axes as the first of them."""
+        """Sums without missing dependencies that have the axes of the first of them."""
         ready = [one for one in self._wanted() if self.missing(one) == [one]]
         if not ready:
             return []
@@ -187,7 +187,7 @@ class _Planner:
         self.done |= waiting
 
     def _is_ready(self, store: Store, besides: Set[int] = frozenset()) -> bool:
-        """Whether nothing is missing for an output, or only what comes now."""
+        """Whether an output has no missing dependencies besides `besides`."""
         return store.index not in self.late and all(id(one) in besides for one in self.missing(store.expression))
 
     # -- elements
@@ -208,7 +208,7 @@ class _Planner:
 def _overwritten(
     launches: list[KernelLaunch], schedule: KernelSchedule, in_place: Sequence[tuple[int, int]]
 ) -> Iterator[int]:
-    """Outputs that would be written over an input while threads other than the writing one have yet to read it."""
+    """Outputs that would overwrite an input that other threads have not read yet."""
     replaced = dict(in_place)
     done: set[int] = set()
     reads: list[set[int]] = []
@@ -227,13 +227,13 @@ def _overwritten(
 
 
 def _is_own(store: Store, launch: KernelLaunch) -> bool:
-    """Whether no thread writes an element that another one reads; those of a row wait for each other."""
+    """Whether each thread writes only elements that no other thread reads; threads of a row wait for each other."""
     whole = frozenset((*launch.outer, *launch.inner))
     return store.axes == whole or (launch.kind == "rows" and store.axes == frozenset(launch.outer))
 
 
 def dependencies(roots: Iterable[Expression], done: Iterable[int]) -> list[Expression]:
-    """What `roots` are computed from, arguments first; without what lies below the reductions that are done."""
+    """The expressions below `roots`, arguments first, without those below completed reductions."""
     kept, found = set(done), dict[int, Expression]()
     stack = [(root, False) for root in reversed(list(roots))]
     visited: set[int] = set()

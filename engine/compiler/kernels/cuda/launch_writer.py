@@ -1,4 +1,4 @@
-"""Writes a launch: a function of CUDA C++, what it is told, and what it is called with."""
+"""Writes a launch: a CUDA C++ function, its layout, and its arguments."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from engine.compiler.kernels.loop_layout import AxisStrides, arrange_loops
 from engine.compiler.kernels.scalar_expression import Expression
 
 LONG = 60
-"""Characters of an expression from which on its parts get names."""
+"""Length in characters from which subexpressions get a name."""
 NAMES = {"input": "x", "number": "number", "output": "out", "memory": "memory"}
 
 
 class LaunchWriter:
-    """What all kinds of launches have in common."""
+    """Base class of writers of launches."""
 
     width = 1
     """Elements that a thread reads at once."""
@@ -29,15 +29,15 @@ class LaunchWriter:
         self.given, self.text = module.given, module.text
         self.name = f"{launch.kind}{number}"
         self.looped: Axes = frozenset(launch.inner)
-        """Axes along which a thread goes."""
+        """Axes that a thread loops over."""
         self.top = CudaScope()
         self.scope = CudaScope(self.top)
-        """Of what does not change while a thread goes along."""
+        """Scope of values that are constant in the loop of a thread."""
         self.inside: CudaScope | None = None
         self.fields: dict[str, int] = {}
-        """Of the layout, and their values."""
+        """Fields of the layout, and their values."""
         self.arguments: dict[Argument, str] = {}
-        """What it is called with, and the parameters' names."""
+        """Argument → parameter name."""
         self.written: set[str] = set()
         own = [id(one) for one in launch.reduces] if launch.kind == "totals" else []
         self.needed = dependencies(launch.roots(), {*module.finals, *own})
@@ -52,11 +52,11 @@ class LaunchWriter:
         raise NotImplementedError
 
     def before(self) -> list[str]:
-        """Lines that stand before it."""
+        """Lines before the function."""
         return []
 
     def write(self) -> tuple[str, LaunchFunction]:
-        """The function as text, and how to call it."""
+        """The source of the function, and its description."""
         body = self.body()
         layout = f"Layout{self.number}"
         given = ", ".join([f"const {layout} at", *self._parameters()])
@@ -91,9 +91,9 @@ class LaunchWriter:
     # -- arrays
 
     def _arrange(self) -> None:
-        """Chooses the loops, by how all arrays go through them."""
+        """Chooses loops by the access patterns of all arrays."""
         self.access: dict[Any, int] = {}
-        """Input or sum, ("store", place) or ("save", sum) → access of the layout."""
+        """Input or sum, ("store", index) or ("save", sum) → access of the layout."""
         self.pointers: list[str] = []
         accesses: list[AxisStrides] = []
         for key, target, along in self._accesses():
@@ -133,14 +133,14 @@ class LaunchWriter:
             yield ("save", id(one)), ("memory", self.saved[id(one)]), self.along(one)
 
     def parameter(self, target: Argument) -> str:
-        """The name of what the launch is called with."""
+        """The parameter name of an argument."""
         return self.arguments.setdefault(target, f"{NAMES[target[0]]}{target[1]}")
 
     def axes(self, one: Expression) -> tuple[int, ...]:
         return tuple(sorted(self.reach(one)))
 
     def along(self, one: Expression) -> AxisStrides:
-        """How a sum that is kept lies in memory."""
+        """Strides of a sum that is kept in memory."""
         found, step = AxisStrides(), 1
         for axis in reversed(self.axes(one)):
             found[axis] = step
@@ -148,19 +148,19 @@ class LaunchWriter:
         return found
 
     def field(self, name: str, value: int) -> str:
-        """What the launch is told under a name."""
+        """Adds a field to the layout."""
         self.fields[name] = value
         return f"at.{name}"
 
     def loop_indices(self, *, inner: bool) -> list[int]:
-        """Loops of a row, or over rows."""
+        """Indices of the loops of a row, or of those over rows."""
         return [index for index, loop in self.loops if loop.inner == inner]
 
     def size(self, indices: Sequence[int]) -> str:
         return " * ".join(f"at.n{index}" for index in indices) or "1"
 
     def index_lines(self, flat: str, indices: Sequence[int]) -> list[str]:
-        """Lines that find the index of each loop from that of all together."""
+        """Lines that compute the index of each loop from a flat index."""
         lines = list[str]()
         for depth, index in enumerate(indices):
             rest = [f"at.n{one}" for one in indices[depth + 1 :]]
@@ -170,7 +170,7 @@ class LaunchWriter:
         return lines
 
     def element(self, key: Any) -> str:
-        """An element of an array, where the loops are by now."""
+        """An element of an array at the current loop indices."""
         access, parts = self.access[key], list[str]()
         for index, step in enumerate(self.layout.steps[access]):
             if step != 0:
@@ -187,7 +187,7 @@ class LaunchWriter:
         return f"v{self._count}"
 
     def count_uses(self, roots: Iterable[Expression]) -> None:
-        """How often what is computed now is used; what is used once needs no name."""
+        """Counts uses of values; a value that is used once needs no name."""
         self._uses = {}
         found = list(roots)
         for one in found:
@@ -197,7 +197,7 @@ class LaunchWriter:
                 self._uses[id(arg)] = self._uses.get(id(arg), 0) + (2 if repeats_argument(one) else 1)
 
     def use(self, one: Expression, scope: CudaScope) -> str:
-        """The text that stands for a value in a scope, after lines that compute it where need be."""
+        """The text of a value in a scope; adds lines that compute it if needed."""
         known = scope.find(one) or self.simple(one)
         if known is not None:
             return known
@@ -214,7 +214,7 @@ class LaunchWriter:
         return name
 
     def simple(self, one: Expression) -> str | None:
-        """What is known everywhere."""
+        """The text of a value that is available everywhere."""
         if one.name == "number":
             return self.text.literal(one.value, one.dtype)
         if one.name == "scalar":
@@ -227,18 +227,18 @@ class LaunchWriter:
         return None
 
     def index(self, one: Expression) -> str:
-        """Where an element lies along an axis."""
+        """The index of an element along an axis."""
         return next((f"(long long)i{index}" for index, loop in self.loops if one.value in loop.axes), "0LL")
 
     def is_leaf(self, one: Expression) -> bool:
         return one.name == "input" or id(one) in self.module.finals
 
     def leaf(self, one: Expression) -> str:
-        """What is read from memory."""
+        """A read from memory."""
         return self.text.loaded(one.dtype, self.element(id(one)))
 
     def home(self, one: Expression) -> CudaScope:
-        """The outermost scope in which a value is known."""
+        """The outermost scope in which a value can be computed."""
         if self.inside is not None and self.reach(one) & self.looped:
             return self.inside
         return self.scope if self._is_late(one) else self.top
@@ -258,11 +258,11 @@ class LaunchWriter:
         return f"{self.element(('store', store.index))} = {self.text.stored(store.expression.dtype, value)};"
 
     def save(self, one: Expression, scope: CudaScope) -> str:
-        """Keeps a sum for later launches."""
+        """Stores a sum for later launches."""
         return f"{self.element(('save', id(one)))} = {self.text.stored(one.dtype, self.use(one, scope))};"
 
     def finish(self, scope: CudaScope) -> list[str]:
-        """Lines that write what was waiting for sums."""
+        """Lines that write outputs that depend on sums."""
         self.count_uses([*self.launch.saved, *[store.expression for store in self.launch.after]])
         before = len(scope.lines)
         ends = [self.save(one, scope) for one in self.launch.saved]

@@ -1,4 +1,4 @@
-"""Compiles sources for GPUs in the background. CuPy keeps the machine code on disk, by source, options and GPU."""
+"""Compiles CUDA sources in the background. CuPy caches machine code on disk by source, options and GPU."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from engine.backend import Device, namespace
 from engine.compiler.kernels.scalar_expression import LoweringUnsupported
 
 OPTIONS = ("--std=c++17", "--fmad=false")
-"""Products and sums are rounded one by one, as on the CPU, so that both devices compute the same numbers; kernels wait
-for memory rather than for arithmetic. Division and square root are exact as it is, and subnormal numbers stay."""
+"""Products and sums are rounded separately, as on the CPU, so that both devices compute the same values; kernels are
+limited by memory. Division, square root and subnormal numbers are exact by default.
+"""
 THREADS, PATIENCE = 4, 5.0
-"""That compile, and seconds without work after which one ends."""
+"""Number of compiler threads, and seconds without work after which one ends."""
 _NAME = re.compile(r'extern "C" __global__ void .*?(\w+)\(const Layout')
 
 
 class CudaCompilation:
-    """The functions of a source on a device, once they are compiled."""
+    """The functions of a source on a device, once compiled."""
 
     def __init__(self, source: str, title: str, device: Device) -> None:
         self.source, self.title, self.device = source, title, device
@@ -34,24 +35,25 @@ class CudaCompilation:
         return self._done.is_set() and self.error is None
 
     def wait(self) -> None:
-        """Returns once it is compiled. Raises Unlowered if that failed."""
+        """Waits until it is compiled. Raises LoweringUnsupported if that failed."""
         self._done.wait()
         if self.error is not None:
             raise self.error
 
     def finished(self) -> None:
-        """Returns once it is compiled, or that failed."""
+        """Waits until it is compiled or has failed."""
         self._done.wait()
 
     def build(self) -> None:
-        """Compiles, whichever thread that is called from."""
+        """Compiles in the calling thread."""
         try:
             self.xp = namespace(self.device)
             with self.xp.cuda.Device(self.device.index):
                 module = self.xp.RawModule(code=self.source, options=OPTIONS)
                 for name in _NAME.findall(self.source):
                     function = module.get_function(name)
-                    _ = function.kernel if hasattr(function, "kernel") else None  # which compiles it for this device
+                    if hasattr(function, "kernel"):
+                        _ = function.kernel  # accessing it compiles it for this device
                     self.functions[name] = function
         except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
             self.error = LoweringUnsupported(f"{self.title} did not compile: {error}")
@@ -60,7 +62,7 @@ class CudaCompilation:
 
 
 class _Compiler:
-    """Compilations by source, and the threads that do them: NVRTC compiles several at a time."""
+    """Compilations by source, and the threads that run them; NVRTC can compile several at once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Device], CudaCompilation] = {}
@@ -82,7 +84,7 @@ class _Compiler:
         return found
 
     def _start(self) -> None:
-        """One more thread, unless the system refuses to start it."""
+        """Starts a thread, unless the system refuses it."""
         with suppress(RuntimeError):
             threading.Thread(target=self._work, name="CUDA compiler", daemon=True).start()
             self._threads += 1
@@ -100,7 +102,7 @@ class _Compiler:
             one.build()
 
     def wait(self) -> None:
-        """Returns once nothing is left that anybody asked for."""
+        """Waits for all requested compilations."""
         for one in list(self._known.values()):
             one.finished()
 

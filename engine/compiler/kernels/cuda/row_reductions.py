@@ -1,4 +1,4 @@
-"""Launches that go through rows, and through blocks of rows that are too long for one block of threads."""
+"""Launches over rows, and over blocks of rows that are too long for one block of threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.compiler.kernels.scalar_expression import Expression
 
 
 class RowReductionWriter(LaunchWriter):
-    """A row goes to one block of threads, or to one warp if it is short. It may be gone through several times."""
+    """Each row is computed by one block of threads, or by one warp if it is short, in one or several loops."""
 
     def body(self) -> list[str]:
         outer = self.loop_indices(inner=False)
@@ -38,7 +38,7 @@ class RowReductionWriter(LaunchWriter):
         ]  # fmt: skip
 
     def _loop(self, reduced: list[Expression], stored: list[Store]) -> None:
-        """All threads of a row go through it once."""
+        """Adds a loop of all threads over the row."""
         self.count_uses([*[one.args[0] for one in reduced], *[one.expression for one in stored]])
         inside = self.inside = CudaScope(self.scope)
         before, fresh, after, done = list[str](), list[str](), list[str](), list[str]()
@@ -79,7 +79,7 @@ class RowReductionWriter(LaunchWriter):
         return [f"for (Index first = 0; first < size; first += {step}) {{", *("    " + line for line in inner), "}"]
 
     def _of_rows(self, stores: list[Store]) -> None:
-        """What is one number for the whole row."""
+        """Adds values that are one number for the whole row."""
         if not stores and not self.launch.saved:
             return
         scope = self.scope
@@ -91,7 +91,7 @@ class RowReductionWriter(LaunchWriter):
 
 
 class RowBlockWriter(LaunchWriter):
-    """A warp adds up a block of a row."""
+    """Each warp sums a block of a row."""
 
     def body(self) -> list[str]:
         launch, block = self.launch, self.given.schedule.order.block

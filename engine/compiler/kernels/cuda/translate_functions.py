@@ -69,16 +69,16 @@ INSTRUCTIONS: dict[str, str] = {
     "    unsigned int raw = (unsigned int)__float_as_int(x);\n"
     "    return x != x ? 0x7fc0 : (unsigned short)((raw + 0x7fff + (raw >> 16 & 1)) >> 16);\n}",
 }  # fmt: skip
-"""What Python has no word for, and numba gets from LLVM; see `functions/instructions.py`."""
+"""Operations that numba gets from LLVM; see `functions/llvm_instructions.py`."""
 
 
 class TranslationUnsupported(Exception):  # noqa: N818 - found by tests, never by users
-    """A construct that functions have not used so far."""
+    """A construct that the translation does not support."""
 
 
 @functools.cache
 def _tree() -> tuple[dict[str, ast.FunctionDef], dict[str, ast.expr]]:
-    """All functions and constants, by name."""
+    """All functions and constants by name."""
     functions: dict[str, ast.FunctionDef] = {}
     constants: dict[str, ast.expr] = {}
     for path in sorted(SOURCES.glob("*.py")):
@@ -99,7 +99,7 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr
 
 
 def definitions(names: Iterable[str]) -> list[str]:
-    """The definitions of functions, after those of what they call. Raises Untranslated."""
+    """The definitions of functions, dependencies first. Raises TranslationUnsupported."""
     found: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -128,7 +128,7 @@ def _defined(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 class _Function:
-    """Writes one function. Each argument has a type of its own, as numba compiles it."""
+    """Translates a function. Each argument has a separate type, as in numba."""
 
     def __init__(self, node: ast.FunctionDef) -> None:
         self.node = node
@@ -218,7 +218,7 @@ class _Function:
         raise TranslationUnsupported(f"{self.node.name} uses {name}")
 
     def number(self, one: ast.expr) -> float | None:
-        """The value of what is known ahead."""
+        """The value of a constant expression."""
         if isinstance(one, ast.Name) and one.id not in self.known:
             one = _tree()[1].get(one.id, one)
         try:
@@ -245,7 +245,7 @@ class _Function:
 
 
 def _bare(text: str) -> str:
-    """Without parentheses around the whole of it."""
+    """Removes parentheses around the whole text."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0
@@ -257,7 +257,7 @@ def _bare(text: str) -> str:
 
 
 def constant(value: object) -> str:
-    """A Python number as it stands in a function."""
+    """A Python constant as C++."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -268,7 +268,7 @@ def constant(value: object) -> str:
 
 
 def literal(value: float, size: int) -> str:
-    """A float of 4 or 8 bytes."""
+    """A float literal of 4 or 8 bytes."""
     if math.isnan(value):
         return "__int_as_float(0x7fc00000)" if size == 4 else "__longlong_as_double(0x7ff8000000000000LL)"
     if math.isinf(value):
@@ -281,7 +281,7 @@ def literal(value: float, size: int) -> str:
 
 
 def _short(value: float) -> str:
-    """The fewest digits by which a float of 4 bytes is found again."""
+    """The shortest digits that identify a float32 number."""
     return repr(float(str(np.float32(value))))
 
 

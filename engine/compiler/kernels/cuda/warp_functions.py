@@ -1,4 +1,4 @@
-"""What the threads of a block do together, as CUDA C++."""
+"""Device functions of warps and blocks of threads, as CUDA C++."""
 
 from __future__ import annotations
 

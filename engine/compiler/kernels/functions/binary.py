@@ -12,7 +12,7 @@ from engine.compiler.kernels.functions.llvm_instructions import copysign, fabs, 
 from engine.compiler.kernels.functions.logarithm import log1p32, log1p64, log64
 
 exact: Any = njit(nogil=True, error_model="numpy", inline="never")
-"""Nothing is rounded in another way than NumPy rounds it."""
+"""Operations are rounded as in NumPy."""
 
 
 @exact
@@ -28,7 +28,7 @@ def minimum(x, y):
 
 @exact
 def fmax(x, y):
-    """Where one is NaN, the other."""
+    """If one argument is NaN, the other one."""
     return x if x >= y or y != y else y
 
 
@@ -39,7 +39,7 @@ def fmin(x, y):
 
 @exact
 def remainder(x, y):
-    """The remainder with y's sign."""
+    """The remainder with the sign of y."""
     rest = fmod(x, y)
     if rest == 0:
         return copysign(rest, y)
@@ -48,7 +48,7 @@ def remainder(x, y):
 
 @exact
 def floor_divide(x, y):
-    """As NumPy finds it: by the remainder, so that rounding does not lift it over a whole number."""
+    """Floor division as in NumPy, by the remainder, so that rounding does not change an integer quotient."""
     if y == 0:
         return x / y
     rest = fmod(x, y)
@@ -77,7 +77,7 @@ def logaddexp64(x, y):
 
 @inlined
 def power32(x, y):
-    """By logarithm and exponential in double precision, which leaves half a unit of the last place."""
+    """By logarithm and exponential in double precision, with an error of half a unit in the last place."""
     a, b = float64(x), float64(y)
     found = exp64(b * log64(fabs(a)))
     half = b * 0.5
@@ -96,7 +96,7 @@ def power64(x, y):
 
 @exact
 def compensated(total, lost, x):
-    """A sum, and what rounding took from it (Neumaier); of an infinite sum nothing is lost."""
+    """Compensated addition (Neumaier): the sum and the rounding error; that of an infinite sum is 0."""
     found = total + x
     larger = fabs(total) >= fabs(x)
     rest = (total - found) + x if larger else (x - found) + total

@@ -13,7 +13,7 @@ from numba import float32, int32, int64, njit
 from engine.compiler.kernels.functions.llvm_instructions import bits, copysign, fabs, from_bits
 
 inlined: Any = njit(nogil=True, error_model="numpy", inline="never")
-"""Each product and each sum is rounded on its own, also where the CPU could do both at once."""
+"""Products and sums are rounded separately, without FMA."""
 
 _ROUND32, _ROUND64 = float32(12582912.0), 6755399441055744.0
 _LOG2E = 1.4426950408889634
@@ -48,7 +48,7 @@ def _powers64(r):
 
 @inlined
 def _twice_scaled32(p, n):
-    """p · 2ⁿ in two steps, since 2ⁿ alone may be beyond all numbers."""
+    """p · 2ⁿ in two steps, since 2ⁿ may overflow."""
     half = n >> int32(1)
     rest = n - half
     return p * from_bits(int32((half + int32(127)) << int32(23))) * from_bits(int32((rest + int32(127)) << int32(23)))
@@ -107,7 +107,7 @@ def exp2_64(x):
 
 @inlined
 def expm1_32(x):
-    """2ⁿ(eʳ − 1) + (2ⁿ − 1), each half as large until the end."""
+    """2ⁿ(eʳ − 1) + (2ⁿ − 1), with both terms halved until the end."""
     small = max(x, float32(-18.0))
     small = min(small, float32(89.0))
     t = small * float32(_LOG2E) + _ROUND32
@@ -136,7 +136,7 @@ def expm1_64(x):
 
 @inlined
 def _small_exp32(x):
-    """eˣ for x between 0 and 40, where 2ⁿ is one number."""
+    """eˣ for x between 0 and 40, where 2ⁿ does not overflow."""
     t = x * float32(_LOG2E) + _ROUND32
     n = t - _ROUND32
     r = x - n * float32(0.693359375)

@@ -1,4 +1,4 @@
-"""A block of floats as one, in lanes: the order that `schedule.Order` states, whatever vectors the CPU has."""
+"""Reduces a block of floats in lanes, in the order of `ReductionOrder` on every CPU. Imports numba."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.compiler.kernels.numba_internals import alloca_once_value, for_range
 from engine.compiler.kernels.raw_memory import RawMemory
 
 intrinsic: Any = extending.intrinsic
-"""Untyped: what is declared with it is called without its first argument."""
+"""Untyped, because callers omit the first argument of decorated functions."""
 
 
 def _folded(name: str, start: float) -> Any:
-    """The first `count` elements joined in so many lanes, of which the memory must hold a multiple."""
+    """Reduces the first `count` elements in lanes; the memory must hold a multiple of their number."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         kind, number = context.get_data_type(signature.return_type), signature.args[2].literal_value

@@ -1,4 +1,4 @@
-"""Single LLVM instructions that Python has no word for. Imports numba."""
+"""LLVM instructions without a Python equivalent. Imports numba."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _IR = {types.float32: ir.FloatType(), types.float64: ir.DoubleType(), types.int3
        types.int64: ir.IntType(64)}  # fmt: skip
 
 intrinsic: Any = extending.intrinsic
-"""Untyped: what is declared with it is called without its first argument."""
+"""Untyped, because callers omit the first argument of decorated functions."""
 
 
 @intrinsic
 def bits(typing: Any, x: Any) -> Any:
-    """The bits of a float as a whole number."""
+    """The bits of a float as an integer."""
     kind = _INTEGER[x]
     return kind(x), lambda context, builder, signature, given: builder.bitcast(given[0], _IR[kind])
 
 
 @intrinsic
 def from_bits(typing: Any, x: Any) -> Any:
-    """The float that has these bits."""
+    """The float with these bits."""
     kind = _FLOAT[x]
     return kind(x), lambda context, builder, signature, given: builder.bitcast(given[0], _IR[kind])
 
 
 def _named(name: str, arity: int) -> Any:
-    """An intrinsic of LLVM on floats of one kind."""
+    """An LLVM intrinsic on floats of one type."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         kind = _IR[signature.return_type]
@@ -57,13 +57,13 @@ sqrt = _named("sqrt", 1)
 fabs = _named("fabs", 1)
 copysign = _named("copysign", 2)
 larger = _named("maximum", 2)
-"""The larger of two; NaN if either is."""
+"""The larger of two numbers; NaN if either is NaN."""
 smaller = _named("minimum", 2)
 
 
 @intrinsic
 def fmod(typing: Any, x: Any, y: Any) -> Any:
-    """The remainder with x's sign."""
+    """The remainder with the sign of x."""
     if x not in _INTEGER or x != y:
         return None
     return x(x, x), lambda context, builder, signature, given: builder.frem(*given)
@@ -71,7 +71,7 @@ def fmod(typing: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def like(typing: Any, x: Any, number: Any) -> Any:
-    """A whole number as a float of x's kind."""
+    """An integer as a float of x's type."""
     if x not in _INTEGER:
         return None
     return x(x, types.int64), lambda context, builder, signature, given: builder.sitofp(given[1], _IR[x])
@@ -79,7 +79,7 @@ def like(typing: Any, x: Any, number: Any) -> Any:
 
 @intrinsic
 def wide_product(typing: Any, x: Any, y: Any) -> Any:
-    """The upper and the lower 64 bits of a product of whole numbers."""
+    """The upper and lower 64 bits of a product of integers."""
     if x != types.uint64 or y != types.uint64:
         return None
     pair = types.UniTuple(x, 2)

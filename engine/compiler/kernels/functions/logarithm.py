@@ -39,7 +39,7 @@ def _tail32(f):
 
 @inlined
 def _ends32(x, found):
-    """What a logarithm is at 0, below, and beyond all numbers."""
+    """Corrects a logarithm at 0, below 0, and at infinity."""
     found = x if x == float32(inf) else found
     found = float32(-inf) if x == float32(0.0) else found
     return found if x >= float32(0.0) else float32(nan)
@@ -94,7 +94,7 @@ def _parts64(x):
 
 @inlined
 def _as_float(n):
-    """A small whole number as float: in 64 bits most CPUs have no vector instruction for that."""
+    """A small integer as float; most CPUs have no 64-bit vector instruction for this."""
     return from_bits(int64(n + int64(0x4338000000000000))) - 6755399441055744.0
 
 

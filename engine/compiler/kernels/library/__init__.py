@@ -1,7 +1,7 @@
-"""Kernels written by hand, for ops that are neither elementwise nor reductions.
+"""Hand-written kernels for ops that are neither elementwise nor reductions.
 
-A plan waits for them before it runs for the first time, since NumPy's kernels add up in another order: what runs must
-not depend on when. They serve all sizes, so they are compiled once on a machine, in about a second each.
+A plan waits for them before its first run, because NumPy sums in another order, and results must not depend on timing.
+They serve all sizes, so they are compiled once per machine, in about a second each.
 """
 
 from engine.compiler.kernels.library import add_rows_kernel as add_rows_kernel

@@ -1,4 +1,4 @@
-"""Rows added at positions of the first dimension, as the gradient of an embedding is. NumPy gives the same bits."""
+"""Adds rows at indices of the first dimension, as the gradient of an embedding does. Bits are those of NumPy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from engine.ops.indexing.index import Place, index_backward
 from engine.shape import count
 
 _NANOSECONDS = 0.4
-"""Of an element that is added."""
+"""Estimated nanoseconds per element."""
 _LINE = 16
-"""Columns of which a part has a multiple."""
+"""Parts have a multiple of this number of columns."""
 
 
 class AddRows:
@@ -31,7 +31,7 @@ class AddRows:
 
     def __call__(self, x: Any, index: Any, out: Any) -> None:
         kernel, size = self._module.function, self._sizes[1]
-        if kernel is None or index.min() < -size or index.max() >= size:  # which raises
+        if kernel is None or index.min() < -size or index.max() >= size:  # NumPy raises the error
             np.copyto(out, index_backward.kernel(np, x, index, **self._statics))
             return
         kernel(self._address, id(x), id(index), id(out), *self._sizes)

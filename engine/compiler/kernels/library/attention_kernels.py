@@ -1,4 +1,4 @@
-"""Attention of heads, one after the other, in memory that stays in the cache."""
+"""Attention head by head, in memory that stays in the CPU cache."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from engine.ops.fused_attention import attention_backward, attention_backward_pa
 
 _BYTES = 64
 BLOCK = 72
-"""Rows of weights whose gradients are kept at a time: a multiple of what tiles have, be it 6 or 8."""
+"""Rows of weights that are processed together in the backward pass: a multiple of both tile heights, 6 and 8."""
 _NANOSECONDS = 0.03
-"""Of a multiply-add."""
+"""Estimated nanoseconds per multiply-add."""
 _SPARE = 64
-"""Numbers behind what sums in lanes read."""
+"""Padding behind arrays that are summed in lanes."""
 
 
 class AttentionLayout:
-    """Where everything of one attention is. Positions are called rows, of queries `length`, of keys `size`."""
+    """Memory layout of one attention. Rows are positions: `length` of queries, `size` of keys."""
 
     def __init__(
         self, query: Sequence[int], key: Sequence[int], value: Sequence[int], causal: bool, dtype: Any
@@ -49,7 +49,7 @@ class AttentionLayout:
         )
 
     def set_strides(self, at: int, array: Any) -> Any:
-        """Notes the steps of an array of heads, or of a copy of it whose rows are not strided."""
+        """Stores the strides of an array of heads, or of a copy with contiguous rows."""
         if array.strides[3] != self.itemsize:
             array = np.ascontiguousarray(array)
         self.settings[at : at + 3] = [step // self.itemsize for step in array.strides[:3]]
@@ -60,7 +60,7 @@ class AttentionLayout:
 
 
 def _places(sizes: list[int], dtype: Any) -> list[int]:
-    """Where memory of those sizes begins, one after the other, and at last where it ends."""
+    """Offsets of buffers of these sizes, and the end of the last one."""
     found = [0]
     for size in sizes:
         found.append(found[-1] + -(-size * dtype.itemsize // _BYTES) * _BYTES + _BYTES)
@@ -81,7 +81,7 @@ class Attend:
 
 
 class AttendBackward:
-    """`attention_backward`, also of results in one array."""
+    """`attention_backward`, also with results in one array."""
 
     def __init__(self, attention: AttentionLayout, dtype: Any) -> None:
         self._attention, self._kernel = attention, library_kernel("attend_backward", dtype)
@@ -107,7 +107,7 @@ class AttendBackward:
 
 
 def _attention(node: IRNode, first: int) -> tuple[AttentionLayout, Any] | None:
-    if has_scalars(node.statics):  # somebody has called the op, whose factors are operands where a pass makes nodes
+    if has_scalars(node.statics):  # the op was called directly; passes use operands for the factors
         return None
     query, key, value = node.values[first : first + 3]
     if any(one.dtype != node.out.dtype for one in node.values) or node.out.dtype not in FLOATS:

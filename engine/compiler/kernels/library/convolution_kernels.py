@@ -16,27 +16,27 @@ from engine.ops.spatial.conv import convolution, convolution_backward_weight, co
 from engine.shape import count
 
 _CACHE_BYTES = 1 << 18
-"""Of what is copied before it is multiplied: it stays in the second level."""
+"""Bytes of input planes that are processed together, to stay in the level-2 cache."""
 _BLOCK_BYTES = 3 << 17
-"""Of what is multiplied together."""
+"""Bytes of operands of one blocked product."""
 _LINE = 16
 """Numbers in the widest vector."""
 _MOST_ROWS, _DOT_ROWS, _DOT_COLUMNS = 8, 4, 6
-"""Of tiles, at most."""
+"""Maximum tile sizes."""
 _MOST_TILE = 192
-"""Bytes of the sums of a tile of products: 24 in double precision."""
+"""Maximum bytes of the sums of a tile: 24 vectors in double precision."""
 _PARTS = 4
-"""In so many parts the sums over samples are made, which threads share."""
+"""Number of partial sums over samples, which threads share."""
 _MOST_PARTS = 8
-"""Of the samples otherwise: each lays the weight out anew."""
+"""Maximum number of parts otherwise, because each part packs the weight."""
 _NANOSECONDS = 0.02
-"""Of a multiply-add."""
+"""Estimated nanoseconds per multiply-add."""
 _LEAST_CHANNELS = 4
-"""With fewer in a group tiles stay empty."""
+"""Minimum number of channels per group; fewer would leave tiles empty."""
 
 
 class KernelTap(NamedTuple):
-    """A place of the kernel in one dimension: it sees the input's plane `phase`, `shift` further on."""
+    """A kernel position in one dimension: it reads the input plane `phase`, shifted by `shift`."""
 
     kernel_index: int
     phase: int
@@ -44,7 +44,9 @@ class KernelTap(NamedTuple):
 
 
 class OutputPhase(NamedTuple):
-    """Every `step`-th place of the output from `first` on, in one dimension, and the places of the kernel it sees."""
+    """Every `step`-th output position from `first` on, in one dimension, with the kernel positions that contribute to
+    it.
+    """
 
     first: int
     step: int
@@ -54,7 +56,7 @@ class OutputPhase(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionAxis:
-    """One dimension of a correlation."""
+    """One dimension of a convolution."""
 
     size: int
     phases: int
@@ -62,25 +64,25 @@ class ConvolutionAxis:
 
     @property
     def shifts(self) -> tuple[int, int]:
-        """The smallest and the largest."""
+        """The smallest and the largest shift."""
         found = [tap.shift for job in self.jobs for tap in job.taps] or [0]
         return min(found), max(found)
 
     @property
     def output_size(self) -> int:
-        """Of the largest job."""
+        """Output size of the largest phase."""
         return max(job.output_size for job in self.jobs)
 
 
 def forward_axis(size: int, kernel: int, stride: int, padding: int, dilation: int, outputs: int) -> ConvolutionAxis:
-    """A convolution's input, of which every `stride`-th element is in one plane."""
+    """The forward direction: every `stride`-th element of the input is in one plane."""
     offsets = [index * dilation - padding for index in range(kernel)]
     taps = tuple(KernelTap(index, offset % stride, offset // stride) for index, offset in enumerate(offsets))
     return ConvolutionAxis(size, stride, (OutputPhase(0, 1, outputs, taps),))
 
 
 def backward_axis(size: int, kernel: int, stride: int, padding: int, dilation: int, outputs: int) -> ConvolutionAxis:
-    """The gradient of a convolution's output; each phase of the input's gradient sees some places of the kernel."""
+    """The gradient for the input: each phase of the input uses some of the kernel positions."""
     jobs: list[OutputPhase] = []
     for first in range(min(stride, size)):
         offsets = [(index, first + padding - index * dilation) for index in range(kernel)]
@@ -90,7 +92,7 @@ def backward_axis(size: int, kernel: int, stride: int, padding: int, dilation: i
 
 
 class PlaneLayout:
-    """How the channels of a group are laid out for tiles, in bands of rows."""
+    """Layout of the channels of a group as padded planes, in bands of rows."""
 
     def __init__(self, down: ConvolutionAxis, across: ConvolutionAxis, channels: int, itemsize: int) -> None:
         self.down, self.across, self.channels = down, across, channels
@@ -116,7 +118,7 @@ class PlaneLayout:
         return self.channels * self.phases * self.length
 
     def offset(self, channel: int, down: KernelTap, across: KernelTap) -> int:
-        """From the beginning to what a place of the kernel sees for the band's first output."""
+        """Offset of the element that a kernel position reads for the first output of a band."""
         plane = channel * self.phases + down.phase * self.across.phases + across.phase
         return plane * self.length + self.margin + (down.shift - self.low) * self.pitch + across.shift
 
@@ -128,16 +130,16 @@ class PlaneLayout:
 
 
 def padded_size(size: int) -> int:
-    """At least `size`, in lines, so that neighbours do not meet in one set of the cache."""
+    """A size rounded up to an odd number of cache lines, to avoid conflicts in one cache set."""
     lines = -(-size // _LINE)
     return (lines + 1 - lines % 2) * _LINE
 
 
 class ConvolutionRoutine:
-    """A convolution, or its gradient for the input.
+    """A convolution or its gradient for the input.
 
     Args:
-        strides: of the weight in elements: from group to group, and for its output and input channels as they are here
+        strides: of the weight in elements, for group, output channel and input channel
     """
 
     def __init__(
@@ -197,7 +199,7 @@ class ConvolutionWeightBackward:
         sums = len(offsets)
         tiles = (outer + _DOT_ROWS) * (sums + _DOT_COLUMNS) // 4 + 1
         upper = aligned(most * planes.size * dtype.itemsize)
-        # Lines are copied in whole vectors: behind the last one there is room for zeros.
+        # Lines are copied in whole vectors, so the last one needs padding.
         found = upper + aligned((most * tall * run + lanes) * dtype.itemsize)
         ours = found + tiles * _MOST_TILE
         theirs = ours + aligned(most * (run // lanes) * 8)
@@ -231,7 +233,7 @@ def _fits(node: IRNode, channels: int) -> bool:
 
 
 def _sizes(shape: Sequence[int]) -> tuple[int, int]:
-    """Of an image; a sequence is one of a single row."""
+    """Height and width; a sequence has height 1."""
     return (1, shape[2]) if len(shape) == 3 else (shape[2], shape[3])
 
 
@@ -246,7 +248,7 @@ def _windows(node: IRNode, kernel_sizes: tuple[int, int]) -> list[tuple[int, int
 def _axes(
     make: Any, x: Sequence[int], out: Sequence[int], node: IRNode, kernel_sizes: tuple[int, int]
 ) -> list[ConvolutionAxis]:
-    """Of a convolution from images of shape `x` to those of shape `out`."""
+    """Both dimensions of a convolution from images of shape `x` to those of shape `out`."""
     sizes, outputs = _sizes(x), _sizes(out)
     return [make(sizes[i], *window, outputs[i]) for i, window in enumerate(_windows(node, kernel_sizes))]
 

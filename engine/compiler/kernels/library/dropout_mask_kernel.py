@@ -1,4 +1,4 @@
-"""Random choices: the bits that `engine.random` draws, without its words in between."""
+"""Dropout masks, with the random bits of `engine.random`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from engine.random.philox import State, kept
 from engine.shape import count
 
 _WORDS = 8
-"""Elements of a block of random bits."""
+"""Elements per block of random bits."""
 _NANOSECONDS = 4.0
-"""Of an element."""
+"""Estimated nanoseconds per element."""
 
 
 class DropoutMask:

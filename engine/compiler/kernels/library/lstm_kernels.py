@@ -1,4 +1,4 @@
-"""Layers of recurrent networks over all their steps: sequences are independent of each other, so threads share them."""
+"""LSTM layers over all steps. Threads share the sequences, which are independent."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from engine.compiler.kernels.thread_pool import aligned, call_words, workspace
 from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_backward
 
 _ROWS = 8
-"""Of a tile, at most."""
+"""Maximum rows of a tile."""
 _MOST_PARTS = 4
-"""Of a batch, forward: each lays the weight out anew."""
+"""Maximum parts of a batch in the forward pass, because each part packs the weight."""
 _NANOSECONDS = 0.03
-"""Of a multiply-add."""
+"""Estimated nanoseconds per multiply-add."""
 _SEQUENCES = 32
-"""Of a part whose sums are made together."""
+"""Sequences per partial sum."""
 
 
 def _broad(size: int, dtype: Any) -> int:
@@ -29,12 +29,12 @@ def _broad(size: int, dtype: Any) -> int:
 
 
 def _begins(sizes: Sequence[int]) -> list[int]:
-    """Where arrays of those sizes begin in the memory of a thread, and at last where it ends."""
+    """Offsets of arrays of these sizes in the work space, and the end of the last one."""
     return [0, *accumulate(aligned(size) for size in sizes)]
 
 
 class LstmForward:
-    """All steps forward."""
+    """The forward pass."""
 
     def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
         wide = _broad(4 * size, dtype) * dtype.itemsize
@@ -53,7 +53,7 @@ class LstmForward:
 
 
 class LstmBackward:
-    """All steps back. The weight's gradient is summed up by parts of the sequences, which are added in order."""
+    """The backward pass. The weight's gradient is summed in parts of the sequences, which are added in order."""
 
     def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
         wide = _broad(size, dtype) * dtype.itemsize
@@ -94,7 +94,7 @@ class LstmBackward:
 
 
 def _has_rows(array: Any) -> bool:
-    """Whether the numbers of a sequence at a step follow each other, and steps are apart."""
+    """Whether the numbers of a sequence at one step are contiguous and steps do not overlap."""
     return array.strides[2] == array.itemsize and array.strides[0] > 0
 
 

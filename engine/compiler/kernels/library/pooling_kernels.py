@@ -1,4 +1,4 @@
-"""Max pooling of images and sequences. The kernels give the numbers of the ops' own, so nobody waits for them."""
+"""Max pooling of images and sequences, with the bits of the ops' kernels, so that plans do not wait."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from engine.ops.spatial.sliding_windows import Windows
 from engine.shape import count
 
 _MOST_PLACES = 255
-"""Of a window, whose numbers are bytes."""
+"""Maximum window size, because indices in a window are bytes."""
 
 
 _FURTHEST = 2
-"""Windows that are so far apart are compared in vectors."""
+"""Maximum stride for vectorized comparison."""
 _NANOSECONDS = 1.0
-"""Of a place of a window."""
+"""Estimated nanoseconds per window element."""
 
 
 class MaxPoolRoutine:
-    """Windows over planes, and the kernel that goes through them."""
+    """Settings of windows, and the kernel."""
 
     def __init__(self, node: IRNode, name: str, x: Sequence[int], output_shape: Sequence[int]) -> None:
         windows: Windows = node.statics["windows"]

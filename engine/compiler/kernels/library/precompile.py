@@ -15,16 +15,16 @@ from engine.compiler.kernels.kernel_cache import is_kept
 from engine.compiler.kernels.library.routines import kernel_names, library_kernel, source_of
 
 DTYPE = np.dtype(np.float32)
-"""What nearly all models compute in."""
+"""Dtype of nearly all models."""
 
 
 def missing_kernels() -> list[str]:
-    """Kernels that are not on disk yet."""
+    """Kernels that are not cached."""
     return [name for name in kernel_names() if not is_kept(source_of(name, DTYPE))]
 
 
 def main() -> None:
-    """Compiles what is missing."""
+    """Compiles missing kernels."""
     psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if sys.platform == "win32" else 19)
     for name in missing_kernels():
         library_kernel(name, DTYPE)

@@ -1,4 +1,4 @@
-"""What computes one node by a kernel of the library."""
+"""Registry of hand-written kernels by op."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SOURCES = Path(__file__).parent / "sources"
 
 
 Routine: TypeAlias = Callable[..., None]
-"""Computes a node: called with its inputs in C's order, None where there is none, then memory for its results."""
+"""Computes a node: called with its C-ordered inputs (None if absent), then with memory for its results."""
 RoutineFactory: TypeAlias = Callable[[IRNode], Routine | None]
 
 _MAKERS: dict[Op, RoutineFactory] = {}
 STRIDED: set[Op] = set()
-"""Ops whose routines take their inputs in any order of memory."""
+"""Ops whose routines accept inputs with any strides."""
 
 
 def implements(op: Op, *, strided: bool = False) -> Callable[[RoutineFactory], RoutineFactory]:
-    """Declares what makes routines for nodes of `op`; None for nodes that NumPy is to compute."""
+    """Registers the factory of routines for `op`; it returns None for nodes that NumPy computes."""
 
     def declare(maker: RoutineFactory) -> RoutineFactory:
         _MAKERS[op] = maker
@@ -41,7 +41,7 @@ def implements(op: Op, *, strided: bool = False) -> Callable[[RoutineFactory], R
 
 
 def routine_of(node: IRNode) -> Routine | None:
-    """What computes a node, or None where that is NumPy."""
+    """The routine of a node; None if NumPy computes it."""
     maker = _MAKERS.get(node.op)
     values = [*node.values, node.out]
     if maker is None or any(value.device is not CPU or 0 in value.shape for value in values):
@@ -50,36 +50,34 @@ def routine_of(node: IRNode) -> Routine | None:
         return None
     try:
         return maker(node)
-    except (
-        LoweringUnsupported
-    ):  # no such instructions here, or no compiler: it is the same in every run on this machine
+    except LoweringUnsupported:  # no compiler, or unsupported instructions; the same in every run on this machine
         return None
 
 
 def library_kernel(name: str, dtype: Any) -> Any:
-    """The kernel of a source file, which is in single precision, for numbers of a dtype; compiled if it has to be."""
+    """The kernel of a source file for a dtype, compiled at once. Sources are written for float32."""
     return compile_now(source_of(name, dtype), name)
 
 
 def background_kernel(name: str, dtype: Any) -> KernelModule:
-    """The module with that kernel, which is compiled when there is time."""
+    """The kernel of a source file for a dtype, compiled in the background."""
     return compile_in_background(source_of(name, dtype), name)
 
 
 def start_helpers() -> None:
-    """Has helpers share the work of kernels, as soon as their own kernel is there."""
+    """Starts the thread pool, once its kernel is compiled."""
     serve = background_kernel("serve_pool", np.dtype(np.float32)).function
     if serve is not None:
         THREAD_POOL.start(serve)
 
 
 def kernel_names() -> list[str]:
-    """Of all kernels of the library."""
+    """Names of all hand-written kernels."""
     return sorted(path.stem for path in _SOURCES.glob("*.py"))
 
 
 def source_of(name: str, dtype: Any) -> str:
-    """The source of a kernel for numbers of a dtype."""
+    """The source of a kernel for a dtype."""
     source = (_SOURCES / f"{name}.py").read_text(encoding="utf-8")
     return source if dtype == np.float32 else source.replace("32 as ", "64 as ").replace("1e-30", "1e-290")
 

@@ -1,4 +1,4 @@
-"""Zeros to which rows are added at given positions, one row after the other, as NumPy's `add.at` does."""
+"""Adds rows at indices to zeros, one row after the other, as NumPy's `add.at`."""
 
 from numba import float32 as number
 from numba import int64
@@ -11,7 +11,7 @@ from engine.compiler.kernels.thread_pool import CallWords
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
 def kernel(call_address, rows, positions, results, count, size, width):
-    """Columns of `count` rows of `width` numbers, for a result of `size` rows."""
+    """Computes a range of columns of `count` rows with `width` numbers, for a result with `size` rows."""
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
         run_parts(call_address, 0)

@@ -1,4 +1,4 @@
-"""Attention: scores, their softmax and what it weighs, for some queries of one head after the other."""
+"""Attention: scores, softmax and weighted values, for blocks of queries of one head after the other."""
 
 from numba import float32 as number
 from numba import int64
@@ -19,7 +19,7 @@ exp = exp64 if number.bitwidth == 64 else exp32
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64, float64, int64)")
 def kernel(call_address, settings_id, queries, keys, values, results, weights, scale, workspace):
-    """Heads. `settings_id` are the settings of an `Attention`, `place` memory of each thread."""
+    """Computes a range of heads. `settings_id` is the id of an `AttentionLayout`'s settings."""
     wide_vectors()
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:

@@ -1,4 +1,4 @@
-"""The gradients of attention for queries, keys and values, of one head after the other."""
+"""Gradients of attention for queries, keys and values, of one head after the other."""
 
 from numba import float32 as number
 from numba import int64
@@ -21,7 +21,7 @@ def kernel(
     call_address, settings_id, gradients, queries, keys, values, weights, of_queries, of_keys, of_values,
     of_first, of_second, workspace,
 ):  # fmt: skip
-    """Heads. `settings_id` are the settings of an `Attention`, `place` memory of each thread."""
+    """Computes a range of heads. `settings_id` is the id of an `AttentionLayout`'s settings."""
     wide_vectors()
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:

@@ -1,7 +1,7 @@
-"""Correlations of images with kernels: a convolution, and its gradient for the input.
+"""Convolutions of images and their gradients for the input.
 
-What a place of the kernel sees of all outputs in a plane is one run of memory, which tiles read where it is. Garbage
-stands where a run goes from one line to the next; it is left out when sums are written.
+For one kernel position, all outputs of a plane read one contiguous run of memory, which tiles read in place. Between
+two lines of a run there are unused results, which are not written.
 """
 
 from numba import float32 as number
@@ -22,7 +22,7 @@ narrow = product_tile(ROWS, 1, turned=True)
 
 @njit(nogil=True, error_model="numpy")
 def pack(settings, weight, sources, packed):
-    """Copies the weight in the order in which tiles read it: for each block of rows and place of the kernel, rows."""
+    """Packs the weight in the order of the tiles: blocks of rows, then kernel positions, then rows."""
     groups, outer, skip, group_skip, sums = settings[0], settings[2], settings[17], settings[18], settings[19]
     blocks = (outer + ROWS - 1) // ROWS
     for group in range(groups):
@@ -37,7 +37,7 @@ def pack(settings, weight, sources, packed):
 
 @njit(nogil=True, error_model="numpy")
 def write(settings, own, product, added, out, image, first, start, end):
-    """Writes lines of a block of channels of a job, without what stands between them."""
+    """Writes lines of a block of channels, without the unused results between them."""
     outer, pitch, height, width, run = settings[2], settings[7], settings[15], settings[16], settings[20]
     groups, columns, step = settings[0], own[3], own[7]
     for row in range(min(ROWS, outer - first)):
@@ -48,7 +48,7 @@ def write(settings, own, product, added, out, image, first, start, end):
             found = product + (row * run + (line - start) * pitch)
             if step == 1:
                 write_biased(there, 0, found, 0, columns, more)
-            elif step == 2:  # a step that is known makes vectors of it
+            elif step == 2:  # a constant step can be vectorized
                 for i in range(columns):
                     there[2 * i] = found[i] + more
             else:
@@ -58,7 +58,7 @@ def write(settings, own, product, added, out, image, first, start, end):
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
 def kernel(call_address, settings_id, images, weights, bias, results, workspace):
-    """Samples. `settings_id` are the settings of a `Correlation`, `place` memory of each thread."""
+    """Computes a range of samples. `settings_id` is the id of a `ConvolutionRoutine`'s settings."""
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
         run_parts(call_address, workspace)

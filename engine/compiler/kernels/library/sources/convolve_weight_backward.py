@@ -1,4 +1,4 @@
-"""The gradient of a convolution for its weight: sums over places, of planes laid out as for correlations.
+"""Gradient of a convolution for its weight: sums over positions of padded planes.
 
 Samples, or bands of their rows, are copied in blocks that stay in the cache; the sums of all blocks are added in order.
 """
@@ -21,7 +21,7 @@ SIZE = (DOT_ROWS * DOT_COLUMNS + lanes - 1) // lanes * lanes
 
 @njit(nogil=True, error_model="numpy")
 def lay_rows(settings, g, image, upper, tall, start, end):
-    """Copies lines of the channels of a gradient, with zeros where the planes have them, and below."""
+    """Copies lines of the channels of a gradient, padded with zeros as the planes are."""
     outer, pitch, rows, columns, run = settings[2], settings[7], settings[13], settings[14], settings[18]
     for channel in range(tall):
         here = upper + channel * run
@@ -39,7 +39,7 @@ def lay_rows(settings, g, image, upper, tall, start, end):
 
 @njit(nogil=True, error_model="numpy")
 def sort(out, found, outer, sums, tall):
-    """From tiles to rows."""
+    """Reorders sums from tiles to rows."""
     for column in range(sums):
         for row in range(outer):
             tiles = column // DOT_COLUMNS * (tall // DOT_ROWS) + row // DOT_ROWS
@@ -49,7 +49,7 @@ def sort(out, found, outer, sums, tall):
 
 @njit(nogil=True, error_model="numpy")
 def add_up(settings_id, images, gradients, results, workspace, first, last):
-    """Units from `first` to `last`, each a band of a sample."""
+    """Sums units from `first` to `last`; a unit is a band of a sample."""
     settings = array_elements(settings_id, int64, 0)
     groups, inner, outer, down, across = settings[0], settings[1], settings[2], settings[5], settings[6]
     length, band, rows = settings[8], settings[12], settings[13]
@@ -90,7 +90,9 @@ def add_up(settings_id, images, gradients, results, workspace, first, last):
 
 @machine_code("void(int64, int64, int64, int64, int64, int64)")
 def kernel(call_address, settings_id, images, gradients, results, workspace):
-    """Parts of the samples, each with sums of its own. `settings_id` are the settings of `Slopes`."""
+    """Computes parts of the samples with separate sums. `settings_id` is the id of a `ConvolutionWeightBackward`'s
+    settings.
+    """
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
         run_parts(call_address, workspace)

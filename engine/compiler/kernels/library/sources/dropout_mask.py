@@ -1,4 +1,4 @@
-"""Where dropout keeps elements, by Philox4x64-10 (Salmon et al., 2011), as `engine.random` draws them."""
+"""Dropout masks by Philox4x64-10 (Salmon et al., 2011), with the bits of `engine.random`."""
 
 from numba import int64, uint8, uint32, uint64
 
@@ -13,7 +13,7 @@ ROUNDS = 10
 
 @machine_code("void(int64, int64, uint64, uint64, uint64, uint64, int64)")
 def kernel(call_address, results, seed, stream, offset, least, count):
-    """For each of `count` elements, whether its half of a word is `least` or more."""
+    """For each of `count` elements, whether its half word is at least `least`."""
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
         run_parts(call_address, 0)

@@ -1,4 +1,4 @@
-"""A layer of long short-term memory over all steps, for some of the sequences."""
+"""An LSTM layer over all steps, for a range of sequences."""
 
 from numba import float32 as number
 from numba import int64
@@ -18,7 +18,7 @@ one = number(1.0)
 
 @compiled
 def step(size, gates, product, values, cells, out, h, c):
-    """One step of one sequence: gates are squashed, then states are new."""
+    """One step of one sequence: activates gates and updates states."""
     for u in range(size):
         i = one / (one + exp(-(gates[u] + product[u])))
         f = one / (one + exp(-(gates[size + u] + product[size + u])))
@@ -41,7 +41,7 @@ def kernel(
     call_address, steps, batch, size, backwards, gates_, h_, c_, weight_, out_, last_h, last_c, values_, cells_,
     panels_, offsets_, product_, workspace,
 ):  # fmt: skip
-    """Sequences. `place` is memory of each thread; the numbers before it say what is where in it."""
+    """Computes a range of sequences. The numbers before `workspace` are offsets in it."""
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
         run_parts(call_address, workspace)

@@ -1,7 +1,6 @@
-"""The gradient of a layer of long short-term memory, back through all steps, for some of the sequences.
+"""The gradient of an LSTM layer, backward through all steps, for a range of sequences.
 
-Slopes that are nearly zero are zero: they fade from step to step, and arithmetic with numbers below the normal ones
-takes a hundred times as long.
+Gradients close to zero are set to zero: they fade from step to step, and subnormal numbers are a hundred times slower.
 """
 
 from numba import float32 as number
@@ -43,7 +42,7 @@ def step(size, values, cells, before, given, dh, dc, slopes):
 
 @compiled
 def recall(size, inside, skip, first, cells, result, start_c, start_h, before, earlier, to):
-    """The cell and the result of the step before, or those given at the start."""
+    """Loads the cell and the result of the previous step, or the initial ones."""
     for u in range(size):
         before[u] = cells[skip + u] if inside else start_c[first + u]
         earlier[to + u] = result[skip + u] if inside else start_h[first + u]
@@ -54,7 +53,9 @@ def add_up(
     steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h, of_c, slopes_,
     panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, workspace, first, last,
 ):  # fmt: skip
-    """Sequences from `first` to `last`. The result's gradients lie `far` from step to step, `near` in one."""
+    """Computes sequences from `first` to `last`. Gradients of results have strides `far` between steps and `near`
+    within one.
+    """
     values, cells = array_elements(values_, number, 1), array_elements(cells_, number, 2)
     result, start_h = array_elements(result_, number, 3), array_elements(h_, number, 4)
     start_c, weight = array_elements(c_, number, 5), array_elements(weight_, number, 6)
@@ -118,7 +119,7 @@ def kernel(
     call_address, steps, batch, size, backwards, far, near, values_, cells_, result_, h_, c_, weight_, given_, of_h,
     of_c, slopes_, panels_, offsets_, product_, earlier_, before_, upper_, sums_, of_weight, parts, workspace,
 ):  # fmt: skip
-    """Parts of the sequences, each with sums of its own. `place` is memory of each thread."""
+    """Computes parts of the sequences with separate sums."""
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
         run_parts(call_address, workspace)

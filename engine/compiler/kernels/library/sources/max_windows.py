@@ -1,4 +1,4 @@
-"""The maximum of each window, and which of its places holds it: the first of equals, or the last NaN."""
+"""The maximum of each window and its index in the window: the first of equal ones, or the last NaN."""
 
 from math import inf
 
@@ -19,7 +19,7 @@ next_ones, every_other = compare_windows(1), compare_windows(2)
 
 @machine_code("void(int64, int64, int64, int64, int64)")
 def kernel(call_address, settings_id, images, results, picked):
-    """Planes. `settings_id` are the settings of `Pool`, whose windows are 1 or 2 apart."""
+    """Computes a range of planes. `settings_id` is the id of a `MaxPoolRoutine`'s settings; strides are 1 or 2."""
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
         run_parts(call_address, 0)

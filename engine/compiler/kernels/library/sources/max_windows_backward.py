@@ -1,7 +1,6 @@
-"""Each number is added to the one element of its window that was picked.
+"""Adds each number to the selected element of its window.
 
-Windows are gone through from the last to the first: an element then gets its numbers in the order of their places in
-the windows, as in the op's own kernel.
+Windows are processed from last to first, so that an element gets its numbers in the order of the op's NumPy kernel.
 """
 
 from numba import float32 as number
@@ -15,7 +14,7 @@ from engine.compiler.kernels.thread_pool import CallWords
 
 @njit(nogil=True, error_model="numpy")
 def spread_pairs(g, which, out, width, rows, columns, tall):
-    """Windows two wide that lie side by side: each line of a row of windows in vectors."""
+    """Windows of width 2 without overlap or gaps: vectorized by lines."""
     for row in range(rows):
         values, positions = g + row * columns, which + row * columns
         for line in range(tall):
@@ -29,7 +28,7 @@ def spread_pairs(g, which, out, width, rows, columns, tall):
 
 @machine_code("void(int64, int64, int64, int64, int64)")
 def kernel(call_address, settings_id, gradients, picked, results):
-    """Planes. `settings_id` are the settings of `Pool`."""
+    """Computes a range of planes. `settings_id` is the id of a `MaxPoolRoutine`'s settings."""
     call = memory_at(call_address, int64, 0)
     if call[CallWords.COUNT] != 0:
         run_parts(call_address, 0)

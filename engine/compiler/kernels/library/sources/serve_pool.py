@@ -1,4 +1,4 @@
-"""What helpers do, and who offers them parts of a kernel: one pool's words are what they tell each other."""
+"""The thread pool's machine code: workers that take parts, and callers that offer them, by words in shared memory."""
 
 from numba import njit
 
@@ -16,9 +16,9 @@ from engine.compiler.kernels.parallel_calls import (
 from engine.compiler.kernels.thread_pool import CallWords, PoolWords
 
 CACHE_LINE = 64
-"""Bytes before the memory of parts at which the number of threads stands that there is memory for."""
+"""Bytes before a work space at which its number of threads is stored."""
 REMAINING_MASK = 0xFFFFFFFF
-"""The bits of `Pool.STATE` that say how many parts nobody has begun. Those above are the number of the offer."""
+"""The bits of `PoolWords.STATE` with the number of parts that have not started; the bits above count offers."""
 LOCK, STATE, DONE, SLEEPING = PoolWords.LOCK * 8, PoolWords.STATE * 8, PoolWords.DONE * 8, PoolWords.SLEEPING * 8
 PART, ARGUMENTS, COUNT, STEP = PoolWords.PART * 8, PoolWords.ARGUMENTS * 8, PoolWords.COUNT * 8, PoolWords.STEP * 8
 WORKSPACES = PoolWords.WORKSPACES * 8
@@ -33,12 +33,12 @@ SIGNAL, WAIT, YIELD = PoolWords.SIGNAL_FUNCTION * 8, PoolWords.WAIT_FUNCTION * 8
 
 @njit(nogil=True, error_model="numpy")
 def take_part(pool, who):
-    """Computes a part that nobody has begun, or says that there is none."""
+    """Computes a part that has not started; returns False if there is none."""
     state = atomic_load(pool + STATE)
     left = state & REMAINING_MASK
     if left == 0:
         return False
-    # What is read here belongs to this offer if the state is still the same after it.
+    # These words belong to this offer if the state is unchanged afterwards.
     part, arguments = atomic_load(pool + PART), atomic_load(pool + ARGUMENTS)
     count, step = atomic_load(pool + COUNT), atomic_load(pool + STEP)
     if who >= atomic_load(pool + WORKSPACES):
@@ -52,7 +52,7 @@ def take_part(pool, who):
 
 @njit(nogil=True, error_model="numpy")
 def wake_one(pool):
-    """Whether a helper was asleep that is no longer taken for it."""
+    """Removes one worker from the count of sleeping ones; returns False if there is none."""
     while True:
         asleep = atomic_load(pool + SLEEPING)
         if asleep == 0:
@@ -63,11 +63,11 @@ def wake_one(pool):
 
 @njit(nogil=True, error_model="numpy")
 def sleep(pool):
-    """Returns once the bell has rung for this helper."""
+    """Sleeps until the semaphore is signaled."""
     atomic_increment(pool + SLEEPING)
     if (atomic_load(pool + STATE) & REMAINING_MASK != 0 or atomic_load(pool + STOP) != 0) and wake_one(pool):
         return
-    while call_system(atomic_load(pool + WAIT), atomic_load(pool + SEMAPHORE), -1) != 0:  # a signal came
+    while call_system(atomic_load(pool + WAIT), atomic_load(pool + SEMAPHORE), -1) != 0:  # interrupted by a signal
         pass
 
 
@@ -122,7 +122,9 @@ def offer(pool, call_address, part, arguments):
 
 @machine_code("void(int64, int64, int64, int64, int64)")
 def kernel(pool, who, call_address, part, arguments):
-    """Serves as helper number `who`; 0 offers a part, below 0 a pool is told how that is done, or the bell is rung."""
+    """Serves as worker `who`; 0 offers parts, -1 registers the offer function, -2 measures spinning, below wakes all
+    workers.
+    """
     if who > 0:
         serve(pool, who)
     elif who == 0:
