@@ -93,7 +93,7 @@ def measured(rounds: int) -> dict[str, float]:
                 times[turn].append(time.perf_counter() - start)
             work.append(checkpoints.cost)
         writer.close()
-        if problems := writer.news():
+        if problems := writer.messages():
             raise SystemExit("\n".join(problems))
         size = max(path.stat().st_size for path in (folder / "checkpoints").iterdir())
         plain.training.close()

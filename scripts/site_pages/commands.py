@@ -87,7 +87,9 @@ def arguments(function: Callable[..., Any]) -> Iterator[Argument]:
         required = parameter.default is inspect.Parameter.empty
         is_option = isinstance(info, OptionInfo)
         yield Argument(
-            names=_option_names(name, info, plain) if is_option else code(info.metavar or name.upper()),
+            names=_option_names(name, info, plain)
+            if is_option
+            else code((info.metavar or name.upper()) + "..." * _is_list(plain)),
             value=_value(info, plain) if is_option else "",
             default="**required**" if required else _default(parameter.default),
             help=info.help or "",
@@ -138,16 +140,20 @@ def _is_bool(kind: Any) -> bool:
     return kind is bool or bool in typing.get_args(kind)
 
 
+def _is_list(kind: Any) -> bool:
+    return any(typing.get_origin(one) is list for one in (kind, *typing.get_args(kind)))
+
+
 def _value(info: OptionInfo | ArgumentInfo, kind: Any) -> str:
+    bounds = [f"{sign} {bound:,}" for sign, bound in (("≥", info.min), ("≤", info.max)) if bound is not None]
     if info.metavar:
-        return code(info.metavar)
+        return f"{code(info.metavar)} {' and '.join(bounds)}".strip()
     if _is_bool(kind):
         return ""
     kinds = [one for one in typing.get_args(kind) or (kind,) if one is not type(None)]
     text = ", ".join(
         code(str(one)) if isinstance(one, str) else getattr(one, "__name__", str(one)).lower() for one in kinds
     )
-    bounds = [f"{sign} {bound:,}" for sign, bound in (("≥", info.min), ("≤", info.max)) if bound is not None]
     return f"{text} {' and '.join(bounds)}".strip()
 
 

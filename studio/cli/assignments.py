@@ -1,4 +1,4 @@
-"""``--set NODE.param=value``: parameters and types of nodes, and settings of the training, changed for one run."""
+"""``--set NODE.param=value``: override parameters and types of nodes, and training settings, for one command."""
 
 from __future__ import annotations
 
@@ -20,52 +20,53 @@ from studio.nodes.types import NodeType, Role
 
 _BOOLS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _FORM = (
-    "write it as NODE.param=value, for instance --set adam.lr=0.001, or as NODE=Type for another kind of node, for "
-    "instance --set adam=optim.SGD"
+    "expected NODE.param=value, for example adam.lr=0.001, or NODE=TYPE to replace a node's type, for example "
+    "adam=optim.SGD"
 )
 
 
 def apply_assignments(
     document: Document, catalogue: Catalogue, assignments: Iterable[str], *, label: str | None = None
 ) -> Document:
-    """The document with every assignment made. Raises InputError that names the assignment and what would fit.
+    """Apply assignments to a document. Raises InputError that names the assignment and the allowed values.
 
-    `label` is what errors say in place of the assignment as an argument of --set.
+    Args:
+        label: replaces "--set ASSIGNMENT" in error messages
     """
     for text in assignments:
-        place, equals, value = (part.strip() for part in text.partition("="))
-        name, dot, param = place.partition(".")
-        told = label or f"--set {_quote(text)}"
+        key, equals, value = (part.strip() for part in text.partition("="))
+        name, dot, param = key.partition(".")
+        prefix = label or f"--set {_quote(text)}"
         if not (equals and name) or bool(dot) != bool(param) or not (dot or name in document.nodes):
-            raise InputError(f"{told}: {_FORM}.")
+            raise InputError(f"{prefix}: {_FORM}.")
         if not dot:
-            document = _change_type(document, catalogue, name, value, told)
+            document = _change_type(document, catalogue, name, value, prefix)
         elif name == "training" and name not in document.nodes:
-            document = replace(document, training=_set_training(document.training, param, value, told))
-        elif param == "trains" and _node_type(document, catalogue, name, told).role is Role.OPTIMIZER:
+            document = replace(document, training=_set_training(document.training, param, value, prefix))
+        elif param == "trains" and _node_type(document, catalogue, name, prefix).role is Role.OPTIMIZER:
             document = edits.set_trains(document, name, _layer_names(value))
         else:
-            declared = _find_parameter(document, catalogue, name, param, told)
-            document = edits.set_param(document, name, param, parse_value(declared, value, told))
+            declared = _find_parameter(document, catalogue, name, param, prefix)
+            document = edits.set_param(document, name, param, parse_value(declared, value, prefix))
     return document
 
 
-def parameter_at(document: Document, catalogue: Catalogue, place: str) -> Parameter | None:
-    """What is declared at "NODE.param"; None where that is no parameter of a node."""
-    name, _, param = place.partition(".")
+def parameter_at(document: Document, catalogue: Catalogue, key: str) -> Parameter | None:
+    """The declaration of "NODE.param"; None if there is no such parameter."""
+    name, _, param = key.partition(".")
     node = document.nodes.get(name)
     node_type = None if node is None else catalogue.get(node.type)
     return None if node_type is None else node_type.param(param)
 
 
 def parse_value(parameter: Parameter, value: str, label: str) -> Json:
-    """The value that a text stands for. Paths are taken from the working folder."""
+    """Parse the text of a value. Relative paths refer to the working folder."""
     if parameter.optional and value.lower() in ("", "none", "null"):
         return None
     try:
         parsed = _convert(parameter, value)
     except ValueError:
-        problem = parameter.problem(value) or "is of the wrong type"
+        problem = parameter.problem(value) or "has the wrong type"
     else:
         problem = parameter.problem(parsed)
         if problem is None:
@@ -74,16 +75,16 @@ def parse_value(parameter: Parameter, value: str, label: str) -> Json:
 
 
 def _layer_names(value: str) -> list[str]:
-    """The layers that an optimizer is to train; "all" for those that its loss depends on."""
+    """Names of the layers that an optimizer trains; empty for "all", the layers that its loss depends on."""
     listed = [name.strip() for name in value.split(",") if name.strip()]
     return [] if listed == ["all"] else listed
 
 
 def _set_training(training: Training, setting: str, value: str, label: str) -> Training:
-    """With another value for a setting of the project's training."""
+    """Training settings with one changed value."""
     settings = msgspec.to_builtins(training)
     if setting not in settings:
-        raise InputError(f"{label}: training has no setting {_quote(setting)}. {_suggest(setting, settings)}")
+        raise InputError(f"{label}: there is no training setting {_quote(setting)}. {_suggest(setting, settings)}")
     given = None if value.lower() in ("", "none", "null") else value
     try:
         return msgspec.convert({**settings, setting: given}, Training, strict=False)
@@ -94,13 +95,13 @@ def _set_training(training: Training, setting: str, value: str, label: str) -> T
 
 
 def _change_type(document: Document, catalogue: Catalogue, name: str, key: str, label: str) -> Document:
-    """With another kind of node in a place. It keeps the wires, and the parameters that it has too."""
+    """Change the type of a node. Wires, and parameters that the new type also has, are kept."""
     new = _find_type(catalogue, key, label)
     wired = [(wire.target.port, new.input) for wire in document.wires if wire.target.node == name]
     wired += [(wire.source.port, new.output) for wire in document.wires if wire.source.node == name]
     for port, found in wired:
         if found(port) is None:
-            raise InputError(f"{label}: {new.title} has no port {port!r}, which {name} is wired by.")
+            raise InputError(f"{label}: {new.title} has no port {port!r}, but {name} has a wire there.")
     declared = {each.name: each for each in new.params}
     kept = {
         param: value
@@ -111,14 +112,14 @@ def _change_type(document: Document, catalogue: Catalogue, name: str, key: str, 
 
 
 def _find_type(catalogue: Catalogue, key: str, label: str) -> NodeType:
-    """By its key, or by the last part of it where that is enough: "optim.SGD", "SGD"."""
+    """Find a node type by key, or by a unique last part: "optim.SGD" or "SGD"."""
     keys = [each.key for each in catalogue]
     named = [known for known in keys if known.rpartition(".")[2] == key]
     found = catalogue.get(named[0] if len(named) == 1 else key)
     if found is None:
         close = named or difflib.get_close_matches(key, [*keys, *(known.rpartition(".")[2] for known in keys)], n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else "`gradwire nodes` lists all."
-        raise InputError(f"{label}: there is no type of node {_quote(key)}. {hint}")
+        hint = f"Did you mean {close[0]!r}?" if close else "Run `gradwire nodes` for a list."
+        raise InputError(f"{label}: there is no node type {_quote(key)}. {hint}")
     return found
 
 
@@ -139,12 +140,12 @@ def _node_type(document: Document, catalogue: Catalogue, name: str, label: str) 
         raise InputError(f"{label}: the project has no node {_quote(name)}. {_suggest(name, document.nodes)}")
     node_type = catalogue.get(node.type)
     if node_type is None:
-        raise InputError(f"{label}: {name!r} has the type {node.type!r}, which this version does not know.")
+        raise InputError(f"{label}: {name!r} has the unknown type {node.type!r}.")
     return node_type
 
 
 def _convert(parameter: Parameter, value: str) -> Json:
-    """Raises ValueError for a text that is no value of this kind."""
+    """Convert text to a value. Raises ValueError if it has the wrong type."""
     match parameter.kind:
         case "bool":
             if value.lower() not in _BOOLS:
@@ -167,11 +168,13 @@ def _convert(parameter: Parameter, value: str) -> Json:
 
 
 def _quote(text: str) -> str:
-    """What was typed, or its beginning."""
+    """Quote user input, shortened."""
     return repr(text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…")
 
 
 def _suggest(wrong: str, known: Iterable[str]) -> str:
     known = list(known)
     close = difflib.get_close_matches(wrong[:LONGEST_VALUE], known, n=1)
-    return f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(known)}." if known else "It has none."
+    return (
+        f"Did you mean {close[0]!r}?" if close else f"Choose one of: {', '.join(known)}." if known else "It has none."
+    )

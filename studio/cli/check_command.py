@@ -25,7 +25,7 @@ def check(file: File, assignments: Assignments = None, as_json: Json = False) ->
         print_json({"event": "checked", "errors": errors, "warnings": warnings, **figures})
     elif not errors:
         told = _count(len(grouped(report.warnings, document.nodes)), "warning")
-        print_text(f"{file}: ready to run, {report.parameters:,} parameters, {told}")
+        print_text(f"{file}: no errors, {told}, {report.parameters:,} parameters")
     if errors:
         raise typer.Exit(BAD_INPUT)
 

@@ -1,17 +1,17 @@
-"""The commands and their options."""
+"""The `gradwire` commands and their options."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from engine import lazy
 from studio.cli import interrupts, output_streams
-from studio.cli.error_output import INTERRUPTED, print_text
-from studio.cli.lazy_commands import lazy_group
+from studio.cli.error_output import BAD_INPUT, INTERRUPTED, print_text
+from studio.cli.lazy_commands import lazy_group, load
 from studio.cli.output_streams import OutputError
 from studio.document import SUFFIX
 
@@ -19,50 +19,53 @@ COMMANDS = {
     "run": ("studio.cli.run_command:run", "Train a project."),
     "check": (
         "studio.cli.check_command:check",
-        "Check a project for errors without training it. The exit code is 2 if there are errors.",
+        "Check a project for errors without training it.",
     ),
     "explain": (
         "studio.cli.explain_command:explain",
-        "Show how a project's training step is compiled, and time it. Trains a few batches.",
+        "Compile and time a training step, and show graph breaks.",
     ),
     "sweep": (
         "studio.cli.sweep:sweep",
-        "Train a project with many parameter values, from a grid or drawn at random. Each trial is a run.",
+        "Train a project with many parameter values, in parallel.",
     ),
     "data": (
         "studio.cli.data_command:data",
-        "Describe the samples at a node: counts, classes, ranges, and problems. Trains nothing.",
+        "Show statistics and problems of the data at a node.",
     ),
     "evaluate": ("studio.cli.model_commands:evaluate", "Evaluate weights on a project's validation data."),
     "predict": ("studio.cli.model_commands:predict", "Predict on new data with the validation transforms."),
     "find-rate": (
         "studio.cli.model_commands:find_rate",
-        "Find a good learning rate: train batches with rising rates and compare the losses.",
+        "Find a learning rate by training with rising rates.",
     ),
     "overfit": (
         "studio.cli.model_commands:overfit",
-        "Train on a single batch. A network that is wired correctly drives the loss close to zero.",
+        "Check that the network can learn, by training on one batch.",
     ),
     "runs": ("studio.cli.runs_commands:COMMANDS", "List, compare and export the runs of a project."),
     "nodes": (
         "studio.cli.node_listing:nodes",
-        "List every node type: ports, parameters with defaults and bounds, help.",
+        "List the node types. With --json, print ports, parameters and bounds.",
     ),
-    "schema": ("studio.cli.template_commands:print_schema", "Print the JSON Schema of project files."),
+    "schema": ("studio.cli.template_commands:print_schema", "Print the JSON Schema of the project file format."),
     "templates": ("studio.cli.template_commands:list_templates", "List the project templates."),
     "new": ("studio.cli.template_commands:new", "Create a project from a template."),
 }
 """For each command its function or mapping of subcommands, and its help."""
 
 metadata = lazy.module("importlib.metadata")
+_ParserError: type[Exception] = typer.BadParameter.__mro__[2]
+"""Base class of the option parser's errors, ClickException; depending on its version, typer brings a copy of click."""
 
 app = typer.Typer(
     cls=lazy_group(COMMANDS),
     name="gradwire",
-    help="Train Gradwire projects without a window. Without a command, the studio opens.",
+    help="Train and inspect Gradwire projects. Without a command, open the studio.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -70,8 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Returns:
-        The exit code: 0 done, 1 failed in the run or output not written, 2 wrong usage or file, 130 interrupted, 141
-        the reader of the output closed it, 143 terminated.
+        Exit code: 0 done, 1 run failed or output not written, 2 usage error or unusable file, 130 interrupted, 141
+        output pipe closed, 143 terminated.
     """
     with output_streams.guard_streams(), interrupts.raise_on_interrupt() as signals:
         try:
@@ -81,22 +84,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Exception:
             if not signals.code:
                 raise
-            code = signals.code  # a library has made another error of KeyboardInterrupt
+            code = signals.code  # a library replaced KeyboardInterrupt by another error
         return output_streams.flush_streams(code)
 
 
 def _exit_code(arguments: Sequence[str]) -> int:
     try:
-        app(_fill_resume(arguments), prog_name="gradwire")
+        code = app(_fill_resume(arguments), prog_name="gradwire", standalone_mode=False)
+    except _ParserError as error:
+        return _report_usage(error, as_json="--json" in arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    return 0
+    return code if isinstance(code, int) else 0
+
+
+def _report_usage(error: Any, *, as_json: bool) -> int:
+    """Print an error of the option parser with the usage line. Returns the exit code."""
+    message = error.format_message()
+    if error.ctx is None or message == error.ctx.get_help():  # a group without a command: its help
+        sys.stderr.write(f"{message}\n")
+        return BAD_INPUT
+    load("studio.cli.error_reporting:print_usage_error")(message, as_json=as_json)
+    command = error.ctx.command_path
+    sys.stderr.write(f"\n{error.ctx.get_usage()}\n\nFor more information, run `{command} --help`.\n")
+    return BAD_INPUT
 
 
 def _fill_resume(arguments: Sequence[str]) -> list[str]:
-    """`--resume` without a run is the newest one; options here have no values that may be left out."""
+    """Give `--resume` without a run an empty value: typer has no options with an optional value."""
     found = list(arguments)
     for place, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=False)):
         if argument == "--resume" and (following.startswith("-") or following.endswith(SUFFIX)):
@@ -109,14 +126,14 @@ def _print_version(wanted: bool) -> None:
         try:
             print_text(f"gradwire {metadata.version('gradwire')}")
         except metadata.PackageNotFoundError:
-            print_text("gradwire (not installed; running from its sources)")
+            print_text("gradwire (running from source, not installed)")
         raise typer.Exit
 
 
 @app.callback()
 def options(
     show_version: Annotated[
-        bool, typer.Option("--version", help="print the version", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     pass

@@ -1,4 +1,4 @@
-"""The command `data`: what a project's samples are like, and what looks wrong with them."""
+"""The command `data`: statistics of a project's samples, and problems found in them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from studio.training.data.sample_preview import Preview
 from studio.training.data.statistics_records import ChannelFigures, Statistics
 
 _LONGEST_NAME = 60
-"""Characters of a class or column; `--json` has all."""
+"""Longest name of a class or column in the text output; --json prints full names."""
 _MOST_LINES = 40
-"""Classes or columns that are listed for people; `--json` has all."""
+"""Most classes or columns in the text output; --json prints all."""
 
 
 def data(
     file: File,
     node: Annotated[
-        str | None, typer.Argument(help="a source, transform, split or loader; else what training reads")
+        str | None,
+        typer.Argument(metavar="NODE", help="Source, transform, split or loader (default: the training loader)."),
     ] = None,
     assignments: Assignments = None,
     as_json: Json = False,
@@ -57,12 +58,12 @@ def data(
 
 def _chosen_node(document: Document, graph: NodeGraph, node: str | None) -> str:
     if node is not None and node not in document.nodes:
-        raise InputError(f"there is no node {node!r}. Its data nodes are {_data_nodes(graph)}.")
+        raise InputError(f"there is no node {node!r}. Data nodes of the project: {_data_nodes(graph)}.")
     if node is not None and graph.types[node].role not in DATA_ROLES:
-        raise InputError(f"{node} handles no samples. The project's data nodes are {_data_nodes(graph)}.")
+        raise InputError(f"{node} is not a data node. Data nodes of the project: {_data_nodes(graph)}.")
     name = node or data_node_for_selection(graph, ())
     if name is None:
-        raise InputError("the project has no data. Add a data source, such as Digits.")
+        raise InputError("the project has no data source. Add one, for example Digits.")
     return name
 
 
@@ -81,7 +82,7 @@ def _compute_statistics(preview: Preview) -> Statistics:
 def _statistics_lines(found: Statistics, source: str) -> Iterator[str]:
     yield f"{found.node}: {found.spec} → {found.target}" + (f", from {source}" if source != found.node else "")
     for part in found.parts:
-        seen = "" if part.looked_at == part.samples else f", of which {part.looked_at:,} were looked at"
+        seen = "" if part.looked_at == part.samples else f" ({part.looked_at:,} examined)"
         first = "the first " if part.is_stream else ""
         yield f"{part.part}: {first}{part.samples:,} samples{' of a stream' if first else ''}{seen}"
     if found.class_names:
@@ -107,7 +108,7 @@ def _statistics_lines(found: Statistics, source: str) -> Iterator[str]:
 
 
 def _shorten(name: str) -> str:
-    """On one line that is not too long."""
+    """Shorten a name to one line."""
     shown = escape_control(name.replace("\n", " "))
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 
@@ -120,7 +121,7 @@ def _channel_columns(channel: ChannelFigures) -> str:
 
 def _omitted(count: int, noun: str) -> Iterator[str]:
     if count > _MOST_LINES:
-        yield f"and {count - _MOST_LINES:,} more {noun}"
+        yield f"… and {count - _MOST_LINES:,} more {noun}"
 
 
 __all__ = ["data"]

@@ -1,4 +1,4 @@
-"""What is wrong with a command's input: one clear message and an exit code, never a traceback."""
+"""Error messages of commands: one message and an exit code instead of a traceback."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""All but the end of a line; and what turns the direction of writing."""
+"""Control characters except newline, and marks that change the writing direction."""
 
 
 class InputError(Exception):
-    """Something that the user gave cannot be used. The text says what, and what to do."""
+    """Invalid user input. The message names the problem and the next step."""
 
 
 def escape_control(text: str) -> str:
-    """A text that may come from a file, as a terminal shows it: control characters are written out, not obeyed."""
+    """Escape control characters: text from a file must not control the terminal."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def print_text(text: str) -> None:
-    """A line of standard output."""
+    """Print a line on standard output."""
     sys.stdout.write(f"{escape_control(text)}\n")
 
 
@@ -34,6 +34,6 @@ def print_error(message: str) -> None:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """One JSON object on one line of standard output, at once."""
+    """Print one JSON object as a line on standard output and flush."""
     sys.stdout.write(json.dumps(content) + "\n")
     sys.stdout.flush()

@@ -1,8 +1,9 @@
-"""Errors in a command's input: one message and an exit code, not a traceback."""
+"""Errors of commands: one message and an exit code instead of a traceback."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -18,9 +19,9 @@ from studio.lowering.program import LoweringError
 
 @contextmanager
 def report_errors(*, as_json: bool = False) -> Iterator[None]:
-    """Turns errors in what the user gave into a message on standard error and exit code 2.
+    """Turn errors of user input into a message on standard error and exit code 2.
 
-    With `as_json` the message goes to standard output as well, as a line of its own.
+    With `as_json`, also print a "failed" record on standard output.
     """
     try:
         yield
@@ -35,20 +36,28 @@ def report_errors(*, as_json: bool = False) -> Iterator[None]:
     except (DocumentError, EngineError) as error:
         exit_with_error(Problem("error", "bad-input", str(error)), as_json=as_json)
     except OSError as error:
-        if not isinstance(error.filename, (str, os.PathLike)):  # such as standard output that its reader closed
+        if not isinstance(error.filename, (str, os.PathLike)):  # for example a closed standard output
             raise
         message = str(FileError.from_os_error(error.filename, "cannot be used", error))
         exit_with_error(Problem("error", "bad-file", message), as_json=as_json)
 
 
 def exit_with_error(problem: Problem, *, as_json: bool = False, code: int = BAD_INPUT) -> NoReturn:
-    """End the command with an exit code. Raises typer.Exit."""
+    """Print a problem and exit. Raises typer.Exit."""
     print_problem(problem, as_json=as_json)
     raise typer.Exit(code)
 
 
+def print_usage_error(message: str, *, as_json: bool) -> None:
+    """Print an error of the option parser like any other error."""
+    message = f"{message[:1].lower()}{message[1:]}".partition(", unable to parse")[0].rstrip(".")
+    message = re.sub(r" \(Possible options: (.*)\)$", r". Did you mean \1", message)
+    ending = "?" if "Did you mean" in message and not message.endswith("?") else "" if message.endswith("?") else "."
+    print_problem(Problem("error", "bad-usage", message + ending), as_json=as_json)
+
+
 def print_problem(problem: Problem, *, as_json: bool = False) -> None:
-    """What ends a command: for people on standard error, and as a record for programs."""
+    """Print a fatal problem on standard error; with `as_json` also as a record on standard output."""
     named = problem.node is None or problem.message.startswith(problem.node)
     print_error(problem.message if named else f"{problem.node}: {problem.message}")
     if as_json:

@@ -18,7 +18,7 @@ from studio.training.run_settings import resolve_device
 def explain(
     file: File,
     assignments: Assignments = None,
-    source: Annotated[bool, typer.Option("--source", help="show the generated code too")] = False,
+    source: Annotated[bool, typer.Option("--source", help="Also print the generated kernel code.")] = False,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):

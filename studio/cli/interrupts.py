@@ -1,4 +1,4 @@
-"""Ctrl+C and SIGTERM: the first one ends a command in order, a further one at once."""
+"""Signal handling for Ctrl+C and SIGTERM: the first stops a command cleanly, the second ends it immediately."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _STANDARD_ERROR = 2
 
 
 class Interrupts:
-    """The signals that came."""
+    """Signal handler that records the first signal."""
 
-    def __init__(self, at_once: Callable[[], object], *, is_raised: bool) -> None:
+    def __init__(self, before_exit: Callable[[], object], *, is_raised: bool) -> None:
         self.code = 0
-        """The exit code of a command that a signal has ended; 0 before."""
-        self._at_once = at_once
+        """Exit code of the first signal received; 0 if there is none."""
+        self._before_exit = before_exit
         self._is_raised = is_raised
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.code:
-            self._at_once()
+            self._before_exit()
             _exit_now(128 + number)
         self.code = 128 + number
         if self._is_raised:
@@ -33,19 +33,19 @@ class Interrupts:
 
 @contextmanager
 def raise_on_interrupt() -> Iterator[Interrupts]:
-    """The first Ctrl+C raises KeyboardInterrupt, the second one ends the process."""
+    """Raise KeyboardInterrupt on the first Ctrl+C; exit immediately on the second."""
     with _install_handlers((signal.SIGINT,), Interrupts(lambda: None, is_raised=True)) as interrupts:
         yield interrupts
 
 
 @contextmanager
-def record_interrupts(at_once: Callable[[], object] = lambda: None) -> Iterator[Interrupts]:
-    """The first Ctrl+C or SIGTERM is only kept, so that it cannot break off work in the middle; look at `code`.
+def record_interrupts(before_exit: Callable[[], object] = lambda: None) -> Iterator[Interrupts]:
+    """Record the first Ctrl+C or SIGTERM in `code` without interrupting work; exit immediately on the second.
 
     Args:
-        at_once: called before the second one ends the process
+        before_exit: called before the process exits on the second signal
     """
-    with _install_handlers((signal.SIGINT, signal.SIGTERM), Interrupts(at_once, is_raised=False)) as interrupts:
+    with _install_handlers((signal.SIGINT, signal.SIGTERM), Interrupts(before_exit, is_raised=False)) as interrupts:
         yield interrupts
 
 
@@ -65,7 +65,7 @@ def _install_handlers(numbers: tuple[signal.Signals, ...], interrupts: Interrupt
         return
     before = {number: signal.getsignal(number) for number in numbers}
     for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as shells and nohup do for what runs in the background
+        if handler is not signal.SIG_IGN:  # shells and nohup ignore it for background jobs
             signal.signal(number, interrupts)
     try:
         yield interrupts
@@ -75,10 +75,10 @@ def _install_handlers(numbers: tuple[signal.Signals, ...], interrupts: Interrupt
 
 
 def _exit_now(code: int) -> None:
-    """End the process without waiting for anything."""
+    """Exit without waiting for threads or cleanup."""
     try:
         if os.isatty(_STANDARD_ERROR):
-            os.write(_STANDARD_ERROR, _SHOW_CURSOR)  # progress bars hide it
+            os.write(_STANDARD_ERROR, _SHOW_CURSOR)  # progress bars hide the cursor
     finally:
         os._exit(code)
 

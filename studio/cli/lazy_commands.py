@@ -12,11 +12,11 @@ from typer.core import TyperCommand, TyperGroup
 from studio.cli import interrupts
 
 Commands = Mapping[str, tuple[str, str]]
-"""For each command "module:function" and its help; "module:COMMANDS" with another such mapping for a group."""
+"""By command: "module:function", or "module:COMMANDS" for a group, and the help text."""
 
 
 class LazyCommand(TyperCommand):
-    """A command that is known by name and help until it runs."""
+    """A command with a name and a help text, whose module is imported when it runs."""
 
     def __init__(self, name: str, source: str, help: str) -> None:
         super().__init__(name, help=help)
@@ -25,9 +25,12 @@ class LazyCommand(TyperCommand):
     def load(self) -> Any:
         """Import the command and return it, with its parameters."""
         found = load(self._source)
-        app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
         if isinstance(found, Mapping):
-            app = typer.Typer(cls=lazy_group(found), help=self.help, no_args_is_help=True, add_completion=False)
+            group = lazy_group(found)
+            app = typer.Typer(
+                cls=group, help=self.help, no_args_is_help=True, add_completion=False, rich_markup_mode=None
+            )
             app.callback()(_no_options)
         else:
             app.command(self.name, help=self.help)(found)
@@ -42,7 +45,7 @@ def _no_options() -> None:
 
 
 def lazy_group(commands: Commands) -> type[TyperGroup]:
-    """A class of command groups with these commands."""
+    """Create a group class with these commands."""
 
     class LazyGroup(TyperGroup):
         def __init__(self, **settings: Any) -> None:

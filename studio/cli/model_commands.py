@@ -1,4 +1,4 @@
-"""The commands `evaluate`, `predict`, `find-rate` and `overfit`: what is done with a project beside training it."""
+"""The commands `evaluate`, `predict`, `find-rate` and `overfit`."""
 
 from __future__ import annotations
 
@@ -45,13 +45,18 @@ from studio.training.runs.event_json import event_to_json
 from studio.training.runs.metric_points import losses_by_optimizer
 
 Weights = Annotated[
-    Path, typer.Option("--weights", "-w", help="a run (its number, name or folder), a checkpoint or a weights file")
+    Path,
+    typer.Option(
+        "--weights", "-w", metavar="WEIGHTS", help="Number, name or folder of a run, or a checkpoint or weights file."
+    ),
 ]
 Unseen = Annotated[
     Literal["zeros", "refuse"],
-    typer.Option(help="a category that training did not have is a vector of zeros and reported, or refused"),
+    typer.Option(
+        help="Categories that are not in the training data: encode as zeros with a warning, or exit with an error."
+    ),
 ]
-Steps = Annotated[int, typer.Option(min=2, help="batches to train, at most")]
+Steps = Annotated[int, typer.Option(metavar="N", min=2, help="Maximum number of batches.")]
 
 
 def evaluate(
@@ -69,7 +74,7 @@ def evaluate(
     for name, value in {"loss": found.val_loss, **losses_by_optimizer(found.val_losses), **found.val_metrics}.items():
         print_text(f"{name} {value:.6g}")
     for name, table in found.tables.items():
-        print_text(f"{name}: rows are targets, columns answers")
+        print_text(f"{name} (rows: targets, columns: predictions)")
         for row in table:
             print_text(" ".join(f"{count:6}" for count in row))
 
@@ -77,10 +82,19 @@ def evaluate(
 def predict(
     file: File,
     inputs: Annotated[
-        list[Path], typer.Argument(metavar="INPUT...", help="arrays (.npy, .npz), or what the project's source reads")
+        list[Path],
+        typer.Argument(
+            metavar="INPUT",
+            help="Arrays (.npy, .npz), or files or folders in the format of the project's data source.",
+        ),
     ],
     weights: Weights,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="*.csv or *.npy; else CSV on standard output")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Output file, .csv or .npy (default: CSV on standard output)."
+        ),
+    ] = None,
     unseen: Unseen = "zeros",
     device: DeviceName = None,
     assignments: Assignments = None,
@@ -88,7 +102,7 @@ def predict(
 ) -> None:
     with report_errors(as_json=as_json):
         if out is not None and out.suffix not in (".csv", ".npy"):
-            raise InputError(f"--out {out}: choose a name that ends in .csv or .npy.")
+            raise InputError(f"--out {out}: the file name must end in .csv or .npy.")
         document = read_project(file, assignments)
         trained_with = _training_splits(file, document)
         found: list[NDArray[Any]] = []
@@ -97,7 +111,7 @@ def predict(
         classes: tuple[str, ...] = ()
         for path in inputs:
             if not os.path.exists(path):
-                raise FileError(str(path), "", "there is no such file or folder", "Check the path.")
+                raise FileError(str(path), "", "does not exist", "Check the path.")
             unlabelled = (
                 None if trained_with is None or path.suffix in ARRAY_SUFFIXES else trained_with.unlabelled(path)
             )
@@ -110,15 +124,15 @@ def predict(
             samples = unlabelled or prediction_samples(task, path if path.suffix in ARRAY_SUFFIXES else None)
             told.extend(_input_warnings(samples, refused=unseen == "refuse"))
             batches = -(-len(samples) // BATCH_SIZE)
-            found += track_progress(predict_batches(task, samples), batches, f"answering {path.name}", hidden=as_json)
+            found += track_progress(predict_batches(task, samples), batches, f"predicting {path.name}", hidden=as_json)
             names += sample_names(samples, len(names))
             classes = classes or _class_names(trained_with or splits_of(task))
         answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
         wrong = np.flatnonzero(~np.isfinite(answered.reshape(len(answered), -1)).all(1))
         if len(wrong):
             first = names[wrong[0]]
-            which = f"{len(wrong)} of {len(answered)} answers are NaN or infinite, the first of sample {first}"
-            told.append(f"{which}. Look at its input.")
+            which = f"{len(wrong)} of {len(answered)} predictions are NaN or infinite, first for sample {first}"
+            told.append(f"{which}. Check the inputs of that sample.")
         for message in told:
             print_error(f"warning: {message}")
             if as_json and out is not None:
@@ -134,8 +148,8 @@ def predict(
 def find_rate(
     file: File,
     steps: Steps = 100,
-    low: Annotated[float, typer.Option(help="the first learning rate")] = 1e-7,
-    high: Annotated[float, typer.Option(help="the last learning rate")] = 10.0,
+    low: Annotated[float, typer.Option(metavar="RATE", help="First learning rate.")] = 1e-7,
+    high: Annotated[float, typer.Option(metavar="RATE", help="Last learning rate.")] = 10.0,
     device: DeviceName = None,
     assignments: Assignments = None,
     as_json: Json = False,
@@ -143,8 +157,10 @@ def find_rate(
     with report_errors(as_json=as_json):
         task = _build_task(file, read_project(file, assignments), None, device, as_json=as_json)
         if not 0 < low < high:
-            raise InputError(f"--low {low:g} must be above 0 and below --high {high:g}.")
-    for event in track_progress(fit.find_rate(task, low=low, high=high, steps=steps), steps, "trying", hidden=as_json):
+            raise InputError(f"--low must be above 0 and below --high, but they are {low:g} and {high:g}.")
+    for event in track_progress(
+        fit.find_rate(task, low=low, high=high, steps=steps), steps, "searching", hidden=as_json
+    ):
         if isinstance(event, fit.RateTried):
             if as_json:
                 print_json({"event": "rate", "rate": event.rate, "loss": event.loss, "smoothed": event.smoothed})
@@ -152,9 +168,11 @@ def find_rate(
         if as_json:
             print_json({"event": "found", "rate": event.rate, "lowest": event.lowest})
         elif event.rate is None:
-            print_text("The loss falls with none of them. Look for what is wrong with `overfit`.")
+            print_text("No learning rate lowers the loss. Run `gradwire overfit` to check the network.")
         else:
-            print_text(f"{event.rate:.2g}: there the loss falls most steeply; it is lowest at {event.lowest:.2g}")
+            print_text(
+                f"Suggested learning rate: {event.rate:.2g} (steepest loss decrease; lowest loss at {event.lowest:.2g})"
+            )
 
 
 def overfit(
@@ -174,12 +192,12 @@ def overfit(
         )
     if not learns:
         message = (
-            f"after {last.step} steps with one batch the loss is still {last.share:.0%} of what it was. "
-            "Does the loss fit the targets, is the learning rate high enough, is every layer wired to the loss?"
+            f"after {last.step} steps on one batch, the loss is still {last.share:.0%} of its first value. "
+            "Check that the loss fits the targets, the learning rate is high enough and each layer is wired to it."
         )
         exit_with_error(Problem("error", "not-learning", message), as_json=as_json, code=FAILED)
     if not as_json:
-        print_text(f"It learns: after {last.step} steps with one batch the loss is {last.share:.2%} of what it was.")
+        print_text(f"The network learns: after {last.step} steps on one batch, the loss fell to {last.share:.2%}.")
 
 
 def _build_task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:
@@ -194,7 +212,7 @@ def _build_task(file: Path, document: Document, weights: Path | None, device: st
 
 
 def _training_splits(file: Path, document: Document) -> Splits | None:
-    """What a network was trained with; None if that is not there any more."""
+    """The training data; None if it can no longer be read."""
     try:
         return splits_of(lower(check(document, catalogue(), base=project_folder(file))).build())
     except (LoweringError, EngineError):
@@ -202,15 +220,15 @@ def _training_splits(file: Path, document: Document) -> Splits | None:
 
 
 def _input_warnings(samples: Samples, *, refused: bool) -> list[str]:
-    """What is lost of samples to answer. Raises InputError if that is refused."""
+    """Warnings about the inputs. Raises InputError if `refused` is set and there are any."""
     found = [each.message for each in samples.diagnostics]
     if found and refused:
-        raise InputError(f"{found[0]} With --unseen zeros it is answered all the same.")
+        raise InputError(f"{found[0]} Pass --unseen zeros to predict anyway.")
     return found
 
 
 def _class_names(splits: Splits) -> tuple[str, ...]:
-    """Of the classes that a network answers by a score for each."""
+    """Names of the classes that the network outputs scores for."""
     return splits.class_names or tuple(map(str, range(splits.classes or 0)))
 
 
@@ -227,7 +245,7 @@ def _write_predictions(answered: NDArray[Any], names: list[str], classes: tuple[
 
 
 def _write_table(file: TextIO, answered: NDArray[Any], names: list[str], classes: tuple[str, ...]) -> None:
-    """A row for each sample: its class if the network scores classes, then all that it answered."""
+    """One row per sample: the predicted class if there are class scores, then all outputs."""
     rows = answered.reshape(len(answered), -1)
     scores = answered.ndim == 2 and len(classes) == answered.shape[1] > 1
     writer = csv.writer(file, lineterminator="\n")

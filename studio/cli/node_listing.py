@@ -23,7 +23,7 @@ def nodes(as_json: Json = False) -> None:
 
 
 def node_record(node_type: NodeType) -> dict[str, Any]:
-    """Everything about a type. Bounds have the names that JSON Schema gives them."""
+    """A node type as a JSON object. Bounds use JSON Schema's names."""
     return {
         "key": node_type.key,
         "title": node_type.title,
@@ -40,7 +40,7 @@ def node_record(node_type: NodeType) -> dict[str, Any]:
 
 
 def node_lines(types: Iterable[NodeType]) -> Iterator[str]:
-    """Lines of text, by category."""
+    """Lines of text, grouped by category."""
     ordered = sorted(types, key=lambda node_type: (node_type.category, node_type.group))
     width = max((len(node_type.key) for node_type in ordered), default=0)
     for (category, group), members in itertools.groupby(ordered, lambda one: (one.category, one.group)):

@@ -1,8 +1,8 @@
-"""Standard output and standard error of a command, guarded: one that cannot be written is no traceback.
+"""Error handling for standard output and standard error: write errors become exit codes instead of tracebacks.
 
-A reader that has closed the pipe ends the command as SIGPIPE would, without a word and with exit code 141. Other errors
-of standard output are one sentence and exit code 1. Messages that standard error does not take are dropped; the exit
-code is then 1 at least, except where standard error was closed from the beginning.
+A closed pipe ends the command silently with exit code 141, like SIGPIPE. Other errors of standard output print one
+message and exit with code 1. Messages that cannot be written to standard error are dropped, and the exit code is at
+least 1, unless standard error was closed before the process started.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from typing import Any, TextIO
 from studio.cli.error_output import CLOSED_PIPE, FAILED, print_error
 
 _ERRORS = "backslashreplace"
-"""A console that lacks a sign must not end the command."""
+"""A console that cannot encode a character must not fail the command."""
 _READER_GONE = frozenset({errno.EPIPE, *([errno.EINVAL] if sys.platform == "win32" else [])})
 
 
 class OutputError(Exception):
-    """Standard output cannot be written, or its reader closed it.
+    """Standard output cannot be written, or its pipe was closed.
 
     Args:
-        error: what the system says
+        error: the error of the operating system
     """
 
     def __init__(self, error: OSError) -> None:
-        reason, remedy = os.strerror(error.errno or errno.EIO), "Redirect it to a file on another disk."
+        reason, remedy = os.strerror(error.errno or errno.EIO), "Redirect it to another disk."
         if error.errno == errno.EBADF:
             reason, remedy = "it is closed", "Redirect it to a file."
-        super().__init__(f"standard output cannot be written: {reason}. {remedy}")
+        super().__init__(f"cannot write to standard output: {reason}. {remedy}")
         self.code = CLOSED_PIPE if error.errno in _READER_GONE else FAILED
 
 
 class _GuardedStream(io.RawIOBase):
-    """Passes on what is written until that fails for the first time; what comes later is dropped.
+    """Forward writes until the first error, then drop everything.
 
     Args:
-        raw: where to; None for a stream that was closed before the process began
-        raises: raise OutputError when it fails
+        raw: the target; None for a stream that was closed before the process started
+        raises: raise OutputError on the first error
     """
 
     def __init__(self, raw: Any, *, raises: bool) -> None:
         self._raw = raw
         self._raises = raises
         self.error: OSError | None = None
-        """Why nothing more is written."""
+        """The first write error."""
 
     def writable(self) -> bool:
         return True
@@ -78,14 +78,14 @@ class _GuardedStream(io.RawIOBase):
             if not self._raises:
                 return len(data)
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        while (count := self._raw.write(data)) is None:  # a pipe that does not block is full
+        while (count := self._raw.write(data)) is None:  # a non-blocking pipe is full
             select.select([], [self._raw.fileno()], [])
         return count
 
 
 @contextmanager
 def guard_streams() -> Iterator[None]:
-    """Guards both streams of a process. Those that a test put in their place stay as they are."""
+    """Guard sys.stdout and sys.stderr. Streams without a file descriptor, as in tests, are left unchanged."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _guard_stream(sys.stdout, raises=True), _guard_stream(sys.stderr, raises=False)
     try:
@@ -95,7 +95,7 @@ def guard_streams() -> Iterator[None]:
 
 
 def flush_streams(code: int) -> int:
-    """Write what waits. Returns the exit code of a command that would have ended with this one."""
+    """Flush both streams. Returns `code`, or the exit code of a write error."""
     try:
         sys.stdout.flush()
     except OutputError as error:
@@ -105,14 +105,14 @@ def flush_streams(code: int) -> int:
 
 
 def report_output_error(error: OutputError) -> int:
-    """Say why standard output cannot be written, unless its reader has closed it. Returns the exit code."""
+    """Print the error, except for a closed pipe. Returns the exit code."""
     if error.code != CLOSED_PIPE:
         print_error(str(error))
     return error.code
 
 
 def check_reader() -> None:
-    """Raises OutputError if whoever read standard error has closed it."""
+    """Raise OutputError if the pipe of standard error was closed."""
     error = _stream_error(sys.stderr)
     if error is not None and error.errno in _READER_GONE:
         raise OutputError(error)

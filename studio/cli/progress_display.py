@@ -1,4 +1,4 @@
-"""What people see of a run: a bar with time left, and a line for each epoch, on standard error."""
+"""Progress of a run on standard error: a progress bar, and one line per epoch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class _ThroughputColumn(ProgressColumn):
-    """Samples a second."""
+    """Throughput in samples/s."""
 
     def render(self, task: Task) -> Text:
         speed = task.fields.get("speed")
@@ -31,9 +31,9 @@ class _ThroughputColumn(ProgressColumn):
 
 
 class ProgressDisplay:
-    """Shows events. Without a terminal there is no bar; when quiet there is only what went wrong.
+    """Show events of a run. Without a terminal there is no progress bar; when quiet, only warnings and errors appear.
 
-    A context manager, so that the terminal is left as it was.
+    A context manager: leaving it restores the terminal.
     """
 
     def __init__(self, *, quiet: bool) -> None:
@@ -42,14 +42,14 @@ class ProgressDisplay:
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[figures]}"),
+            TextColumn("{task.fields[metrics]}"),
             _ThroughputColumn(),
             TimeRemainingColumn(compact=True),
             console=self._console,
             transient=True,
             disable=quiet or not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("preparing", total=None, figures="")
+        self._task = self._bar.add_task("preparing data", total=None, metrics="")
         self._started: fit.Started | None = None
 
     def __enter__(self) -> ProgressDisplay:
@@ -64,20 +64,20 @@ class ProgressDisplay:
             case fit.Started():
                 self._show_start(event)
             case fit.Step():
-                figures = _format_metrics({"loss": event.loss, **event.metrics})
-                self._bar.update(self._task, completed=event.step, figures=figures, speed=event.samples_per_second)
+                metrics = _format_metrics({"loss": event.loss, **event.metrics})
+                self._bar.update(self._task, completed=event.step, metrics=metrics, speed=event.samples_per_second)
                 self._describe(event)
             case fit.Epoch():
                 self._show_epoch(event)
             case Warned():
-                self.say(f"warning: {event.message}", always=True)
+                self.print_message(f"warning: {event.message}", always=True)
             case Failed():
-                self.say(f"gradwire: {event.node + ': ' if event.node else ''}{event.message}", always=True)
+                self.print_message(f"gradwire: {event.node + ': ' if event.node else ''}{event.message}", always=True)
             case _:
                 pass
 
-    def say(self, text: str, *, always: bool = False) -> None:
-        """A line above the bar; not when quiet, unless `always`."""
+    def print_message(self, text: str, *, always: bool = False) -> None:
+        """Print a line above the bar; when quiet, only if `always` is set."""
         if always or not self._quiet:
             self._console.print(escape_control(text), markup=False, soft_wrap=True)
 
@@ -85,11 +85,11 @@ class ProgressDisplay:
         self._started = event
         self._bar.update(self._task, total=total_steps(event.epochs, event.batches, event.steps))
         samples = [
-            f"a stream of {part} samples" if count is None else f"{count:,} {part} samples"
+            f"streamed {part} samples" if count is None else f"{count:,} {part} samples"
             for count, part in ((event.train_samples, "training"), (event.validation_samples, "validation"))
         ]
-        told = f"{event.parameters:,} parameters, {' and '.join(samples)}, on {event.device}, seed {event.seed}"
-        self.say(told.replace(" samples and", " and"))
+        summary = f"{event.parameters:,} parameters, {' and '.join(samples)}, on {event.device}, seed {event.seed}"
+        self.print_message(summary.replace(" samples and", " and"))
 
     @property
     def _of(self) -> str:
@@ -98,7 +98,7 @@ class ProgressDisplay:
 
     def _describe(self, event: fit.Step) -> None:
         unknown = self._started is not None and self._started.batches is None
-        batch = f", batch {event.batch}" if unknown else ""  # which the bar does not show
+        batch = f", batch {event.batch}" if unknown else ""  # the bar cannot show progress within the epoch
         self._bar.update(self._task, description=f"epoch {event.epoch}{self._of}{batch}")
 
     def _show_epoch(self, event: fit.Epoch) -> None:
@@ -112,11 +112,11 @@ class ProgressDisplay:
         if event.val_loss is not None:
             validation = {"loss": event.val_loss, **losses_by_optimizer(event.val_losses), **event.val_metrics}
             text += f"  validation {_format_metrics(validation)}"
-        self.say(f"{text}  {event.samples_per_second:,.0f} samples/s")
+        self.print_message(f"{text}  {event.samples_per_second:,.0f} samples/s")
 
 
-def track_progress(items: Iterable[T], count: int | None, doing: str, *, hidden: bool) -> Iterator[T]:
-    """The items, with a bar on standard error while they come, where that is a terminal."""
+def track_progress(items: Iterable[T], count: int | None, description: str, *, hidden: bool) -> Iterator[T]:
+    """Yield the items while showing a progress bar on standard error, if it is a terminal."""
     console = Console(file=sys.stderr)
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True)
     shown = console.is_terminal and not hidden
@@ -126,7 +126,7 @@ def track_progress(items: Iterable[T], count: int | None, doing: str, *, hidden:
         console.print(f"warning: {escape_control(text)}", markup=False, highlight=False, soft_wrap=True)
 
     with bar, capture_warnings(warn):
-        yield from bar.track(items, total=count, description=doing)
+        yield from bar.track(items, total=count, description=description)
 
 
 def _format_metrics(values: Mapping[str, Any]) -> str:

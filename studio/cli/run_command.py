@@ -32,32 +32,39 @@ from studio.training.runs.run_resuming import find_resumable, load_run, with_dif
 def run(
     file: File,
     epochs: Annotated[
-        int | None, typer.Option(min=0, max=LARGEST, help="epochs to train; else as the project says")
+        int | None,
+        typer.Option(metavar="N", min=0, max=LARGEST, help="Number of epochs (default: the project's setting)."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=0, max=LARGEST, help="batches to train; alone, without end of epochs")
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=LARGEST, help="Stop after N batches. Without --epochs, epochs are unlimited."
+        ),
     ] = None,
     device: DeviceName = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=MAX_SEED, help="random seed, 0 to 9223372036854775807")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, max=MAX_SEED, help="Random seed (default: the project's setting).")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="folder for weights and figures; else a new one in NAME.runs beside FILE")
+        Path | None, typer.Option(metavar="DIR", help="Run folder (default: a new folder in NAME.runs, next to FILE).")
     ] = None,
     compile: Annotated[
-        bool | None, typer.Option(help="whether training steps run as compiled plans; else as the project says")
+        bool | None, typer.Option(help="Compile training steps (default: the project's setting).")
     ] = None,
     resume: Annotated[
         str | None,
         typer.Option(
             metavar="[RUN]",
-            help="go on with a run, with its own graph and settings; unless named, with the newest that is unfinished",
+            help="Resume a run with its graph and settings (default: the newest unfinished run).",
         ),
     ] = None,
     start_from: Annotated[
-        Path | None, typer.Option(help="a run, checkpoint or weights file: begin with those of its weights that fit")
+        Path | None,
+        typer.Option(metavar="WEIGHTS", help="Initialize matching weights from a run, checkpoint or weights file."),
     ] = None,
     assignments: Assignments = None,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show nothing but errors")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     with report_errors(as_json=as_json):
         runs = runs_folder(file)
@@ -66,7 +73,7 @@ def run(
         going_on = None
         if resume is not None:
             if assignments or seed is not None or out is not None or start_from is not None:
-                raise InputError("--resume goes on as the run was begun: leave out --set, --seed, --out, --start-from.")
+                raise InputError("--resume cannot be combined with --set, --seed, --out or --start-from.")
             going_on = with_difference_warning(
                 load_run(find_resumable(runs, resume)), file.name, document, catalogue(), epochs=epochs
             )
@@ -74,7 +81,7 @@ def run(
         if start_from is not None:
             start_from = find_weights(file, start_from)
             if not os.path.exists(start_from):
-                raise InputError(f"--start-from {start_from}: there is no such run, checkpoint or weights file.")
+                raise InputError(f"--start-from: there is no run, checkpoint or weights file {str(start_from)!r}.")
         report = check_or_exit(file, document, as_json=as_json)
     print_problems(file, document, report.warnings, as_json=as_json)
     session = Session(
@@ -93,7 +100,7 @@ def run(
         seed=seed,
         compile=compile,
     )
-    raise typer.Exit(RunWatcher(session, told=report.warnings, as_json=as_json, quiet=quiet).run())
+    raise typer.Exit(RunWatcher(session, known_warnings=report.warnings, as_json=as_json, quiet=quiet).run())
 
 
 __all__ = ["run"]

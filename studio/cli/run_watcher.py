@@ -17,30 +17,31 @@ from studio.training import Failed, Session, SessionEvent, Warned
 from studio.training.runs.event_json import event_to_json, result_metrics
 
 _POLL_SECONDS = 0.05
+_END = {"done": "Training finished", "stopped": "Training stopped"}
 
 
 class RunWatcher:
-    """Passes what a session tells on to people or, as lines of JSON, to programs.
+    """Show a session's events as progress on standard error, or print them as JSON Lines on standard output.
 
     Args:
-        told: warnings that were printed before the run, so that a run that finds the same does not repeat them
+        known_warnings: warnings that are already printed; the run does not repeat them
     """
 
-    def __init__(self, session: Session, *, told: Sequence[Problem] = (), as_json: bool, quiet: bool) -> None:
+    def __init__(self, session: Session, *, known_warnings: Sequence[Problem] = (), as_json: bool, quiet: bool) -> None:
         self._session = session
-        self._told = frozenset(told)
+        self._known_warnings = frozenset(known_warnings)
         self._as_json = as_json
-        self._screen = ProgressDisplay(quiet=quiet or as_json)
+        self._display = ProgressDisplay(quiet=quiet or as_json)
         self._results: dict[str, Any] = {}
         self._failure: Failed | None = None
 
     def run(self) -> int:
         """Train to the end. Returns the exit code.
 
-        The first Ctrl+C or SIGTERM ends training after the batch under way and keeps the weights so far; a second one
-        ends the process at once. Output that cannot be written ends it as the first one does.
+        The first Ctrl+C or SIGTERM stops training after the current batch and saves the weights; the second ends the
+        process immediately. An error of standard output stops training like the first Ctrl+C.
         """
-        with interrupts.record_interrupts() as signals, self._screen:
+        with interrupts.record_interrupts() as signals, self._display:
             try:
                 self._session.start()
                 code = self._follow(signals)
@@ -49,47 +50,49 @@ class RunWatcher:
             folder, state = self._session.folder, self._session.state
             if folder is not None and state in ("done", "stopped"):
                 lost = ", ".join(self._session.unwritten)
-                left = f"these could not be written: {lost}; the rest is in" if lost else "weights and figures are in"
-                self._screen.say(f"{state}; {left} {folder}", always=bool(lost))
+                saved = f"cannot write {lost}. Other results are in" if lost else "Results are in"
+                self._display.print_message(f"{_END[state]}. {saved} {folder}", always=bool(lost))
                 code = code or (FAILED if lost else 0)
         if self._failure is not None:
             return BAD_INPUT if self._failure.by_input else FAILED
         return code
 
     def _follow(self, signals: Interrupts) -> int:
-        """Returns the exit code of what ended the run before its time; else 0."""
+        """Process events until the run ends. Returns the exit code of an interruption, else 0."""
         code = 0
         is_over = False
         while not is_over:
-            # Not woken by every event: training would share the interpreter with this thread at each batch.
+            # Polling: waking up for each event would compete with training for the interpreter lock.
             is_over = self._session.join(_POLL_SECONDS)
             events = self._session.events()
             for event, following in zip_longest(events, events[1:]):
                 if not (isinstance(event, fit.Step) and isinstance(following, fit.Step)):
-                    lost_output = self._lost_output(event)
-                    code = code or lost_output
+                    failed = self._try_output(event)
+                    code = code or failed
             if signals.code and not code:
                 code = signals.code
-                self._screen.say("stopping after this batch; press Ctrl+C again to give up at once")
+                self._display.print_message("Stopping after the current batch. Press Ctrl+C again to quit immediately.")
                 self._session.stop()
         return code
 
-    def _lost_output(self, event: SessionEvent) -> int:
-        """Pass an event on. If its reader is gone, end the run; returns the exit code then, else 0."""
+    def _try_output(self, event: SessionEvent) -> int:
+        """Output an event. If output fails, stop the run and return the exit code, else 0."""
         try:
-            self._pass_on(event)
+            self._output(event)
             output_streams.check_reader()
         except OutputError as error:
             self._session.stop()
             if error.code == CLOSED_PIPE:
-                self._screen.say("stopping after this batch: the reader of the output has closed it", always=True)
+                self._display.print_message(
+                    "Stopping after the current batch: the output pipe was closed.", always=True
+                )
             return output_streams.report_output_error(error)
         return 0
 
-    def _pass_on(self, event: SessionEvent) -> None:
-        if isinstance(event, Warned) and event.problem in self._told:
+    def _output(self, event: SessionEvent) -> None:
+        if isinstance(event, Warned) and event.problem in self._known_warnings:
             return
-        self._screen.show(event)
+        self._display.show(event)
         if isinstance(event, fit.Epoch):
             self._results = result_metrics(event)
         if isinstance(event, Failed):
@@ -100,7 +103,7 @@ class RunWatcher:
                 print_json({**content, **self._summary(event)})
 
     def _summary(self, event: SessionEvent) -> dict[str, Any]:
-        """What the last line adds: the figures of the last epoch, and where the weights are."""
+        """Extra fields of the final "done" record: metrics of the last epoch, and the run folder."""
         if not isinstance(event, fit.Done):
             return {}
         folder = self._session.folder

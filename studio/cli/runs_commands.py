@@ -1,4 +1,4 @@
-"""The commands `runs list`, `runs show` and `runs export`: what training has left behind."""
+"""The commands `runs list`, `runs show` and `runs export`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ COMMANDS = {
     "list": ("studio.cli.runs_commands:list_runs", "List the runs of a project, oldest first."),
     "show": (
         "studio.cli.runs_commands:show",
-        "Show a run's settings and results. With two runs, show how they differ.",
+        "Show the metrics, graph and settings of a run, or compare two runs.",
     ),
-    "export": ("studio.cli.runs_commands:export", "Export all metrics of runs as CSV or as TensorBoard event files."),
+    "export": ("studio.cli.runs_commands:export", "Export the metrics of runs as CSV or TensorBoard event files."),
 }
 """The subcommands of `runs`."""
 
-Name = Annotated[str, typer.Argument(metavar="RUN", help="a run's number, name or folder")]
-Names = Annotated[list[str] | None, typer.Argument(metavar="[RUN...]", help="numbers, names or folders; else all")]
+Name = Annotated[str, typer.Argument(metavar="RUN", help="Number, name or folder of a run.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="RUN", help="Numbers, names or folders of runs (default: all runs).")
+]
 
 
 def list_runs(file: File, as_json: Json = False) -> None:
@@ -43,7 +45,7 @@ def list_runs(file: File, as_json: Json = False) -> None:
             print_json(_run_record(run))
         return
     if not runs:
-        print_text(f"{file}: no runs in {runs_folder(file)}")
+        print_text(f"No runs in {runs_folder(file)}")
     titles = ("number", "name", "state", "started", "epochs", "val_loss", "best", "folder")
     lines = [titles, *([_format_value(value) for value in _run_row(run)] for run in runs)] if runs else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -54,7 +56,7 @@ def list_runs(file: File, as_json: Json = False) -> None:
 def show(
     file: File,
     name: Name,
-    other: Annotated[str | None, typer.Argument(metavar="[RUN]", help="another run, to be compared with it")] = None,
+    other: Annotated[str | None, typer.Argument(metavar="RUN", help="Second run, to compare.")] = None,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
@@ -62,7 +64,7 @@ def show(
         chosen = [_find_run(runs, each) for each in (name, other) if each is not None]
     groups = compare_runs(chosen, catalogue())
     if as_json:
-        print_json({group.title.lower(): {row.name: _row_json(row) for row in group.rows} for group in groups})
+        print_json({group.key: {row.name: _row_json(row) for row in group.rows} for group in groups})
         return
     if other is not None:
         print_text(" | ".join(run.name for run in chosen))
@@ -76,18 +78,23 @@ def export(
     file: File,
     names: Names = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="*.csv, or a folder for event files; else CSV on standard output")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="PATH", help="CSV file, or folder for event files (default: standard output)."
+        ),
     ] = None,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="write event files for TensorBoard")] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write TensorBoard event files instead of CSV.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
         runs = _load_runs(file)
         chosen = [_find_run(runs, each) for each in names] if names else runs
         if not chosen:
-            raise InputError(f"{file}: there are no runs in {runs_folder(file)}. Train it first.")
+            raise InputError(f"there are no runs in {runs_folder(file)}. Train the project with `gradwire run`.")
         if tensorboard and out is None:
-            raise InputError("--tensorboard needs a folder: name it by --out.")
+            raise InputError("--tensorboard requires a folder. Set it with --out.")
         for run in chosen:
             _load_metrics(run)
         sources = [partial(export_snapshot, run) for run in chosen]
@@ -102,7 +109,7 @@ def export(
 
 def _load_runs(file: Path) -> list[Run]:
     found: list[Run] = []
-    for one in RunFolder(runs_folder(file)).look():
+    for one in RunFolder(runs_folder(file)).scan():
         found.append(run_from_stored(one, [run.number for run in found]))
     return found
 
@@ -113,7 +120,7 @@ def _find_run(runs: Sequence[Run], name: str) -> Run:
         if name in (str(run.number), run.name, run.folder.name) or Path(name).absolute() == run.folder.absolute():
             return run
     known = ", ".join(f"{run.number} ({run.name})" for run in runs) or "none"
-    raise InputError(f"there is no run {name!r}; there are: {known}.")
+    raise InputError(f"there is no run {name!r}. Choose one of: {known}.")
 
 
 def _load_metrics(run: Run) -> None:

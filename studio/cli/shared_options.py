@@ -1,4 +1,4 @@
-"""What commands have in common: their arguments, and how a project is read."""
+"""Arguments and options that several commands share, and functions that read and check a project."""
 
 from __future__ import annotations
 
@@ -19,43 +19,44 @@ from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help=f"a project, *{SUFFIX}")]
-Json = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help=f"Project file ({SUFFIX}).")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON Lines: one JSON object per line.")]
 DeviceName = Annotated[
-    str | None, typer.Option("--device", metavar="auto|cpu|cuda", help="where to compute; else as the project says")
+    str | None,
+    typer.Option("--device", metavar="auto|cpu|cuda", help="Compute device (default: the project's setting)."),
 ]
 Assignments = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NODE.PARAM=VALUE",
-        help="another value for a node's parameter or for training.SETTING; with NODE=TYPE another kind of node in "
-        "its place; repeatable",
+        help="Override a node's parameter, or a training setting as training.SETTING=VALUE. NODE=TYPE replaces "
+        "a node's type. Repeatable.",
     ),
 ]
 
 
 def read_project(file: Path, assignments: Sequence[str] | None) -> Document:
-    """A project with what the command line changes in it."""
+    """Load a project and apply the --set options."""
     return apply_assignments(project_files.load(file), catalogue(), assignments or ())
 
 
 def check_or_exit(file: Path, document: Document, *, as_json: bool) -> Report:
-    """The check of a document without errors; ends the command if it has some."""
+    """Check a document. Exits with code 2 if there are errors."""
     report = check(document, catalogue(), base=project_folder(file))
     exit_on_errors(file, document, report.errors, as_json=as_json)
     return report
 
 
 def project_folder(file: Path) -> Path:
-    """The folder where a project's relative paths begin."""
+    """The folder that relative paths in a project file refer to."""
     return file.absolute().parent
 
 
 def runs_folder(file: Path) -> Path:
-    """The folder of a project's runs. Raises InputError for a path without a file name."""
+    """The folder of a project's runs, NAME.runs. Raises InputError for a path without a file name."""
     if not file.name:
-        raise InputError(f"{file}: is a folder, not a project. Choose a file that ends in {SUFFIX}.")
+        raise InputError(f"{file} is a folder, not a project. Pass a {SUFFIX} file.")
     return file.with_suffix(".runs")
 
 
@@ -69,10 +70,7 @@ def exit_on_errors(file: Path, document: Document, errors: Sequence[Problem], *,
 
 
 def print_problems(file: Path, document: Document, problems: Sequence[Problem], *, as_json: bool) -> None:
-    """Each problem on a line of its own, equal ones as one: for people on standard error.
-
-    For programs each problem of each node, on standard output.
-    """
+    """Print problems on standard error, equal ones grouped; with `as_json` all as records on standard output."""
     for problem in problems if as_json else grouped(problems, document.nodes):
         if as_json:
             print_json({"event": "problem", **problem.as_dict()})
@@ -81,8 +79,8 @@ def print_problems(file: Path, document: Document, problems: Sequence[Problem], 
 
 
 def problem_text(file: Path, problem: Problem) -> str:
-    """For the terminal: the message, and the option that helps."""
-    return f"{file}: {problem.message}" + (f" On the command line: --set {problem.option}." if problem.option else "")
+    """The message with the file name, and the --set option that fixes the problem if there is one."""
+    return f"{file}: {problem.message}" + (f" Command-line fix: --set {problem.option}" if problem.option else "")
 
 
 __all__ = [

@@ -30,18 +30,18 @@ def list_templates(as_json: Json = False) -> None:
 
 
 def new(
-    key: Annotated[str, typer.Argument(metavar="TEMPLATE", help="one of those that `templates` lists")],
-    out: Annotated[Path, typer.Option("--out", "-o", help=f"the file to write, *{SUFFIX}")],
-    force: Annotated[bool, typer.Option("--force", help="replace the file if it is there")] = False,
+    key: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template name, as listed by `gradwire templates`.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help=f"Project file to create ({SUFFIX}).")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     with report_errors():
         document: Document = template(key).document
         if out.suffix != SUFFIX:
-            raise InputError(f"--out {out}: the name of a project ends in {SUFFIX}.")
+            raise InputError(f"--out {out}: project files end in {SUFFIX}.")
         if os.path.exists(out) and not force:
-            raise InputError(f"{out}: is there already. Choose another name, or replace it with --force.")
+            raise InputError(f"{out} already exists. Choose another name, or overwrite it with --force.")
         project_files.save(document, out)
-    print_text(f"{out}: made from {key}")
+    print_text(f"Created {out} from template {key}")
 
 
 def print_schema() -> None:

@@ -21,7 +21,7 @@ def parse_device(name: str | None) -> Device | None:
         case None | "auto" | "cpu" | "cuda":
             return name
         case _:
-            raise InputError(f"--device {name!r}: choose auto, cpu or cuda.")
+            raise InputError(f"invalid value {name!r} for --device. Choose auto, cpu or cuda.")
 
 
 __all__ = ["find_weights", "parse_device"]

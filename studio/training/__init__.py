@@ -1,4 +1,4 @@
-"""Running a project: the session, what it tells, and what it leaves behind."""
+"""Training of a project: sessions, their events, run records and checkpoints."""
 
 from __future__ import annotations
 

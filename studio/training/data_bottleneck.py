@@ -1,4 +1,4 @@
-"""Whether a training waits for its data, and what would make it wait less."""
+"""Detection of data-loading bottlenecks."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from studio.nodes.types import Role
 from studio.training.run_progress import RunProgress
 
 SHARE = 0.25
-"""Share of a step that is worth a word."""
+"""Fraction of the step time spent waiting, from which a warning appears."""
 MIN_SECONDS = 0.002
-"""Shorter waits are no loss, however small the network."""
+"""Shorter waits per batch are ignored."""
 MIN_STEPS = 50
-"""Before that a run has not found its pace."""
+"""Steps before the measurement is reliable."""
 
 
 def find_data_bottleneck(document: Document, catalogue: Catalogue, progress: RunProgress) -> Problem | None:
-    """A warning at the loader, with its evidence, if a run waits long for its batches."""
+    """Return a warning at the loader with the measured times if training waits for data; else None."""
     share, pace = progress.waiting, progress.pace
     if share is None or pace is None or progress.step < MIN_STEPS or share < SHARE or share * pace < MIN_SECONDS:
         return None
     loader = _loader(document, catalogue)
     if loader is None:
         return None
-    evidence = f"Waiting for data takes {share:.0%} of each step ({_ms(share * pace)} of {_ms(pace)})."
+    measured = f"Waiting for data takes {share:.0%} of each step ({_ms(share * pace)} of {_ms(pace)})."
     set_by_hand = document.nodes[loader].params.get("workers", 0)
     workers = set_by_hand if isinstance(set_by_hand, int) else 0
     more = min(max(2 * workers, 2), os.cpu_count() or 1)
     if more <= workers:
-        message = f"{evidence} The {workers} workers of {loader} cannot keep up. Take out transforms that cost much."
+        message = f"{measured} The {workers} workers of {loader} are too slow. Remove expensive transforms."
         return Problem("warning", "slow-data", message, node=loader)
-    message = f"{evidence} Raise workers of {loader} to {more}, from the next run on."
+    message = f"{measured} Raise workers of {loader} to {more} for the next run."
     return Problem("warning", "slow-data", message, node=loader, fix=quick_fixes.assign(loader, "workers", more))
 
 

@@ -1,4 +1,4 @@
-"""Whether a loss has run away, and what is to be tried then."""
+"""Detection of diverging losses, with a suggested fix."""
 
 from __future__ import annotations
 
@@ -11,39 +11,41 @@ from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.catalogue import Catalogue
 
 FACTOR = 1000.0
-"""Times the first loss, or 1 if that was less."""
+"""A loss above this multiple of max(first loss, 1) has diverged."""
 _DIVISOR = 10
-"""By which a learning rate is to be divided."""
+"""Divisor of the suggested learning rate."""
 _LINE_SEARCH = "line_search_fn"
 
 
 class DivergenceDetector:
-    """Looks at the losses of a run, and tells of each optimizer once that its loss has run away."""
+    """Check the losses of a run, and warn once per optimizer when its loss diverges."""
 
     def __init__(self, document: Document, catalogue: Catalogue) -> None:
         self._document = document
         self._catalogue = catalogue
         self._first: dict[str, float] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
-    def look(self, step: fit.Step) -> Problem | None:
-        """A warning at the optimizer whose loss has run away with this step."""
+    def check(self, step: fit.Step) -> Problem | None:
+        """Return a warning at the optimizer whose loss diverged in this step; else None."""
         for name, loss in step.losses.items():
             first = self._first.setdefault(name, loss)
-            if name not in self._told and not loss <= FACTOR * max(abs(first), 1.0):
-                self._told.add(name)
+            if name not in self._reported and not loss <= FACTOR * max(abs(first), 1.0):
+                self._reported.add(name)
                 return self._problem(name, loss, first, step)
         return None
 
     def _problem(self, name: str, loss: float, first: float, step: fit.Step) -> Problem:
-        found = "not a number" if math.isnan(loss) else "infinite" if math.isinf(loss) else f"{loss:.3g}"
+        found = "NaN" if math.isnan(loss) else "infinite" if math.isinf(loss) else f"{loss:.3g}"
         if not math.isfinite(first):
-            told = f"The loss of {name} is {found} before anything was learned."
-            hint = "Look for a layer or loss that divides by 0, or takes the logarithm or the root of such numbers."
-            return Problem("warning", "diverged", f"{told} {hint}", node=name)
+            message = f"The first loss of {name} is {found}."
+            hint = "Look for a layer or loss that divides by 0 or takes a logarithm or root of such values."
+            return Problem("warning", "diverged", f"{message} {hint}", node=name)
         hint, fix = self._remedy(name)
-        told = f"Training diverges: the loss of {name} was {first:.3g} at first and is {found} in batch {step.step:,}."
-        return Problem("warning", "diverged", f"{told} {hint} Then run again.", node=name, fix=fix)
+        message = (
+            f"Training diverges: the loss of {name} became {found} in batch {step.step:,} (first loss: {first:.3g})."
+        )
+        return Problem("warning", "diverged", f"{message} {hint} Then start the run again.", node=name, fix=fix)
 
     def _remedy(self, name: str) -> tuple[str, Fix | None]:
         node = self._document.nodes.get(name)
@@ -55,14 +57,14 @@ class DivergenceDetector:
         less = float(f"{rate / _DIVISOR:.6g}") if isinstance(rate, (int, float)) else None
         lower = f"lr of {name}" if less is None else f"lr of {name} from {rate:g} to {less:g}"
         if kind.param(_LINE_SEARCH) is None:
-            hint = f"Lower {lower}, or bound its gradients by clip_norm in the settings of the training."
+            hint = f"Lower {lower}, or set clip_norm in the training settings."
         elif node.params.get(_LINE_SEARCH) is None:
             hint = (
                 f"Without a line search, steps can be too long. Set {_LINE_SEARCH} to strong_wolfe, or lower {lower}."
             )
             return hint, quick_fixes.assign(name, _LINE_SEARCH, "strong_wolfe")
         else:
-            hint = f"Lower {lower}, or make the batches larger: it counts on the gradient of the whole data."
+            hint = f"Lower {lower}, or increase the batch size: this optimizer needs full-batch gradients."
         return hint, None if less is None else quick_fixes.assign(name, "lr", less)
 
 

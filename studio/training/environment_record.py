@@ -1,4 +1,4 @@
-"""What a run's results depend on beside its graph: versions, machine and data, for the run's record."""
+"""Environment of a run for its record: package versions, machine and fingerprints of the data files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.system.files import open_regular
 
 _PACKAGES = ("gradwire", "numpy", "pyarrow", "safetensors", "cupy-cuda12x")
 FULL_HASH_BYTES = 4 * 2**30
-"""Bytes of data that are read whole for their fingerprints; of more, pieces are."""
+"""Total data size up to which files are hashed completely; larger data is sampled."""
 _SAMPLED_BYTES = 256 * 2**20
 _SAMPLE_BYTES = 16 * 2**10
 
@@ -23,13 +23,13 @@ _VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "O
 
 
 def package_versions() -> dict[str, str]:
-    """Of Python and of the installed packages that compute."""
+    """Versions of Python and of the installed packages that results depend on."""
     return dict(_installed())
 
 
 @cache
 def _installed() -> dict[str, str]:
-    """Looked up once: it reads the metadata of each package from disk, and a process keeps what it imported."""
+    """Cached: reading package metadata from disk is slow, and imported versions do not change."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -49,10 +49,10 @@ def machine_info() -> dict[str, Any]:
 
 
 def fingerprints(files: Iterable[Path]) -> list[dict[str, Any]]:
-    """Path, size and SHA-256 of each file; of a folder those of the names and sizes of what it holds.
+    """Path, size and SHA-256 of each file; for folders, the hash covers the names and sizes of their files.
 
-    Of files that are together larger than a few GiB, pieces are read from everywhere in them, or a training would wait
-    for minutes or hours. It is said of how many.
+    Files larger than 4 GiB in total are hashed from evenly spaced samples, because reading them would delay training
+    by minutes; "pieces" is the number of samples.
     """
     paths = tuple(files)
     sizes = {path: path.stat().st_size for path in paths if not path.is_dir()}
@@ -69,14 +69,14 @@ def _file_fingerprint(path: Path, size: int, pieces: int | None) -> dict[str, An
         if pieces is None or size <= pieces * _SAMPLE_BYTES:
             return {**known, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
         digest = hashlib.sha256(f"{size} ".encode())
-        for number in range(pieces):  # the first and the last bytes are among them
+        for number in range(pieces):  # includes the first and the last bytes
             file.seek((size - _SAMPLE_BYTES) * number // (pieces - 1))
             digest.update(file.read(_SAMPLE_BYTES))
     return {**known, "pieces": pieces, "sha256": digest.hexdigest()}
 
 
 def _folder_fingerprint(folder: Path) -> dict[str, Any]:
-    """Of thousands of images: reading them all would take as long as an epoch."""
+    """Hash names and sizes only: reading thousands of images would take as long as an epoch."""
     held = sorted((entry.name, entry.stat().st_size) for entry in os.scandir(folder) if entry.is_file())
     lines = "".join(f"{name} {size}\n" for name, size in held).encode(errors="surrogateescape")
     return {"path": str(folder), "bytes": sum(size for _, size in held), "sha256": hashlib.sha256(lines).hexdigest()}

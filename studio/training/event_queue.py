@@ -1,4 +1,4 @@
-"""Events on their way from the training thread to whoever watches."""
+"""Thread-safe queue of events from the training thread to its observers."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ T = TypeVar("T")
 
 
 class EventQueue(Generic[T]):
-    """A queue that stays short however rarely it is emptied.
+    """A bounded queue that thins out frequent events.
 
     Args:
-        is_frequent: events of which every second, fourth, eighth, … is enough when more than `most` wait; the newest is
-            always among them. All other events are kept
-        is_momentary: events that only count until the next event of any kind
-        most: how many frequent events may wait; at least 2
+        is_droppable: events that are thinned to every 2nd, 4th, 8th, … when more than `most` of them wait; the newest
+            is always kept. All other events are kept
+        is_transient: events that are dropped as soon as another event arrives
+        most: maximum number of waiting droppable events; at least 2
     """
 
-    def __init__(self, is_frequent: Callable[[T], bool], is_momentary: Callable[[T], bool], most: int = 1000) -> None:
-        self._is_frequent = is_frequent
-        self._is_momentary = is_momentary
+    def __init__(self, is_droppable: Callable[[T], bool], is_transient: Callable[[T], bool], most: int = 1000) -> None:
+        self._is_droppable = is_droppable
+        self._is_transient = is_transient
         self._most = most
         self._arrived = threading.Condition()
         self._empty()
 
     def put(self, event: T) -> None:
         with self._arrived:
-            if self._events and self._is_momentary(self._events[-1][1]):
+            if self._events and self._is_transient(self._events[-1][1]):
                 self._events.pop()
-            if self._is_frequent(event):
-                self._put_frequent(event)
+            if self._is_droppable(event):
+                self._put_droppable(event)
             else:
                 self._events.append((None, event))
             self._arrived.notify_all()
 
     def take(self, timeout: float = 0.0) -> list[T]:
-        """All that waits, oldest first; waits up to `timeout` seconds for the first."""
+        """Remove and return all events, oldest first; waits up to `timeout` seconds for the first."""
         with self._arrived:
             if timeout > 0:
                 self._arrived.wait_for(lambda: self._events, timeout)
@@ -45,10 +45,10 @@ class EventQueue(Generic[T]):
             self._empty()
             return events
 
-    def _put_frequent(self, event: T) -> None:
+    def _put_droppable(self, event: T) -> None:
         before = self._events[-1][0] if self._events else None
         if before is not None and before % self._stride != 0:
-            self._events.pop()  # it was only there as the newest
+            self._events.pop()  # it was kept only as the newest
             self._waiting -= 1
         self._events.append((self._count, event))
         self._count += 1
@@ -59,7 +59,7 @@ class EventQueue(Generic[T]):
 
     def _empty(self) -> None:
         self._events: list[tuple[int | None, T]] = []
-        """Frequent events have the number that they came as."""
+        """Events with a sequence number if droppable, else None."""
         self._count = 0
         self._waiting = 0
         self._stride = 1

@@ -1,4 +1,4 @@
-"""What ended a run, as it is told to people."""
+"""Error messages for failed runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from studio.training.session_events import Failed
 
 
 def failure_event(error: Exception, program: Program | None, *, refused: bool = False) -> Failed:
-    """The event: what happened, at which node, with Python's own account."""
+    """The Failed event for an error: message, node and traceback."""
     node = None if program is None else program.node_of(error)
     if isinstance(error, LoweringError):
         node = error.problems[0].node
@@ -23,14 +23,14 @@ def failure_event(error: Exception, program: Program | None, *, refused: bool = 
 
 
 def error_message(error: Exception, program: Program | None = None) -> str:
-    """One line."""
+    """The error as one line for the user."""
     match error:
         case EngineError() if program is not None:
             return program.translate_error(error)
         case EngineError() | LoweringError() | FileError():
             return str(error)
         case MemoryError():
-            return "There is not enough memory. Make the batches or the layers smaller, or close other programs."
+            return "Out of memory. Reduce the batch size or the layer sizes, or close other programs."
         case _:
             return f"{type(error).__name__}: {error}"
 

@@ -1,4 +1,4 @@
-"""Trials of a document: which learning rate is a good one, and whether its network can learn at all."""
+"""Checks before training: learning-rate search, and overfitting one batch to see whether the network learns."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from studio.training.run_settings import resolve_device
 from studio.training.session_events import Failed
 
 SEARCH_STEPS = 100
-"""Batches that a search trains, at most."""
+"""Maximum number of batches of a learning-rate search."""
 MIN_RATE, MAX_RATE = 1e-7, 10.0
-"""Learning rates of a search."""
+"""Range of learning rates of a search."""
 
 OVERFIT_STEPS = 200
-"""With one batch, at most."""
+"""Maximum number of steps on one batch."""
 LEARNS_BELOW = 0.1
-"""Share of the first loss that is close enough to nothing."""
+"""The network learns if the loss falls below this fraction of the first loss."""
 _STOP_BELOW = 0.01
-"""Share of the first loss at which nothing is left to be shown."""
+"""Fraction of the first loss at which the check stops early."""
 
 CheckEvent: TypeAlias = fit.RateTried | fit.RateFound | fit.BatchTrained | Failed
 
 
 def search_learning_rate(get_report: Callable[[], Report], *, name: str | None = None) -> Iterator[CheckEvent]:
-    """A search for the learning rate: each one that was tried, then what was found. Failed is the last, if it fails."""
+    """Search for a learning rate. Yields each rate tried, then the result; ends with Failed on an error."""
     program = None
     try:
         report = get_report()
         program, training = lower(report, name), report.document.training
         task = program.build(resolve_device(training.device), training.seed)
         yield from fit.find_rate(task, low=MIN_RATE, high=MAX_RATE, steps=SEARCH_STEPS, compile=training.compile)
-    except Exception as error:  # noqa: BLE001 - shown to whoever asked
+    except Exception as error:  # noqa: BLE001 - reported as an event
         yield failure_event(error, program)
 
 
 def overfit_batch(get_report: Callable[[], Report], *, name: str | None = None) -> Iterator[CheckEvent]:
-    """Training with one batch, until the loss is close to nothing. Failed is the last, if it fails."""
+    """Train on one batch until the loss is close to 0. Ends with Failed on an error."""
     program = None
     try:
         report = get_report()
@@ -52,5 +52,5 @@ def overfit_batch(get_report: Callable[[], Report], *, name: str | None = None) 
                 yield trained
                 if trained.share < _STOP_BELOW:
                     break
-    except Exception as error:  # noqa: BLE001 - shown to whoever asked
+    except Exception as error:  # noqa: BLE001 - reported as an event
         yield failure_event(error, program)

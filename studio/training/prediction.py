@@ -1,4 +1,4 @@
-"""What is done with weights that a training has left: judging them, and answers for new samples."""
+"""Load trained weights into a project, and predict on new samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from studio.training.runs.run_resuming import load_weights
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 BATCH_SIZE = 256
-"""Samples that are answered at once."""
+"""Samples per batch."""
 
 
 def task_with_weights(report: Report, weights: Path, *, name: str, device: str) -> fit.Task:
@@ -41,42 +41,42 @@ def task_with_weights(report: Report, weights: Path, *, name: str, device: str) 
     task.setup()
     found = fit.load_matching(task.model, load_weights(weights))
     if found.missing or found.reshaped:
-        raise FileError(str(weights), "", f"holds weights of another graph. Of them {found}", "Choose others.")
+        raise FileError(str(weights), "", f"has weights of another graph: {found}", "Choose other weights.")
     return task
 
 
 def replace_source_path(document: Document, catalogue: Catalogue, path: Path) -> Document:
-    """The document with its samples taken from another file or folder of the same kind. Raises FileError."""
+    """Replace the path of the data source by another file or folder of the same kind. Raises FileError."""
     sources = [name for name, node in document.nodes.items() if _role(catalogue, node.type) is Role.SOURCE]
     found: list[tuple[str, str]] = []
     for name in sources:
         declared = catalogue[document.nodes[name].type].params
         found += [(name, param.name) for param in declared if param.kind == "path"][:1]
     if len(found) != 1:
-        problem = "the project has no single source of samples whose path could be replaced by it"
-        raise FileError(str(path), "", problem, f"Give samples as an array: {' or '.join(ARRAY_SUFFIXES)}.")
+        problem = "the project does not have exactly one data source with a path to replace"
+        raise FileError(str(path), "", problem, f"Pass samples as an array: {' or '.join(ARRAY_SUFFIXES)}.")
     [(name, param)] = found
     node = document.nodes[name]
     params: dict[str, Any] = {**node.params, param: str(path.expanduser().absolute())}
     if catalogue[node.type].param("validation") is not None:
-        params["validation"] = 0.0  # all of them are new
+        params["validation"] = 0.0  # all samples are new
     if catalogue[node.type].param("stream") is not None:
-        params["stream"] = False  # answers have the names of their samples
+        params["stream"] = False  # predictions carry the names of their samples
     changed = replace(node, params=params)
     return replace(document, nodes={**document.nodes, name: changed})
 
 
 def splits_of(task: fit.Task) -> Splits:
-    """What a document's task is trained with, before it is cut into batches."""
+    """The data splits of a task, before batching."""
     batches = task.setup()
     assert isinstance(batches, Batches)
     return batches.splits
 
 
 def prediction_samples(task: fit.Task, arrays: Path | None = None) -> Samples:
-    """All samples of a task's source in the order of the file, or those of an array, prepared as for validation.
+    """All samples of a task's data source in file order, or those of an array, with the validation transforms.
 
-    Raises FileError for an array that holds something else than the source does.
+    Raises FileError if the array does not match the source's shape or dtype.
     """
     transforms: list[MappedSamples] = []
     samples = splits_of(task).train
@@ -93,7 +93,7 @@ def prediction_samples(task: fit.Task, arrays: Path | None = None) -> Samples:
 
 
 def sample_names(samples: Samples, first: int) -> list[str]:
-    """What samples are called: images by their files, others by numbers from `first`."""
+    """Sample names: file names for images, else numbers from `first`."""
     source = samples
     while isinstance(source, MappedSamples):
         [source] = source.sources
@@ -103,7 +103,7 @@ def sample_names(samples: Samples, first: int) -> list[str]:
 
 
 def predict_batches(task: fit.Task, samples: Samples) -> Iterator[NDArray[Any]]:
-    """What the network answers, batch by batch. Raises ShapeError where it takes more than the samples' inputs."""
+    """Yield the network's outputs batch by batch. Raises ShapeError if the network needs more than one input."""
     task.model.eval()
     for start in range(0, len(samples), BATCH_SIZE):
         batch = samples.batch(np.arange(start, min(start + BATCH_SIZE, len(samples))))
@@ -111,7 +111,9 @@ def predict_batches(task: fit.Task, samples: Samples) -> Iterator[NDArray[Any]]:
             try:
                 found = task.model(task.to_device(batch)[0])
             except TypeError as error:
-                raise ShapeError(f"the network takes more than one input, so it cannot answer alone: {error}") from None
+                raise ShapeError(
+                    f"the network takes more than one input, which prediction does not support: {error}"
+                ) from None
         first = found[0] if isinstance(found, tuple) else found
         yield first.numpy(force=True)
 
@@ -119,29 +121,31 @@ def predict_batches(task: fit.Task, samples: Samples) -> Iterator[NDArray[Any]]:
 def stored_array(path: Path) -> StoredArray:
     """The array in a .npy file; in a .npz file the only one, or the one called input or x. Reads headers only.
 
-    Raises DataError for a damaged file, and FileError for one that has no such array.
+    Raises DataError for a damaged file, and FileError if there is no such array.
     """
     arrays = stored(path)
     known = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
     if not known:
         problem = f"holds {', '.join(arrays) or 'nothing'}"
-        raise FileError(str(path), "", problem, "Call the array of the samples input.")
+        raise FileError(str(path), "", problem, "Name the array of samples input.")
     return arrays[known[0]]
 
 
 def _read_matching(path: Path, inputs: StoredArray, like: Samples) -> NDArray[Any]:
-    """An array as the source's own first sample is. Raises FileError if it cannot be, before its numbers are read."""
+    """Read an array that has the shape and dtype of the source's samples, else raise FileError."""
     if not inputs.shape or not inputs.shape[0]:
-        problem = "has no rows" if inputs.shape else "holds one number"
-        raise FileError(str(path), "", problem, "Give an array of samples, N×….")
+        problem = "has no rows" if inputs.shape else "contains a single number"
+        raise FileError(str(path), "", problem, "Pass an array of samples, N×….")
     first: Tensor = first_samples(like, 1).batch(np.array([0]))[0]
     if inputs.shape[1:] != tuple(first.shape[1:]):
         mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
-        raise FileError(str(path), "", f"holds samples of {mine}, but the network learnt {theirs}", "Reshape them.")
+        raise FileError(
+            str(path), "", f"holds samples of shape {mine}, but the network was trained on {theirs}", "Reshape them."
+        )
     wanted = first.numpy().dtype
     if not np.can_cast(inputs.dtype, wanted, "same_kind"):
-        problem = f"holds {inputs.dtype}, but the source gives {wanted}"
-        raise FileError(str(path), "", problem, "Save the array as that.")
+        problem = f"holds {inputs.dtype}, but the data source provides {wanted}"
+        raise FileError(str(path), "", problem, f"Save the array as {wanted}.")
     return inputs.read().astype(wanted, copy=False)
 
 

@@ -1,4 +1,4 @@
-"""How far a run is, from the events that it yields."""
+"""Progress of a run, computed from its events."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ _DECAY = 0.95
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """What the top bar says of a run."""
+    """Progress of a run: position, latest values, speed and time left."""
 
     epochs: int | None = None
     batches: int | None = None
-    """In an epoch, if known: of a stream after it has ended once."""
+    """Batches per epoch; for streams known after the first epoch."""
     steps: int | None = None
-    """In the whole run, if known."""
+    """Batches of the whole run, if known."""
     ends: int | None = None
-    """The number of steps that was asked for, if one was."""
+    """Requested number of steps, if any."""
     epoch: int = 0
     batch: int = 0
     step: int = 0
     loss: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
-    """Of the batches of this epoch so far."""
+    """Training metrics of the current epoch so far."""
     val_loss: float | None = None
     val_metrics: Mapping[str, float] = field(default_factory=dict)
-    """Of the last validation."""
+    """Metrics of the last validation."""
     samples_per_second: float = 0.0
     learning_rate: float | None = None
     waiting: float | None = None
-    """Share of the time that is spent waiting for data."""
+    """Fraction of the step time spent waiting for data."""
     pace: float | None = None
-    """Seconds for one batch; once an epoch is done, its share of the validation included."""
+    """Seconds per batch; after the first epoch including validation time."""
 
     @property
     def fraction(self) -> float:
-        """Share of the run that is done, 0 to 1; 0 as long as nobody knows."""
+        """Completed fraction of the run, 0 to 1; 0 if the length is unknown."""
         return min(self.step / self.steps, 1.0) if self.steps else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """None while too little is done to say."""
+        """Estimated time left; None without enough steps for an estimate."""
         if self.pace is None or self.steps is None or self.step < 5:
             return None
         return self.pace * max(self.steps - self.step, 0)
 
     def after(self, event: fit.Event) -> RunProgress:
-        """The progress once `event` has happened."""
+        """The progress after `event`."""
         match event:
             case fit.Started():
                 steps = total_steps(event.epochs, event.batches, event.steps)
@@ -84,12 +84,12 @@ class RunProgress:
 
 
 def _moving_average(mean: float | None, value: float) -> float:
-    """A mean that forgets slowly."""
+    """Exponential moving average."""
     return value if mean is None else _DECAY * mean + (1 - _DECAY) * value
 
 
 def total_steps(epochs: int | None, batches: int | None, steps: int | None) -> int | None:
-    """Batches in a whole run of so many epochs of so many batches, or so many steps; None if that is not known."""
+    """Total batches of a run, limited by epochs, by steps or by both; None if unknown."""
     by_epochs = None if epochs is None or batches is None else epochs * batches
     known = [count for count in (by_epochs, steps) if count is not None]
     return min(known) if known else None

@@ -1,4 +1,4 @@
-"""How a run goes."""
+"""Settings of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Device = Literal["auto", "cpu", "cuda"]
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How a run goes, with everything decided."""
+    """Settings of a run after applying defaults and overrides."""
 
     epochs: int | None
     steps: int | None
@@ -25,7 +25,7 @@ class RunSettings:
 
 
 def resolve_device(device: Device) -> str:
-    """The device that a choice stands for."""
+    """Resolve "auto" to "cuda" if a GPU is available, else "cpu"."""
     return ("cuda" if cuda_available() else "cpu") if device == "auto" else device
 
 
@@ -39,7 +39,7 @@ def resolve_settings(
     seed: int | None,
     compile: bool | None,
 ) -> RunSettings:
-    """What is asked for, else what is `known` of a run that goes on, else what its document says."""
+    """Choose each setting: the argument, else the resumed run's value in `known`, else the document's."""
     if epochs is None and steps is None:
         usual = training.epochs if training.steps is None else None
         epochs, steps = known.get("epochs", usual), known.get("steps", training.steps)
@@ -53,11 +53,11 @@ def resolve_settings(
 
 
 def with_run_length(document: Document, settings: RunSettings, known: Mapping[str, Any]) -> Document:
-    """A document with the length that schedules follow: what a run is asked for, or was begun with."""
+    """The document with the run's number of epochs or steps, from which schedules take their length."""
     epochs = known.get("epochs") if settings.epochs is None else settings.epochs
     if epochs is not None:
         return edits.set_training(document, epochs=max(epochs, 1), steps=None)
-    # Without steps of its own a document has a plan of epochs, of which a run of some steps is the beginning.
+    # Without `steps` in the document, schedules span its epochs, and a run of N steps is the start of them.
     steps = None if document.training.steps is None else settings.steps
     return document if steps is None else edits.set_training(document, steps=max(steps, 1))
 

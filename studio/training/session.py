@@ -1,4 +1,4 @@
-"""One run of a project, in a thread of its own. The window and the command line both watch it the same way."""
+"""A training session: one run of a project in a background thread, used by the window and the command line."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from studio.training.runs.run_resuming import ResumedRun
 from studio.training.session_events import AutogradCaptured, SessionEvent, State, StateChanged, Warned
 from studio.training.warning_capture import capture_warnings
 
-_LAST_SECONDS = 1.0
-"""For a thread that has nothing left to do but to end."""
-_PATIENCE_SECONDS = 5.0
-"""For a disk that does not take what a run that is over leaves."""
+_JOIN_SECONDS = 1.0
+"""Timeout for joining a thread that has finished its work."""
+_RETRY_SECONDS = 5.0
+"""How long to retry writing the final results of a run."""
 
 
 class Session:
-    """Trains a document once.
+    """Train a document once.
 
-    The states go from "idle" over "running" and "paused" to "done", "stopped" or "failed"; each change is an event.
+    States: "idle", then "running" and "paused", then "done", "stopped" or "failed". Each change is an event.
 
     Args:
         document: what to train
-        catalogue: the node types it is made of
-        base: the folder of the project file, where relative paths begin
-        out: the folder to write, made if it is not there; nothing is written if neither this nor `runs` is given
-        runs: the folder of the project's runs, in which one is made for this run
-        name: the project's name, after which the generated classes are named
-        label: what the run is called in lists; its number unless given
-        resume: the run to go on with, in its folder and as it was begun; only `epochs` and `steps` may be others
-        start_from: a run, a checkpoint or a weights file: the weights that fit are what this run begins with
+        catalogue: the node types
+        base: folder of the project file, to which relative paths refer
+        out: the run folder, created if missing; without `out` and `runs`, nothing is written
+        runs: the folder of the project's runs, in which a new run folder is created
+        name: the project's name, used for the generated classes
+        label: name of the run in lists (default: its number)
+        resume: the run to resume, with its graph and settings; only `epochs` and `steps` can change
+        start_from: a run, checkpoint or weights file from which matching weights are loaded
         get_report: returns the check of the document, called in the training thread; without it the session checks
-        epochs: instead of the document's; without end if only `steps` is given
-        steps: batches after which to end
-        device: instead of the document's
-        seed: instead of the document's
-        compile: whether training steps run as compiled plans, instead of the document's choice
+        epochs: overrides the document's; unlimited if only `steps` is given
+        steps: number of batches after which training stops
+        device: overrides the document's
+        seed: overrides the document's
+        compile: compile training steps; overrides the document's
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Session:
     ) -> None:
         self.document = document
         self.folder = out if resume is None else resume.folder
-        """Where the run is written; known once it runs."""
+        """The run folder; set once the run has started."""
         self.program: Program | None = None
         self._catalogue = catalogue
         self._base = base
@@ -100,8 +100,8 @@ class Session:
         )
         self._planned = with_run_length(document, self.settings, known)
         self._events: EventQueue[SessionEvent] = EventQueue(
-            is_frequent=lambda event: isinstance(event, fit.Step),
-            is_momentary=lambda event: isinstance(event, fit.ValidationStep),
+            is_droppable=lambda event: isinstance(event, fit.Step),
+            is_transient=lambda event: isinstance(event, fit.ValidationStep),
         )
         self._state: State = "idle"
         self._wanted: Literal["run", "step", "pause", "stop"] = "run"
@@ -112,21 +112,21 @@ class Session:
         self._task: fit.Task | None = None
         self._record: RunRecord | None = None
         self._lock: RunLock | None = None
-        """Of a run that goes on, until its record takes it."""
+        """Lock of a resumed run, until its record takes it over."""
         self._writer = BackgroundWriter()
         self._checkpoints: CheckpointManager | None = None
         self.steps = 0
-        """Training steps that are done, those before a resumed run among them. May be asked from any thread."""
+        """Completed training steps, including those before a resume. Thread-safe."""
         self.unwritten: tuple[str, ...] = ()
-        """What of a run that is over the disk did not take, by its names in the folder."""
+        """Files of the finished run that could not be written."""
         self._reached = (0, 0.0)
         self._divergence = DivergenceDetector(document, catalogue)
 
-    # -- for whoever watches
+    # -- for observers, from any thread
 
     @property
     def state(self) -> State:
-        with self._changed:  # whoever sees a new state finds its event, too
+        with self._changed:  # the event of a state is queued before the state is visible
             return self._state
 
     @property
@@ -134,43 +134,43 @@ class Session:
         return self.state in ("done", "stopped", "failed")
 
     def events(self, timeout: float = 0.0) -> list[SessionEvent]:
-        """What happened since the last call, oldest first; waits up to `timeout` seconds for the first event.
+        """Events since the last call, oldest first; waits up to `timeout` seconds for the first.
 
-        Of many batches between two calls not every one is told; all other events are.
+        If many batches were trained between two calls, some step events are dropped. Other events are never dropped.
         """
         return self._events.take(timeout)
 
     def start(self) -> None:
-        """Begin, or go on after a pause."""
+        """Start, or continue after a pause."""
         self._want("run")
 
     resume = start
 
     def pause(self) -> None:
-        """Halt after the batch under way."""
+        """Pause after the current batch."""
         self._want("pause")
 
     def step(self) -> None:
-        """Train one batch, then halt. Begins the run if need be."""
+        """Train one batch, then pause. Starts the run if necessary."""
         self._want("step")
 
     def stop(self) -> None:
-        """End after the batch under way; the weights so far are kept."""
+        """Stop after the current batch and save the weights."""
         if self._state != "idle":
             self._want("stop")
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until the run is over. False if that takes longer than `timeout` seconds."""
+        """Wait for the run to end. Returns False on timeout, in seconds."""
         if self._thread is None:
             return True
-        # Not Thread.join: Python 3.11 takes a thread for ended when Ctrl+C interrupts that.
+        # Not Thread.join: interrupted by Ctrl+C, Python 3.11 marks the thread as ended.
         if not self._ended.wait(timeout):
             return False
-        self._thread.join(_LAST_SECONDS)
+        self._thread.join(_JOIN_SECONDS)
         return True
 
     def look(self) -> None:
-        """Ask for the autograd graph of one step; a Looked event brings it. Also before a run, and after it."""
+        """Request the autograd graph of one step, also before or after a run. An AutogradCaptured event returns it."""
         with self._changed:
             self._look_wanted = True
             if self._thread is not None and not self.is_over:
@@ -179,14 +179,14 @@ class Session:
         threading.Thread(target=self._look_alone, name="gradwire-look", daemon=True).start()
 
     def step_seconds(self) -> float | None:
-        """That the last compiled training step took; None before the first. May be asked from any thread."""
+        """Duration of the last compiled training step; None before the first. Thread-safe."""
         step = None if self._task is None else self._task.step
         return None if step is None else step.seconds
 
     def explanation(self) -> Explanation | None:
-        """What became of the compiled training step, in the words of the canvas; None before the first step.
+        """Explanation of the compiled training step with canvas node names; None before the first step.
 
-        A fit.CompileState among the events tells when that has changed. May be asked from any thread, at any time.
+        A fit.CompileState event signals a change. Thread-safe.
         """
         return None if self._task is None or self.program is None else explain_running(self._task, self.program)
 
@@ -206,17 +206,17 @@ class Session:
     def _run(self) -> None:
         try:
             with capture_warnings(lambda text: self._warn("computing", [text])):
-                self._run_to_the_end()
+                self._run_to_end()
         finally:
             self._ended.set()
 
-    def _run_to_the_end(self) -> None:
+    def _run_to_end(self) -> None:
         ended: State = "failed"
         message: str | None = None
         try:
             task = self._prepare()
             ended = "stopped" if self._train(task) else "done"
-        except Exception as error:  # noqa: BLE001 - whatever ends a run is shown at its node
+        except Exception as error:  # noqa: BLE001 - any error ends the run and is shown at its node
             refused = self._resume is not None and self._record is None
             failure = failure_event(error, self.program, refused=refused)
             message = failure.message
@@ -229,7 +229,7 @@ class Session:
             self._look_if_wanted()
 
     def _prepare(self) -> fit.Task:
-        """The task with its data read and its model made, and the run's folder begun."""
+        """Create the run folder, read the data and build the model."""
         resume = self._resume
         if resume is not None:
             self._lock = run_resuming.lock_run(resume)
@@ -244,7 +244,7 @@ class Session:
         files = fingerprints(batches.files)
         if resume is not None:
             self._check(resume, task, files)
-            self._begin_record(resume.place)
+            self._begin_record(resume.position)
         elif self._start_from is not None:
             self._warn("start-from", run_resuming.load_initial_weights(self._start_from, task))
         if self._record is not None:
@@ -258,19 +258,19 @@ class Session:
         lock, self._lock = self._lock, None
         self._record = RunRecord(self.folder, self.document, asked, self._writer, place, lock)
         if not self._record.is_locked:
-            found = "is on a file system without locks, so a second process that writes this run would not be noticed"
-            self._warn("no-lock", [f"{self.folder} {found}. Train it in one process at a time."])
+            problem = "is on a file system without locks, so a second process writing this run would not be detected"
+            self._warn("no-lock", [f"{self.folder} {problem}. Train it in one process at a time."])
         if self._label is not None:
             self._record.describe(name=self._label)
         how = self.document.training
         paces = {"seconds": how.checkpoint_seconds, "steps": how.checkpoint_steps, "keep": how.checkpoints}
         begun = 0 if place is None else place.get("step", 0)
         self._checkpoints = CheckpointManager(
-            self.folder, self._writer, **paces, begun=begun, before=self._record.write_up
+            self.folder, self._writer, **paces, begun=begun, before=self._record.flush
         )
 
     def _check(self, resume: ResumedRun, task: fit.Task, files: list[dict[str, Any]]) -> None:
-        """Raises FileError if a run cannot go on as it was begun."""
+        """Raise FileError if the run cannot be resumed."""
         self._warn(
             "resume", [*resume.warnings, *run_resuming.schedule_warnings(resume, self.settings.epochs, self._lowered())]
         )
@@ -303,7 +303,7 @@ class Session:
         return check(document, self._catalogue, self._base, previous=given)
 
     def _train(self, task: fit.Task) -> bool:
-        """Whether somebody stopped it."""
+        """Train to the end. Returns True if training was stopped by request."""
         settings, how = self.settings, self.document.training
         training = fit.fit(
             task,
@@ -323,17 +323,17 @@ class Session:
             for event in training:
                 if isinstance(event, fit.Done):
                     self._make_checkpoint(training)
-                self._tell(event)
+                self._emit(event)
                 self._look_if_wanted()
                 if isinstance(event, fit.Done):
                     break
-                if self._halts(after=event):
+                if self._wait_or_stop(after=event):
                     epochs, seconds = self._reached
                     self._make_checkpoint(training)
-                    self._tell(fit.Done(epochs, self.steps, seconds, "stopped"))
+                    self._emit(fit.Done(epochs, self.steps, seconds, "stopped"))
                     return True
                 if self._checkpoints is not None:
-                    if self._checkpoints.is_due(training.step, after=event):
+                    if self._checkpoints.should_checkpoint(training.step, after=event):
                         self._make_checkpoint(training)
                     else:
                         self._checkpoints.retry()
@@ -342,25 +342,25 @@ class Session:
         return False
 
     def _make_checkpoint(self, training: fit.Training) -> None:
-        """Training goes on if that fails: the writer tells of it, and tries again."""
+        """Make a checkpoint. Training continues if that fails; the writer reports and retries it."""
         record, checkpoints = self._record, self._checkpoints
         if record is None or checkpoints is None:
             return
-        about = {"metrics": record.place(training.step), "data": record.data, "graph": record.graph}
+        about = {"metrics": record.position(training.step), "data": record.data, "graph": record.graph}
         checkpoints.make(training.step, lambda: {"training": training.state_dict(), **about})
 
-    def _tell(self, event: fit.Event) -> None:
+    def _emit(self, event: fit.Event) -> None:
         epochs, seconds = self._reached
         if isinstance(event, fit.Step):
             self.steps, self._reached = event.step, (epochs, seconds + event.seconds)
         elif isinstance(event, (fit.Started, fit.Epoch)):
             self.steps, self._reached = event.step, (event.epoch, seconds)
         self._events.put(event)
-        if isinstance(event, fit.Step) and (problem := self._divergence.look(event)) is not None:
+        if isinstance(event, fit.Step) and (problem := self._divergence.check(event)) is not None:
             self._events.put(Warned(problem.within(self.document)))
         if self._record is not None and not isinstance(event, fit.ValidationStep):
-            self._record.take(event, self._weights)
-            self._warn("disk", self._writer.news())
+            self._record.write_event(event, self._weights)
+            self._warn("disk", self._writer.messages())
 
     def _warn_of_data(self, task: fit.Task) -> None:
         source = self._lowered().reading.source
@@ -371,8 +371,8 @@ class Session:
         for message in messages:
             self._events.put(Warned(Problem("warning", code, message)))
 
-    def _halts(self, *, after: fit.Event) -> bool:
-        """Waits while paused. Whether the run is to stop."""
+    def _wait_or_stop(self, *, after: fit.Event) -> bool:
+        """Wait while paused. Returns True if the run must stop."""
         with self._changed:
             if self._wanted == "step" and isinstance(after, fit.Step):
                 self._wanted = "pause"
@@ -397,8 +397,8 @@ class Session:
             if self._lock is not None:
                 self._lock.release()
             return
-        self.unwritten = self._record.finish(ended, self._weights(), message, seconds=_PATIENCE_SECONDS)
-        self._warn("disk", self._writer.news())
+        self.unwritten = self._record.finish(ended, self._weights(), message, seconds=_RETRY_SECONDS)
+        self._warn("disk", self._writer.messages())
 
     def _weights(self) -> dict[str, Any]:
         return {} if self._task is None else self._task.model.state_dict()
@@ -408,21 +408,21 @@ class Session:
             self._look_wanted = False
             try:
                 self._events.put(AutogradCaptured(look(self._task, self.program)))
-            except Exception as error:  # noqa: BLE001 - a look must not end the run; the step itself would
+            except Exception as error:  # noqa: BLE001 - must not end the run
                 self._warn(
                     "no-autograd-graph",
-                    [f"The autograd graph could not be made: {self.program.translate_error(error)}"],
+                    [f"The autograd graph could not be captured: {self.program.translate_error(error)}"],
                 )
 
     def _look_alone(self) -> None:
-        """A look while no run is under way."""
+        """Capture the autograd graph while no run is active."""
         try:
             if self._task is None:
                 settings = self.settings
                 task = self._lowered().build(device=settings.device, seed=settings.seed)
                 task.setup()
                 self._task = task
-        except Exception as error:  # noqa: BLE001 - told to whoever asked
+        except Exception as error:  # noqa: BLE001 - reported as an event
             self._events.put(failure_event(error, self.program))
             return
         self._look_if_wanted()

@@ -1,4 +1,4 @@
-"""What a session tells beside the training loop's own events."""
+"""Events of a session, in addition to those of the training loop."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The run ended by an error. The state changes to "failed" after it."""
+    """The run ended with an error. The state changes to "failed" after this event."""
 
     message: str
-    """For the user: what happened and what to do."""
+    """The problem and the next step, for the user."""
     node: str | None
-    """Whose line of the program it happened in."""
+    """Node in whose line of the program the error occurred."""
     detail: str
-    """The traceback, for a log."""
+    """The traceback."""
     by_input: bool
-    """The graph, a data file or the output folder is to blame, not the training itself."""
+    """The cause is the graph, a data file or the output folder, not the training."""
     refused: bool = False
-    """A run was to go on and could not; it stays what it was."""
+    """A run could not be resumed and is unchanged."""
 
     @property
     def problem(self) -> Problem:
@@ -39,7 +39,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Something went wrong that the training survives."""
+    """A problem that does not end training."""
 
     problem: Problem
 
@@ -50,7 +50,7 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class AutogradCaptured:
-    """The answer to `Session.look`."""
+    """The autograd graph requested by `Session.look`."""
 
     snapshot: Snapshot
 

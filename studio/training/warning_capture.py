@@ -1,4 +1,4 @@
-"""What the engine warns of while somebody trains, told to them instead of to standard error."""
+"""Capture the engine's warnings during training instead of printing them on standard error."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ WarningHandler = Callable[[str], None]
 _LOCK = threading.Lock()
 _HANDLERS: list[WarningHandler] = []
 _PREVIOUS: list[Callable[..., Any]] = []
-"""Who shows warnings that are not for us."""
+"""The original warnings.showwarning."""
 _ALWAYS = ("always", None, DataWarning, None, 0)
-"""A filter: Python by itself tells a text once in a process, but the next training has to hear it, too."""
+"""Warning filter: by default Python shows a text once per process, but each run needs it."""
 
 
 @contextmanager
-def capture_warnings(tell: WarningHandler) -> Iterator[None]:
-    """Within it a UserWarning comes to `tell`, each text once.
+def capture_warnings(handler: WarningHandler) -> Iterator[None]:
+    """Pass the text of each UserWarning to `handler`, once per text.
 
-    Warnings know no training: of several that run at the same time each hears those of all.
+    Warnings are global: with several concurrent runs, each handler receives the warnings of all.
     """
     known: set[str] = set()
 
-    def tell_once(text: str) -> None:
+    def handle_once(text: str) -> None:
         if text not in known:
             known.add(text)
-            tell(text)
+            handler(text)
 
     with _LOCK:
         if not _HANDLERS:
@@ -40,12 +40,12 @@ def capture_warnings(tell: WarningHandler) -> Iterator[None]:
             warnings.showwarning = _show
         if _ALWAYS not in warnings.filters:
             warnings.simplefilter("always", DataWarning)
-        _HANDLERS.append(tell_once)
+        _HANDLERS.append(handle_once)
     try:
         yield
     finally:
         with _LOCK:
-            _HANDLERS.remove(tell_once)
+            _HANDLERS.remove(handle_once)
             if not _HANDLERS and warnings.showwarning is _show:
                 warnings.showwarning = _PREVIOUS[0]
 

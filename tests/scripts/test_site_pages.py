@@ -71,7 +71,7 @@ def test_options_are_those_of_the_parser() -> None:
     options = {one.names: one for one in commands.arguments(run) if one.is_option}
     assert options["`--quiet`, `-q`"].value == ""
     assert options["`--compile`, `--no-compile`"].value == ""
-    assert options["`--epochs`"].value.startswith("int ≥ 0")
+    assert options["`--epochs`"].value.startswith("`N` ≥ 0")
 
 
 def test_every_problem_code_is_listed() -> None:

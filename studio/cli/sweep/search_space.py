@@ -1,4 +1,4 @@
-"""``--param NODE.param=VALUES``: the values that a sweep tries."""
+"""The search space of a sweep, parsed from ``--param NODE.param=VALUES``."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ from studio.document.training_settings import TRAINING_SETTINGS
 from studio.nodes.catalogue import Catalogue
 
 TrialValues: TypeAlias = dict[str, str]
-"""A value for each place, as one would type it: {"adam.lr": "0.01"}."""
+"""Parameter values as text, by key: {"adam.lr": "0.01"}."""
 
 _EXAMPLE = "--param adam.lr=0.001,0.01 or --param adam.lr=1e-4..1e-1:log"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(:log)?")
 _DRAWS = 100
-"""For each trial, until one has values that no other has."""
+"""Attempts per trial to draw a combination that is not in use."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Some values of one place."""
+    """A list of values for one key."""
 
-    place: str
+    key: str
     values: tuple[str, ...]
 
-    def at(self, share: float) -> str:
-        return self.values[min(int(share * len(self.values)), len(self.values) - 1)]
+    def at(self, fraction: float) -> str:
+        return self.values[min(int(fraction * len(self.values)), len(self.values) - 1)]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """All numbers of one place from `low` to `high`, both included."""
+    """A range of numbers for one key, from `low` to `high` inclusive."""
 
-    place: str
+    key: str
     low: float
     high: float
     logarithmic: bool
     whole: bool
 
-    def at(self, share: float) -> str:
-        """The number at a share of the way, with four digits, so that it can be typed."""
+    def at(self, fraction: float) -> str:
+        """The number at a fraction (0 to 1) of the range, rounded to four digits."""
         low, high = (self.low, self.high + 1) if self.whole else (self.low, self.high)
         if self.logarithmic:
-            found = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
+            found = math.exp(math.log(low) + fraction * (math.log(high) - math.log(low)))
         else:
-            found = low + share * (high - low)
+            found = low + fraction * (high - low)
         if self.whole:
             return str(min(math.floor(found), int(self.high)))
         return f"{min(max(float(f'{found:.4g}'), self.low), self.high):g}"
@@ -65,41 +65,41 @@ SearchSpace: TypeAlias = list[Choices | Interval]
 
 
 def parse_search_space(document: Document, catalogue: Catalogue, texts: Sequence[str]) -> SearchSpace:
-    """What is asked for. Raises InputError for a place or a value that does not fit the document."""
+    """Parse --param options. Raises InputError for an unknown key or an invalid value."""
     if not texts:
-        raise InputError(f"A sweep needs values to try: {_EXAMPLE}.")
+        raise InputError(f"a sweep needs at least one --param, for example {_EXAMPLE}.")
     found: SearchSpace = []
     for text in texts:
-        place, equals, values = (part.strip() for part in text.partition("="))
+        key, equals, values = (part.strip() for part in text.partition("="))
         label = f"--param {text!r}"
-        if not (place and equals and values):
-            raise InputError(f"{label}: write it as NODE.param=VALUES: {_EXAMPLE}.")
-        if any(place == other.place for other in found):
-            raise InputError(f"{label}: {place} has values already. Give them all at once, with commas between them.")
+        if not (key and equals and values):
+            raise InputError(f"{label}: expected NODE.param=VALUES, for example {_EXAMPLE}.")
+        if any(key == other.key for other in found):
+            raise InputError(f"{label}: {key} is given twice. Put all values in one list, separated by commas.")
         match = _RANGE.fullmatch(values)
         if match is not None:
-            found.append(_interval(document, catalogue, place, match, label))
+            found.append(_interval(document, catalogue, key, match, label))
         else:
-            found.append(_choices(document, catalogue, place, values, label))
+            found.append(_choices(document, catalogue, key, values, label))
     return found
 
 
 def all_combinations(space: SearchSpace) -> list[TrialValues]:
-    """All combinations; the last place changes fastest. Raises InputError for a range, which has no end of them."""
+    """All combinations; the last key changes fastest. Raises InputError for ranges, which need --trials."""
     for one in space:
         if isinstance(one, Interval):
-            raise InputError(f"{one.place} is drawn from a range: say with --trials how many trials there are to be.")
-    choices = [[(one.place, value) for value in one.values] for one in space if isinstance(one, Choices)]
+            raise InputError(f"{one.key} is a range. Set the number of random trials with --trials.")
+    choices = [[(one.key, value) for value in one.values] for one in space if isinstance(one, Choices)]
     return [dict(combination) for combination in itertools.product(*choices)]
 
 
 def random_combinations(space: SearchSpace, trials: int, seed: int) -> list[TrialValues]:
-    """So many different combinations at random, or all there are. The first ones do not depend on how many."""
+    """N different random combinations, or all if there are fewer. The first ones do not depend on N."""
     if all(isinstance(one, Choices) for one in space) and len(every := all_combinations(space)) <= trials:
         return every
     found: dict[tuple[str, ...], TrialValues] = {}
     for number in range(_DRAWS * trials):
-        values = {one.place: one.at(_random_fraction(seed, number, one.place)) for one in space}
+        values = {one.key: one.at(_random_fraction(seed, number, one.key)) for one in space}
         found.setdefault(tuple(values.values()), values)
         if len(found) == trials:
             break
@@ -107,65 +107,65 @@ def random_combinations(space: SearchSpace, trials: int, seed: int) -> list[Tria
 
 
 def format_values(values: TrialValues) -> str:
-    """On one line."""
-    return " ".join(f"{place}={value}" for place, value in values.items())
+    """Format values on one line."""
+    return " ".join(f"{key}={value}" for key, value in values.items())
 
 
-def _random_fraction(seed: int, number: int, place: str) -> float:
-    """Of [0, 1): whatever else is drawn beside it."""
-    return float(Generator(seed).fork("trial", number, place).uniform(dtype=float64))
+def _random_fraction(seed: int, number: int, key: str) -> float:
+    """A random number in [0, 1) that depends only on the seed, the trial number and the key."""
+    return float(Generator(seed).fork("trial", number, key).uniform(dtype=float64))
 
 
-def _choices(document: Document, catalogue: Catalogue, place: str, values: str, label: str) -> Choices:
-    """Each is tried on the document, so that a mistake is told before anything trains."""
-    declared = parameter_at(document, catalogue, place)
+def _choices(document: Document, catalogue: Catalogue, key: str, values: str, label: str) -> Choices:
+    """Parse a list of values. Each is applied to the document, so that errors appear before training."""
+    declared = parameter_at(document, catalogue, key)
     found: dict[str, None] = {}
     for value in _split(values):
-        apply_assignments(document, catalogue, [f"{place}={value}"], label=label)
+        apply_assignments(document, catalogue, [f"{key}={value}"], label=label)
         if declared is not None and declared.kind == "path" and value:
             value = str(Path(value).expanduser().absolute())
         found[value] = None
-    return Choices(place, tuple(found))
+    return Choices(key, tuple(found))
 
 
 def _interval(
-    document: Document, catalogue: Catalogue, place: str, match: re.Match[str], label: str
+    document: Document, catalogue: Catalogue, key: str, match: re.Match[str], label: str
 ) -> Choices | Interval:
-    kind = _number_kind(document, catalogue, place)
+    kind = _number_kind(document, catalogue, key)
     low, high, logarithmic = float(match[1]), float(match[2]), match[3] is not None
     for end in (match[1], match[2]):
-        apply_assignments(document, catalogue, [f"{place}={end}"], label=label)
+        apply_assignments(document, catalogue, [f"{key}={end}"], label=label)
     if kind is None:
-        raise InputError(f"{label}: {place} is no number, so it has no range. Give values with commas between them.")
+        raise InputError(f"{label}: {key} is not a number and has no range. List values separated by commas.")
     if not low < high:
         raise InputError(
-            f"{label}: a range goes from its smallest to its largest number; {low:g} is not below {high:g}."
+            f"{label}: {low:g} is not below {high:g}. Write a range from its lowest to its highest number."
         )
     if logarithmic and low <= 0:
-        raise InputError(f"{label}: a range of logarithms begins above 0, not at {low:g}.")
-    return Interval(place, low, high, logarithmic, whole=kind is int)
+        raise InputError(f"{label}: a logarithmic range must start above 0, not at {low:g}.")
+    return Interval(key, low, high, logarithmic, whole=kind is int)
 
 
-def _number_kind(document: Document, catalogue: Catalogue, place: str) -> type | None:
-    """Whether a place takes whole numbers or any; None for what takes no numbers."""
-    name, _, setting = place.partition(".")
+def _number_kind(document: Document, catalogue: Catalogue, key: str) -> type | None:
+    """int or float for keys that take numbers, else None."""
+    name, _, setting = key.partition(".")
     if name == "training" and name not in document.nodes:
         found = TRAINING_SETTINGS.get(setting)
         declared = None if found is None else found.parameter
     else:
-        declared = parameter_at(document, catalogue, place)
+        declared = parameter_at(document, catalogue, key)
     kinds = {"int": int, "ints": int, "float": float, "floats": float}
     return None if declared is None else kinds.get(declared.kind)
 
 
 def _split(values: str) -> Iterator[str]:
-    """At commas that are not within brackets."""
+    """Split at commas outside brackets."""
     depth, start = 0, 0
-    for place, sign in enumerate(values):
+    for key, sign in enumerate(values):
         depth += (sign in "([") - (sign in ")]")
         if sign == "," and not depth:
-            yield values[start:place].strip()
-            start = place + 1
+            yield values[start:key].strip()
+            start = key + 1
     yield values[start:].strip()
 
 

@@ -1,4 +1,4 @@
-"""The file of a sweep: what its trials are. What became of them is in their own folders, beside it."""
+"""The file of a sweep: its project, settings and trials. Results are in the trials' run folders, next to it."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _VERSION = 1
 
 
 class SweepPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that the trials of a sweep follow from."""
+    """The content of a sweep file."""
 
     gradwire_sweep: Annotated[int, Meta(ge=1, le=_VERSION)]
     params: list[str]
-    """As they were typed."""
+    """The --param options as entered."""
     trials: list[dict[str, str]]
-    """The values of each."""
+    """Parameter values by trial."""
     graph: dict[str, Any]
-    """The project, with what is set for all of them."""
+    """The project with the --set options applied."""
     epochs: int | None = None
     steps: int | None = None
     device: Device | None = None
@@ -49,23 +49,23 @@ class SweepPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return loads(json.dumps(self.graph), "sweep")
 
     def document_of(self, number: int) -> Document:
-        """That of a trial. Raises InputError if its values do not fit."""
-        values = [f"{place}={value}" for place, value in self.trials[number - 1].items()]
+        """The project of a trial, numbered from 1. Raises InputError if its values are invalid."""
+        values = [f"{key}={value}" for key, value in self.trials[number - 1].items()]
         return apply_assignments(self.document, catalogue(), values, label="--param")
 
 
 class TrialResult(NamedTuple):
-    """What a trial's folder tells of it."""
+    """State and metrics of a trial, read from its run folder."""
 
     state: str
-    figures: Mapping[str, Any]
-    """Of the best validation by the figure that is followed, else of the last."""
+    metrics: Mapping[str, Any]
+    """Metrics of the best validation, else of the last."""
     epochs: int | None = None
-    """That were asked for, as were `steps`."""
+    """Requested epochs and steps."""
     steps: int | None = None
 
-    def is_left(self, plan: SweepPlan) -> bool:
-        """Whether there is something to train: it is not done, or was done with another length than the plan's."""
+    def is_unfinished(self, plan: SweepPlan) -> bool:
+        """Whether training is left: the trial is not done, or the plan's length has changed."""
         asked = plan.epochs, plan.steps
         return self.state != "done" or (asked != (None, None) and asked != (self.epochs, self.steps))
 
@@ -75,7 +75,7 @@ def make_plan(document: Document, params: list[str], trials: list[dict[str, str]
 
 
 def write_plan(plan: SweepPlan, runs: Path) -> Path:
-    """A new file in the folder of a project's runs. Raises FileError."""
+    """Write a new sweep file to the folder of a project's runs. Raises FileError."""
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
     number = 1
     while True:
@@ -95,15 +95,15 @@ def write_plan(plan: SweepPlan, runs: Path) -> Path:
 
 
 def extend_plan(path: Path, plan: SweepPlan, epochs: int | None, steps: int | None) -> SweepPlan:
-    """The plan in this file with another length for all of its trials, which is written there too.
+    """Change the length of all trials and rewrite the sweep file.
 
-    Raises InputError if trials have lengths of their own, or one that is done is longer.
+    Raises InputError if the sweep varies epochs or steps, or if a finished trial is longer.
     """
     for setting in ("epochs", "steps"):
         if any(f"training.{setting}" in values for values in plan.trials):
             raise InputError(
-                f"the trials of {path} are of different lengths: it tries training.{setting}. To make one of them "
-                "longer, use `gradwire run FILE --resume RUN` with the name of its folder, and --epochs or --steps."
+                f"{path} varies training.{setting}, so its trials cannot share a length. To extend one trial, use "
+                "`gradwire run FILE --resume RUN` with the trial's folder name and --epochs or --steps."
             )
     found = (read_result(trial_folder(path, number)) for number in range(1, len(plan.trials) + 1))
     done = [one for one in found if one.state == "done"]
@@ -111,8 +111,8 @@ def extend_plan(path: Path, plan: SweepPlan, epochs: int | None, steps: int | No
         longest = max((getattr(one, name) or 0 for one in done), default=0)
         if asked is not None and asked < longest:
             raise InputError(
-                f"--{name} {asked}: trials of {path} have trained for {longest} {name} already. "
-                f"To train them for longer, give a number of {name} in all that is above {longest}."
+                f"--{name} {asked}: trials of {path} have already trained for {longest} {name}. "
+                f"Choose a total above {longest}."
             )
     longer = msgspec.structs.replace(plan, epochs=epochs, steps=steps)
     try:
@@ -123,44 +123,46 @@ def extend_plan(path: Path, plan: SweepPlan, epochs: int | None, steps: int | No
 
 
 def read_plan(path: Path) -> SweepPlan:
-    """Raises FileError if that is no sweep."""
+    """Read a sweep file. Raises FileError if it is not a valid one."""
     try:
         return msgspec.json.decode(read_regular(path, 2 * LARGEST), type=SweepPlan)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be read", error) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise FileError(str(path), "", f"is no sweep: {error}", f"Choose a file that ends in {SUFFIX}.") from None
+        raise FileError(
+            str(path), "", f"is not a valid sweep file: {error}", f"Choose a file that ends in {SUFFIX}."
+        ) from None
 
 
 def find_sweep(runs: Path, name: str = "") -> Path:
-    """The file of a sweep: a path, or a name in the folder of a project's runs; of none, the newest."""
+    """Find a sweep file by path or by name in `runs`; without a name, the newest. Raises FileError."""
     if name:
         paths = (Path(name), runs / name, runs / f"{name}{SUFFIX}")
         found = next((path for path in paths if os.path.isfile(path)), None)
         if found is None:
-            raise FileError(name, "", "is no sweep", f"Choose a file in {runs} that ends in {SUFFIX}.")
+            raise FileError(name, "", "is not a sweep", f"Choose a file in {runs} that ends in {SUFFIX}.")
         return found
     newest = max(runs.glob(f"*{SUFFIX}"), default=None)
     if newest is None:
-        raise FileError(str(runs), "", "holds no sweep", "Begin one with --param.")
+        raise FileError(str(runs), "", "contains no sweep", "Start one with --param.")
     return newest
 
 
 def trial_folder(path: Path, number: int) -> Path:
-    """Where a trial of the sweep in this file is recorded."""
+    """The run folder of a trial."""
     return path.with_name(f"{path.name.removesuffix(SUFFIX)}-{number:03}")
 
 
 def read_result(folder: Path) -> TrialResult:
-    """What became of a trial; one that was cut off waits to be gone on with."""
+    """Read the result of a trial from its folder. Interrupted trials are "waiting"."""
     try:
         about = read_metadata(folder / RUN_FILE)
     except FileError:
         return TrialResult("waiting", {})
     state = about.get("state", "")
-    figures = about.get("best", about.get("last", {}))
+    metrics = about.get("best", about.get("last", {}))
     length = (about.get("settings", {}).get(name) for name in ("epochs", "steps"))
-    return TrialResult(state if state in ("done", "failed", "stopped") else "waiting", figures, *length)
+    return TrialResult(state if state in ("done", "failed", "stopped") else "waiting", metrics, *length)
 
 
 def _text(plan: SweepPlan) -> str:

@@ -1,7 +1,7 @@
-"""One trial of a sweep, in a process of its own. It tells what happens on standard output, in lines of JSON.
+"""Worker process of a sweep: trains one trial and writes events as JSON Lines on standard output.
 
-It ends after the batch under way, with a checkpoint, once its standard input is closed: by the sweep that is to stop,
-or by the system when the sweep is no more.
+When its standard input is closed, by the sweep or because the sweep's process ended, the worker stops after the current
+batch and writes a checkpoint.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from studio.training.runs.run_resuming import load_run
 
 _POLL_SECONDS = 0.05
 _STEP_SECONDS = 0.5
-"""From one batch that is told to the next."""
+"""Minimum time between two step events."""
 
 
 def run_trial(path: str, number: str, base: str, name: str) -> None:
-    """Train a trial of the sweep in a file."""
+    """Train trial `number` of the sweep file at `path`."""
     try:
         session = _make_session(Path(path), int(number), Path(base), name)
     except (InputError, DocumentError) as error:
@@ -41,21 +41,21 @@ def run_trial(path: str, number: str, base: str, name: str) -> None:
         return
     session.start()
     threading.Thread(target=_stop_at_end_of_input, args=(session,), daemon=True).start()
-    told = 0.0
+    last_sent = 0.0
     is_over = False
     while not is_over:
         is_over = session.join(_POLL_SECONDS)
         for event in session.events():
             if isinstance(event, fit.Step):
-                if time.monotonic() - told < _STEP_SECONDS:
+                if time.monotonic() - last_sent < _STEP_SECONDS:
                     continue
-                told = time.monotonic()
+                last_sent = time.monotonic()
             content = event_to_json(event)
             if content is not None:
                 _send(content)
     state = session.state
     if session.unwritten and state != "failed":
-        message = f"these could not be written to {session.folder}: {', '.join(session.unwritten)}"
+        message = f"cannot write {', '.join(session.unwritten)} to {session.folder}"
         _send({"event": "failed", "message": message, "node": None})
         state = "failed"
     _send({"event": "ended", "state": state})
@@ -64,13 +64,13 @@ def run_trial(path: str, number: str, base: str, name: str) -> None:
 def _make_session(path: Path, number: int, base: Path, name: str) -> Session:
     plan, folder = read_plan(path), trial_folder(path, number)
     if (folder / RUN_FILE).exists():
-        going_on = load_run(folder)
+        resumed = load_run(folder)
         return Session(
-            going_on.document,
+            resumed.document,
             catalogue(),
             base=base,
             name=name,
-            resume=going_on,
+            resume=resumed,
             epochs=plan.epochs,
             steps=plan.steps,
         )
@@ -89,12 +89,12 @@ def _make_session(path: Path, number: int, base: Path, name: str) -> Session:
 
 
 def _send(content: Mapping[str, Any]) -> None:
-    with suppress(OSError):  # if nobody listens any more, the trial comes to its end all the same
+    with suppress(OSError):  # the trial finishes even if the sweep is gone
         print_json(content)
 
 
 def _stop_at_end_of_input(session: Session) -> None:
-    # Not by `sys.stdin`: its lock would be held when the interpreter ends.
+    # sys.stdin would hold its lock at interpreter exit.
     while os.read(sys.stdin.fileno(), 1):
         pass
     session.stop()

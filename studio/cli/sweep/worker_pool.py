@@ -1,4 +1,4 @@
-"""The processes of a sweep: one for each trial, so many at a time."""
+"""Worker processes of a sweep: one per trial, with a limit on parallel trials."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ run_trial(*sys.argv[2:])
 """
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _TAIL = 4000
-"""Bytes of what a process has complained that may hold its last line."""
+"""Bytes read from the end of a worker's standard error."""
 
 
 class WorkerPool:
-    """Trains trials.
+    """Run trials in worker processes.
 
     Args:
-        trials: for each, by number, the arguments of `trial_worker.run_trial`
-        jobs: how many are trained at a time
-        threads: how many each may compute with, where the environment does not say it
+        trials: arguments of `trial_worker.run_trial` by trial number
+        jobs: number of parallel workers
+        threads: compute threads per worker, unless the environment sets them
     """
 
     def __init__(self, trials: Mapping[int, Sequence[str]], jobs: int, threads: int) -> None:
@@ -42,31 +42,31 @@ class WorkerPool:
         self._environment = {**dict.fromkeys(_THREADS, str(threads)), **os.environ}
         self._waiting = deque(trials)
         self._running: dict[int, subprocess.Popen[str]] = {}
-        self._told: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
 
     @property
     def is_over(self) -> bool:
         return not self._waiting and not self._running
 
     def events(self, timeout: float) -> list[tuple[int, dict[str, Any]]]:
-        """What trials have told since the last call, with their numbers. Begins those that there is room for.
+        """Start waiting trials while workers are free, and return new events with their trial numbers.
 
-        The first about each is "begun", the last "ended", with its state.
+        The first event of a trial is "begun", the last is "ended" with its state.
         """
         while self._waiting and len(self._running) < self._jobs:
             self._begin(self._waiting.popleft())
         found: list[tuple[int, dict[str, Any]]] = []
         with suppress(queue.Empty):
-            found.append(self._told.get(timeout=timeout))
+            found.append(self._events.get(timeout=timeout))
             while True:
-                found.append(self._told.get_nowait())
+                found.append(self._events.get_nowait())
         for number, content in found:
             if content["event"] == "ended":
                 self._running.pop(number, None)
         return found
 
     def stop(self) -> None:
-        """Have those that are being trained end after the batch under way; begin no more."""
+        """Stop running trials after their current batch, and start no further ones."""
         self._waiting.clear()
         for process in self._running.values():
             assert process.stdin is not None
@@ -74,41 +74,41 @@ class WorkerPool:
                 process.stdin.close()
 
     def kill(self) -> None:
-        """End all at once, without waiting for them: also for handlers of signals."""
+        """Kill all workers without waiting. Safe to call from a signal handler."""
         self._waiting.clear()
         for process in list(self._running.values()):
             process.kill()
 
     def close(self) -> None:
-        """End all that are left."""
+        """Kill remaining workers and wait for them."""
         self.kill()
         for process in self._running.values():
             process.wait()
         self._running.clear()
 
     def _begin(self, number: int) -> None:
-        complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed by who follows the process
+        stderr = tempfile.TemporaryFile()  # noqa: SIM115 - _forward_events closes it
         self._running[number] = process = subprocess.Popen(
             [sys.executable, "-P", "-c", _START, json.dumps(sys.path), *self._trials[number]],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=complaints,
+            stderr=stderr,
             text=True,
             encoding="utf-8",
             env={**self._environment, "PYTHONIOENCODING": "utf-8"},
-            start_new_session=True,  # Ctrl+C comes to the sweep alone
+            start_new_session=True,  # Ctrl+C reaches only the sweep
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
-        self._told.put((number, {"event": "begun"}))
-        threading.Thread(target=_forward_events, args=(number, process, complaints, self._told), daemon=True).start()
+        self._events.put((number, {"event": "begun"}))
+        threading.Thread(target=_forward_events, args=(number, process, stderr, self._events), daemon=True).start()
 
 
 def _forward_events(
-    number: int, process: subprocess.Popen[str], complaints: IO[bytes], told: queue.SimpleQueue[Any]
+    number: int, process: subprocess.Popen[str], stderr: IO[bytes], events: queue.SimpleQueue[Any]
 ) -> None:
-    """Passes on what a process tells. One that ends without a word has failed."""
+    """Forward a worker's events. A worker that exits without an "ended" event has failed."""
     ended: dict[str, Any] | None = None
-    with complaints, process:
+    with stderr, process:
         assert process.stdout is not None
         for text in process.stdout:
             with suppress(ValueError):
@@ -116,23 +116,23 @@ def _forward_events(
                 if content["event"] == "ended":
                     ended = content
                 else:
-                    told.put((number, content))
+                    events.put((number, content))
         code = process.wait()
         if ended is None:
-            told.put((number, {"event": "failed", "message": _exit_reason(code, complaints), "node": None}))
+            events.put((number, {"event": "failed", "message": _exit_reason(code, stderr), "node": None}))
             ended = {"event": "ended", "state": "failed"}
-    told.put((number, ended))
+    events.put((number, ended))
 
 
-def _exit_reason(code: int, complaints: IO[bytes]) -> str:
-    """Why a process may have ended."""
+def _exit_reason(code: int, stderr: IO[bytes]) -> str:
+    """Why a worker process exited."""
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        hint = " The system does that when memory runs out: try fewer --jobs." if name == "SIGKILL" else ""
-        return f"its process was ended by {name}.{hint}"
-    complaints.seek(max(complaints.seek(0, os.SEEK_END) - _TAIL, 0))
-    lines = complaints.read().decode(errors="replace").strip().splitlines()
-    return f"its process ended with exit code {code}{f': {lines[-1]}' if lines else ''}"
+        hint = " This usually means that memory ran out. Lower --jobs." if name == "SIGKILL" else ""
+        return f"the worker process was killed by {name}.{hint}"
+    stderr.seek(max(stderr.seek(0, os.SEEK_END) - _TAIL, 0))
+    lines = stderr.read().decode(errors="replace").strip().splitlines()
+    return f"the worker process exited with code {code}{f': {lines[-1]}' if lines else ''}"
 
 
 __all__ = ["WorkerPool"]

@@ -1,4 +1,4 @@
-"""Files written beside the training, which does not wait for the disk."""
+"""Background writing of files, so that training does not wait for the disk."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from studio.document.document_errors import FileError
 from studio.training.failures import error_message
 
 Job = Callable[[], str]
-"""Returns what there is to say if the job of its kind before it had failed."""
+"""A write; returns the message to show if the previous job of its kind had failed."""
 _RETRY_SECONDS = 0.1
 
 
 class BackgroundWriter:
-    """Does jobs one after the other in a thread of its own. That a kind of job fails, and works again, is `news`.
+    """Run write jobs in order in a background thread. `messages` reports failures and recoveries.
 
-    Of each kind the last job that failed is kept, to be tried again. One thread gives jobs.
+    The last failed job of each kind is kept for a retry. Jobs must be submitted from one thread.
     """
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[tuple[str, Job] | None] = queue.SimpleQueue()
-        self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._problems: dict[str, str] = {}
-        """Why the last job of a kind failed, if it did."""
+        """Problem of the last job by kind, if it failed."""
         self._failed: dict[str, Job] = {}
         self._thread: threading.Thread | None = None
         self._waiting = 0
         self._done = threading.Condition()
         self.cost = 0.0
-        """Seconds of computing that the last job took."""
+        """CPU seconds of the last job."""
 
     @property
     def is_busy(self) -> bool:
         return self._waiting > 0
 
     def put(self, kind: str, job: Job) -> None:
-        """Have a job done in the writer's thread."""
+        """Queue a job for the writer's thread."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="gradwire-writer", daemon=True)
             self._thread.start()
@@ -46,38 +46,38 @@ class BackgroundWriter:
             self._waiting += 1
         self._jobs.put((kind, job))
 
-    def attempt(self, kind: str, job: Job) -> None:
-        """Do a job now, in this thread. Its kind must not be one that is `put`."""
+    def run_now(self, kind: str, job: Job) -> None:
+        """Run a job now, in this thread. Kinds passed to `put` are not allowed."""
         self._do(kind, job)
 
     def retry(self, kind: str) -> None:
-        """Put the last job of a kind again if it failed, and none is on its way."""
+        """Queue the last failed job of a kind again, unless the writer is busy."""
         if not self.is_busy and (job := self._failed.pop(kind, None)) is not None:
             self.put(kind, job)
 
-    def again(self, kind: str) -> None:
-        """Do the last job of a kind again, in this thread, if it failed. Raises what the job does."""
+    def rerun_failed(self, kind: str) -> None:
+        """Run the last failed job of a kind again in this thread. Raises the job's errors."""
         if (job := self._failed.get(kind)) is not None:
             job()
 
-    def forget(self, kind: str) -> None:
-        """Do not keep a job of this kind that failed: a newer one is coming."""
+    def discard_failed(self, kind: str) -> None:
+        """Discard the failed job of a kind, because a newer one follows."""
         self._failed.pop(kind, None)
 
     def wait(self) -> None:
-        """Until all jobs are done."""
+        """Wait until all jobs are done."""
         with self._done:
             self._done.wait_for(lambda: not self.is_busy)
 
-    def news(self) -> list[str]:
-        """What has changed since the last call: of many jobs that fail for the same reason, only the first is told."""
+    def messages(self) -> list[str]:
+        """Messages since the last call; repeated failures with the same cause are reported once."""
         found: list[str] = []
-        while not self._news.empty():
-            found.append(self._news.get())
+        while not self._messages.empty():
+            found.append(self._messages.get())
         return found
 
     def finish(self, seconds: float) -> list[str]:
-        """Do what waits, and try again for some seconds what failed. Returns the kinds of which the last job failed."""
+        """Finish all jobs, retry failed ones for `seconds`, and close. Returns the kinds whose last job failed."""
         self.wait()
         ends = time.monotonic() + seconds
         while self._failed and time.monotonic() < ends:
@@ -88,7 +88,7 @@ class BackgroundWriter:
         return list(self._failed)
 
     def close(self) -> None:
-        """Do what waits, then end."""
+        """Finish all jobs and end the thread."""
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
@@ -108,14 +108,14 @@ class BackgroundWriter:
     def _do(self, kind: str, job: Job) -> None:
         before, problem = self._problems.pop(kind, None), None
         try:
-            told = job()
+            message = job()
             self._failed.pop(kind, None)
-        except Exception as error:  # noqa: BLE001 - told by `news`; later jobs are done all the same
-            told = error_message(error)
-            self._problems[kind] = problem = error.problem if isinstance(error, FileError) else told
+        except Exception as error:  # noqa: BLE001 - reported in `messages`; later jobs still run
+            message = error_message(error)
+            self._problems[kind] = problem = error.problem if isinstance(error, FileError) else message
             self._failed[kind] = job
         if problem != before:
-            self._news.put(told)
+            self._messages.put(message)
 
 
 __all__ = ["Job", "BackgroundWriter"]

@@ -1,7 +1,6 @@
-"""Curves that only grow, kept so that a plot of any width is drawn from few numbers however many points there are.
+"""Append-only curves with min-max blocks, so that a plot of any width reads few values.
 
-Beside its values a column keeps the least and the greatest of each 8, 64, 512, … of them, and those of its smoothed
-course.
+A column stores its values, the minima and maxima of blocks of 8, 64, 512, … values, and those of the smoothed curve.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _BLOCKS = 512
 
 
 class Band(NamedTuple):
-    """What a curve covers in each column of pixels: the least and the greatest value, at a place in the column."""
+    """Range of a curve in each pixel column: x position, minimum and maximum."""
 
     x: Array
     low: Array
@@ -28,17 +27,17 @@ class Band(NamedTuple):
 
 
 class CurveColumn:
-    """The values of one quantity, with the extremes of their blocks and of their smoothed course."""
+    """Values of one quantity with min-max blocks, also of the smoothed curve."""
 
     def __init__(self) -> None:
         self._numbers = GrowableArray()
         self._extremes = MinMaxPyramid(self._numbers, self._numbers)
         self.course: SmoothedBlocks | None = None
-        """Its smoothed course, as far as that was asked for."""
+        """Min-max blocks of the smoothed curve, if requested before."""
         self.cuts = 0
-        """How often values were forgotten."""
+        """Number of `cut` calls."""
         self._bounds: dict[bool, tuple[tuple[int, int], tuple[float, float] | None]] = {}
-        """Those that were asked for last, and after how many values and cuts that was."""
+        """Cached bounds, with the length and cut count at which they were computed."""
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -60,19 +59,19 @@ class CurveColumn:
         self.cuts += 1
 
     def unsmoothed(self, share: float) -> int:
-        """How many values have to be smoothed before its course with that share of the past is known."""
+        """Number of values that must still be smoothed with decay `share`."""
         is_known = self.course is not None and self.course.share == share
         return len(self) - (len(self.course) if is_known and self.course is not None else 0)
 
     def smooth(self, share: float) -> SmoothedBlocks:
-        """Its course with that share of the past, of all values that there are."""
+        """Min-max blocks of the curve smoothed with decay `share`, up to date."""
         if self.course is None or self.course.share != share:
             self.course = SmoothedBlocks(share)
         self.course.follow(self.values)
         return self.course
 
     def bounds(self, *, positive: bool = False) -> tuple[float, float] | None:
-        """The least and the greatest finite value, or of those above zero; None if there is none."""
+        """Minimum and maximum finite value, optionally of positive values only; None if there is none."""
         known = self._bounds.get(positive)
         if known is None or known[0] != (len(self), self.cuts):
             level = _level(len(self), _BLOCKS)
@@ -89,13 +88,13 @@ class CurveColumn:
     def band(
         self, x: Array, left: float, right: float, columns: int, few: int | None = None, *, share: float = 0.0
     ) -> Band:
-        """What the curve over `x`, which never falls, covers from `left` to `right` in so many columns of pixels.
+        """Range of the curve over `x` (non-decreasing) from `left` to `right` in `columns` pixel columns.
 
-        One point beyond each side is there too, so that lines go on to the edge. Points are given as they are if there
-        are not more than `few`, which is `columns` unless said.
+        One point beyond each side is included, so that lines reach the edge. At most `few` points (default: `columns`)
+        are returned unchanged.
 
         Args:
-            share: of the past in the exponential mean that is shown in place of the values
+            share: decay of the exponential smoothing; 0 for none
         """
         first, last = _stretch(x, left, right)
         if last - first <= (columns if few is None else few):
@@ -110,10 +109,7 @@ class CurveColumn:
         return Band(places[begins], np.fmin.reduceat(low, begins), np.fmax.reduceat(high, begins))
 
     def _blocks(self, x: Array, first: int, last: int, level: int, share: float) -> tuple[Array, Array, Array]:
-        """Of a stretch: where over `x` blocks of that level begin, and their extremes.
-
-        What no whole block covers at the end comes as single points.
-        """
+        """Start positions, minima and maxima of the blocks of a level in a range; a remainder as single points."""
         if level == 0 or (share and level < LEVEL):
             values = smooth(self.values, share, first, last)
             return x[first:last], values, values
@@ -130,7 +126,7 @@ class CurveColumn:
 
 
 class CurveTable:
-    """Figures that came at the same steps. Places along the axes never fall."""
+    """Columns of values with common steps. Positions along the axes never decrease."""
 
     def __init__(self) -> None:
         self.columns: dict[str, CurveColumn] = {}
@@ -140,11 +136,11 @@ class CurveTable:
         return len(self._steps)
 
     def places(self, axis: Axis) -> Array:
-        """Of the points; epochs are told in steps."""
+        """Positions of the points on an axis; for the epoch axis in steps."""
         return self._seconds.array if axis == "seconds" else self._steps.array
 
     def extend(self, steps: Array, seconds: Array, values: Mapping[str, Array]) -> None:
-        """More points. A quantity that is missing in some has no value (NaN) there."""
+        """Append points. Missing quantities are NaN."""
         before, added = len(self), len(steps)
         self._steps.extend(steps)
         self._seconds.extend(seconds)
@@ -156,26 +152,26 @@ class CurveTable:
             column.extend(values.get(name, np.full(added, np.nan)))
 
     def cut(self, step: int) -> None:
-        """Forget what came after a step."""
+        """Remove points after a step."""
         count = int(np.searchsorted(self._steps.array, step, "right"))
         for part in (self._steps, self._seconds, *self.columns.values()):
             part.cut(count)
 
 
 def needs_smoothed_blocks(x: Array, left: float, right: float, columns: int) -> bool:
-    """Whether a smoothed band is drawn from the extremes of blocks, not from the values in view alone."""
+    """Whether drawing a smoothed curve needs its min-max blocks, not only the values in view."""
     first, last = _stretch(x, left, right)
     return _level(last - first, columns) >= LEVEL
 
 
 def _stretch(x: Array, left: float, right: float) -> tuple[int, int]:
-    """The points from `left` to `right`, and one beyond each side."""
+    """Index range of the points from `left` to `right`, plus one on each side."""
     first, last = int(x.searchsorted(left)), int(x.searchsorted(right, "right"))
     return max(first - 1, 0), min(last + 1, len(x))
 
 
 def _level(count: int, least: int) -> int:
-    """Of the largest blocks of which at least so many make up a stretch of `count` values."""
+    """Highest level at which `count` values still have at least `least` blocks."""
     level = 0
     while count // FACTOR ** (level + 1) >= least:
         level += 1
@@ -183,13 +179,13 @@ def _level(count: int, least: int) -> int:
 
 
 def _only_positive(low: Array, high: Array) -> tuple[Array, Array]:
-    """Of blocks, the extremes that a logarithmic axis can show: where the least cannot be shown, the greatest."""
+    """Replace minima and maxima that a logarithmic axis cannot show: minima by maxima, others by NaN."""
     high = np.where(high > 0, high, np.nan)
     return np.where(low > 0, low, high), high
 
 
 def logarithmic(band: Band) -> Band:
-    """The band on a logarithmic axis of values; what is not above zero is left out."""
+    """Convert a band to a logarithmic value axis; values that are not positive become NaN."""
     low, high = _only_positive(band.low, band.high)
     return Band(band.x, np.log10(low), np.log10(high))
 

@@ -1,4 +1,4 @@
-"""Events as flat JSON objects: what `--json` prints and metrics.jsonl holds."""
+"""Events as flat JSON objects, for --json output and metrics.jsonl."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from studio.training.session_events import Failed, SessionEvent, Warned
 
 
 def event_to_json(event: SessionEvent) -> dict[str, Any] | None:
-    """The object of an event, with its kind as "event"; None for those that are not written.
+    """Convert an event to a JSON object with its kind as "event"; None for events that are not written.
 
-    Metrics have the names of their nodes, with "train_" or "val_" before them. Numbers that are not finite are null,
-    as JSON has none; "finite" is then false. With several optimizers, "losses", "validation_losses" and
-    "learning_rates" have those of each.
+    Metrics are named after their nodes with the prefix "train_" or "val_". JSON has no NaN or infinity: such values
+    are null, and "finite" is false. With several optimizers, "losses", "validation_losses" and "learning_rates" have
+    one value per optimizer.
     """
     match event:
         case fit.Started():
@@ -61,10 +61,7 @@ def event_to_json(event: SessionEvent) -> dict[str, Any] | None:
 
 
 def event_from_json(line: Any) -> fit.Event | None:
-    """The event that a line was made of, as far as it tells; None if it is another kind of line.
-
-    Raises ValueError if the line is damaged.
-    """
+    """Convert a JSON object back to its event; None for kinds without one. Raises ValueError if it is damaged."""
     try:
         match line["event"]:
             case "started":
@@ -139,9 +136,9 @@ def result_metrics(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
     return {"train_loss": train.pop("train_loss"), "val_loss": val.pop("val_loss"), **train, **val}
 
 
-def _by_optimizer(**told: Mapping[str, float]) -> dict[str, Any]:
-    """What is told of each optimizer, where there are several."""
-    several = {name: values for name, values in told.items() if len(values) > 1}
+def _by_optimizer(**fields: Mapping[str, float]) -> dict[str, Any]:
+    """Values by optimizer, if there are several optimizers."""
+    several = {name: values for name, values in fields.items() if len(values) > 1}
     return {name: {one: _json(value) for one, value in values.items()} for name, values in several.items()}
 
 
@@ -166,18 +163,18 @@ def _json(value: Any) -> Any:
 
 
 def _count(value: Any) -> int:
-    """Raises ValueError for what is no count that a training can reach."""
+    """Convert to a count. Raises ValueError if it is out of range."""
     found = int(value)
-    if not 0 <= found < 2**53:  # all that curves can show
+    if not 0 <= found < 2**53:  # largest exact float64 integer
         raise ValueError(f"{str(found)[:40]} is out of range")
     return found
 
 
 def _number(value: Any) -> float:
-    """What `_json` made null is not finite."""
+    """Convert to float; null is NaN."""
     return math.nan if value is None else float(value)
 
 
 def _without(line: Mapping[str, Any], prefix: str) -> dict[str, float]:
-    """The figures of a line that have this prefix, by their names without it."""
+    """The metrics of a line with this prefix, without the prefix."""
     return {name[len(prefix) + 1 :]: _number(line[name]) for name in line if name.startswith(f"{prefix}_")}

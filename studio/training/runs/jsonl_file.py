@@ -1,4 +1,4 @@
-"""A file that grows by lines, also while the disk does not take them for a while."""
+"""An append-only file of lines that buffers in memory while the disk cannot be written."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from contextlib import suppress
 from pathlib import Path
 
 _MAX_PENDING = 64 * 2**20
-"""Bytes that may wait in memory for the disk."""
+"""Maximum bytes of unwritten lines in memory."""
 _READ_SIZE = 1 << 16
 
 
 class JsonlFile:
-    """Appends lines. Those that cannot be written stay in memory and are written later, in order, each once.
+    """Append lines to a file. Lines that cannot be written stay in memory and are written later, in order.
 
-    A reader sees whole lines: one that was written in part is taken back. May be used by several threads.
+    Readers see only complete lines: a partially written line is removed. Thread-safe.
 
     Args:
-        path: made if it is not there
-        length: of what is kept of the file; the rest is cut off
-        most: bytes that may wait in memory
+        path: created if missing
+        length: the file is truncated to this many bytes
+        most: maximum bytes of unwritten lines
 
     Raises:
-        OSError: the file cannot be made.
+        OSError: the file cannot be opened.
     """
 
     def __init__(self, path: Path, length: int = 0, *, most: int = _MAX_PENDING) -> None:
         self.path = path
         self.dropped = 0
-        """Lines that there was no memory for."""
+        """Number of lines lost because the memory limit was reached."""
         self._most = most
         self._lock = threading.Lock()
         self._waiting = bytearray()
@@ -40,12 +40,12 @@ class JsonlFile:
 
     @property
     def length(self) -> int:
-        """Bytes of all lines, those that wait included."""
+        """Bytes of all lines, including unwritten ones."""
         with self._lock:
             return self._written + len(self._waiting)
 
     def append(self, line: bytes, *, droppable: bool) -> None:
-        """Add a line to those that wait; a droppable one only if there is memory for it."""
+        """Queue a line. Droppable lines are lost if the memory limit is reached."""
         with self._lock:
             if droppable and len(self._waiting) + len(line) > self._most:
                 self.dropped += 1
@@ -53,13 +53,13 @@ class JsonlFile:
                 self._waiting += line
 
     def write(self) -> None:
-        """Write what waits. Raises OSError; the file then ends with the last line that was written whole."""
+        """Write queued lines. Raises OSError; the file then ends with the last complete line."""
         with self._lock:
             if self._descriptor is not None and self._waiting:
                 self._write(self._descriptor)
 
     def close(self) -> None:
-        """Close the file. What still waits is lost: call `write` before."""
+        """Close the file. Queued lines are lost: call `write` before."""
         with self._lock:
             descriptor, self._descriptor = self._descriptor, None
             if descriptor is not None:
@@ -73,7 +73,7 @@ class JsonlFile:
                 done += os.write(descriptor, bytes(self._waiting[done : done + _MAX_PENDING]))
         except OSError:
             done = self._waiting.rfind(b"\n", 0, done) + 1
-            with suppress(OSError):  # the next lines overwrite the rest otherwise
+            with suppress(OSError):  # otherwise the next lines overwrite the rest
                 os.ftruncate(descriptor, self._written + done)
             raise
         finally:
@@ -82,7 +82,7 @@ class JsonlFile:
 
 
 def _whole_lines(descriptor: int, length: int) -> int:
-    """How many bytes of a file are whole lines, of those before a length."""
+    """Number of bytes before `length` that are complete lines."""
     end = min(length, os.fstat(descriptor).st_size)
     while end > 0:
         begin = max(end - _READ_SIZE, 0)

@@ -1,4 +1,4 @@
-"""What a training tells, as points of curves: from its events, or from the lines of metrics.jsonl."""
+"""Points of metric curves, from events or from the lines of metrics.jsonl."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from studio.training.runs.event_json import event_from_json
 
 MetricKind = Literal["train", "validation"]
 MetricSource = Literal["steps", "epochs", "validation"]
-"""Where figures come from: training batches, training epochs, validations."""
+"""Origin of values: training batches, training epochs or validations."""
 
 LEARNING_RATE, THROUGHPUT = "learning_rate", "samples_per_second"
 AUXILIARY = (LEARNING_RATE, THROUGHPUT)
-"""Quantities of steps that are neither loss nor metric."""
+"""Quantities of steps other than losses and metrics."""
 _PER_OPTIMIZER = {"losses": "loss", "learning_rates": LEARNING_RATE}
-"""What lines tell of each of several optimizers, and the quantity that it is: loss/adam."""
+"""Fields of lines with one value per optimizer, and their quantity, as in loss/adam."""
 
 JsonLine: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class MetricPoints:
-    """Figures that came at the same steps; `seconds` of training had gone by then."""
+    """Values at common steps, with the seconds of training up to each step."""
 
     source: MetricSource
     steps: Array
@@ -39,25 +39,25 @@ class MetricPoints:
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """The run goes on from this step: what came after it comes again."""
+    """The run resumed from this step; later points are replaced."""
 
     step: int
 
 
 class PointReader:
-    """Makes points, in the order in which things happened, and knows how far the training is."""
+    """Convert events or lines to points, in order, and track the progress of the run."""
 
     def __init__(self) -> None:
         self.progress = RunProgress()
         self.damaged = 0
-        """Lines that could not be understood."""
+        """Number of damaged lines."""
         self._samples = 0.0
-        """In a batch."""
+        """Samples per batch."""
         self._step, self._time = 0, 0.0
         self._epoch_began: float | None = 0.0
 
     def take(self, events: Iterable[fit.Event]) -> Iterator[MetricPoints | Rewind]:
-        """Points of events; those of steps together, also where epochs lie between them."""
+        """Convert events to points; steps are combined, also across epochs."""
         steps: list[fit.Step] = []
         times: list[float] = []
         for event in events:
@@ -69,7 +69,7 @@ class PointReader:
                 continue
             if steps:
                 self.progress = self.progress.after(steps[-1])
-            if isinstance(event, fit.Started) and steps:  # what came before may have to be forgotten
+            if isinstance(event, fit.Started) and steps:  # earlier points may be removed
                 yield _of_steps(steps, times)
                 steps, times = [], []
             yield from self._other(event)
@@ -78,7 +78,7 @@ class PointReader:
             yield _of_steps(steps, times)
 
     def take_lines(self, lines: Iterable[Any]) -> Iterator[MetricPoints | Rewind]:
-        """Points of decoded lines. Those that make no sense are counted, and left out."""
+        """Convert decoded lines to points. Damaged lines are counted and skipped."""
         for is_step, group in groupby(lines, _is_step):
             if is_step:
                 yield from self._step_lines(list(group))
@@ -111,8 +111,8 @@ class PointReader:
             case _:
                 pass
 
-    def go_on(self, step: int, time: float) -> None:
-        """After a Cut: what is known of the time until that step."""
+    def resume_at(self, step: int, time: float) -> None:
+        """After a Rewind: continue from a step and its training time."""
         self._step, self._time, self._epoch_began = step, time, None
 
     def _single(
@@ -130,7 +130,7 @@ class PointReader:
             if not middle:
                 self.damaged += 1
                 return
-            yield from self._step_lines(lines[:middle])  # the damaged ones are found, and cost only themselves
+            yield from self._step_lines(lines[:middle])  # bisect to skip only the damaged lines
             yield from self._step_lines(lines[middle:])
         else:
             if last is not None:
@@ -138,7 +138,7 @@ class PointReader:
             yield found
 
     def _from_lines(self, lines: list[JsonLine]) -> MetricPoints:
-        """Raises TypeError or ValueError if one of them is damaged."""
+        """Raises TypeError or ValueError if a line is damaged."""
         names = [name for name in lines[-1] if name in ("loss", *AUXILIARY) or name.startswith("train_")]
         each = _by_optimizer(lines) if "losses" in lines[-1] else {}
         if any(name.startswith(f"{LEARNING_RATE}/") for name in each):
@@ -147,16 +147,16 @@ class PointReader:
         columns |= {name: _array(values) for name, values in each.items()}
         steps = _array([line.get("step") for line in lines])
         if np.isnan(steps).any() or "loss" not in columns or (np.diff(steps, prepend=self._step) < 0).any():
-            raise ValueError("steps must be numbers that rise")
+            raise ValueError("steps must be increasing numbers")
         speed = columns.get(THROUGHPUT, np.full(len(steps), np.nan))
         with np.errstate(divide="ignore", invalid="ignore"):
-            told = _array([line.get("seconds") for line in lines]) if "seconds" in lines[-1] else self._samples / speed
-            seconds = np.nan_to_num(told, nan=0.0, posinf=0.0)
+            times = _array([line.get("seconds") for line in lines]) if "seconds" in lines[-1] else self._samples / speed
+            seconds = np.nan_to_num(times, nan=0.0, posinf=0.0)
         values = {name.removeprefix("train_"): column for name, column in columns.items()}
         return MetricPoints("steps", steps, self._times(steps, seconds), values)
 
     def _times(self, steps: Array, seconds: Array) -> Array:
-        """Of steps of which each took so long; those between that were not told took as long as the next one."""
+        """Training time at each step. Steps without a line count with the duration of the next step."""
         times = self._time + np.cumsum(np.diff(steps, prepend=self._step) * seconds)
         self._step, self._time = int(steps[-1]), float(times[-1])
         return times
@@ -178,17 +178,17 @@ def _of_steps(events: Sequence[fit.Step], times: list[float]) -> MetricPoints:
 
 
 def losses_by_optimizer(losses: Mapping[str, float]) -> dict[str, float]:
-    """Those of several optimizers, as figures beside their sum: loss/adam."""
+    """Losses by optimizer as loss/NAME, if there are several optimizers."""
     return {f"{_PER_OPTIMIZER['losses']}/{name}": value for name, value in losses.items()} if len(losses) > 1 else {}
 
 
 def is_auxiliary(quantity: str) -> bool:
-    """Whether it is neither loss nor metric."""
+    """Whether a quantity is neither a loss nor a metric."""
     return quantity.partition("/")[0] in AUXILIARY
 
 
 def _by_optimizer(lines: Sequence[JsonLine]) -> dict[str, list[Any]]:
-    """The losses and learning rates of each optimizer, if there are several. Raises TypeError if one is damaged."""
+    """Losses and learning rates by optimizer, if there are several. Raises TypeError if a line is damaged."""
     found: dict[str, list[Any]] = {}
     for key, quantity in _PER_OPTIMIZER.items():
         parts = [line.get(key, {}) for line in lines]

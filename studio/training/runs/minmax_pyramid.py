@@ -1,4 +1,4 @@
-"""Numbers that only become more, and the extremes of their blocks."""
+"""Growable arrays, and minima and maxima of their blocks at several levels."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 
 FACTOR = 8
-"""Blocks that are one block of the next level."""
+"""Blocks per block of the next level."""
 
 
 class GrowableArray:
-    """An array that grows at its end."""
+    """A float64 array with amortized appending."""
 
     def __init__(self) -> None:
         self._held = np.empty(64)
@@ -26,7 +26,7 @@ class GrowableArray:
 
     @property
     def array(self) -> Array:
-        """A view. What it holds stays until the next cut, also if more is added."""
+        """A view of the values. Later appends do not change it; the next `cut` may."""
         return self._held[: self._count]
 
     def extend(self, values: Array) -> None:
@@ -39,19 +39,19 @@ class GrowableArray:
         self._count = wanted
 
     def cut(self, count: int) -> None:
-        """Forget all after the first `count`."""
+        """Remove all values after the first `count`."""
         self._count = min(self._count, count)
 
 
 class MinMaxPyramid:
-    """The least and the greatest of 8, 64, 512, … blocks, made when somebody looks, from those of the level below."""
+    """Minima and maxima of 8, 64, 512, … blocks, computed on demand from the level below."""
 
     def __init__(self, low: GrowableArray, high: GrowableArray) -> None:
-        """Those of the blocks themselves, which are level 0."""
+        """Args: minima and maxima of level 0."""
         self._levels = [(low, high)]
 
     def level(self, level: int) -> tuple[Array, Array]:
-        """Of all whole blocks of FACTOR**level blocks."""
+        """Minima and maxima of the complete blocks of FACTOR**level values."""
         while len(self._levels) <= level:
             self._levels.append((GrowableArray(), GrowableArray()))
         for below, own in pairwise(self._levels[: level + 1]):
@@ -64,17 +64,17 @@ class MinMaxPyramid:
         return low.array, high.array
 
     def cut(self, count: int) -> None:
-        """Forget what covers more than the first `count` blocks."""
+        """Remove blocks that cover more than the first `count` values."""
         for level, pair in enumerate(self._levels):
             for numbers in pair:
                 numbers.cut(count // FACTOR**level)
 
 
 def _of_each_block(values: Array, extreme: np.ufunc) -> Array:
-    """The least or the greatest of each FACTOR values; ten times as quick as NumPy reduces such short rows."""
+    """Minimum or maximum of each FACTOR values; ten times faster than NumPy's reduction of short rows."""
     found = extreme(values[0::FACTOR], values[1::FACTOR])
-    for place in range(2, FACTOR):
-        extreme(found, values[place::FACTOR], out=found)
+    for offset in range(2, FACTOR):
+        extreme(found, values[offset::FACTOR], out=found)
     return found
 
 

@@ -1,6 +1,6 @@
-"""Checkpoints of a run: all that its next steps depend on, in files of which the last ones are kept.
+"""Checkpoints of a run: the complete training state, written periodically; only the newest are kept.
 
-A file is what `engine.save` writes: safetensors with a checksum, and nothing in it that could be executed.
+A checkpoint is a file written by `engine.save`: safetensors with a checksum, without executable content.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ _RETRY_SECONDS = 2.0
 _NAME = re.compile(r"step-(\d+)\.safetensors")
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
 _SHARE = 0.01
-"""Of the time of a training that its checkpoints may take."""
+"""Maximum fraction of the training time spent on checkpoints."""
 _FIRST_SECONDS = 1.0
-"""Until the first checkpoint; each pause after it is twice as long as the one before, up to the usual one."""
+"""Interval before the first checkpoint; it doubles after each checkpoint up to the configured interval."""
 
 
 class CheckpointManager:
-    """Decides when a run's checkpoints are due, and has them written.
+    """Schedule the checkpoints of a run and write them in the background.
 
     Args:
-        folder: the run's
-        writer: what writes them
-        seconds: from one to the next at least; less at first, more where they would take a hundredth of the time
-        steps: a checkpoint after each so many batches as well, however long that takes
-        keep: how many are kept, the newest ones
-        begun: the batch that the training begins after
-        before: writes what a checkpoint must not be ahead of, in the writer's thread; raises OSError or FileError
+        folder: the run folder
+        writer: the background writer
+        seconds: minimum interval; shorter at the start, longer if checkpoints would take over 1% of the time
+        steps: additional checkpoint interval in batches
+        keep: number of checkpoints to keep
+        begun: step at which training starts
+        before: writes results that a checkpoint must not be ahead of, in the writer's thread; raises OSError or
+            FileError
     """
 
     def __init__(
@@ -64,11 +65,11 @@ class CheckpointManager:
         self._pause = min(_FIRST_SECONDS, seconds)
         self._last = self._tried = time.monotonic()
         self._step = begun
-        """That the last one is of."""
+        """Step of the last checkpoint."""
         self._snapshot_cost = 0.0
 
-    def is_due(self, step: int, *, after: fit.Event) -> bool:
-        """Whether one should be made now. While another is being written, only those of `steps` are."""
+    def should_checkpoint(self, step: int, *, after: fit.Event) -> bool:
+        """Whether to make a checkpoint now. While one is being written, only the `steps` interval counts."""
         if self._steps is not None and isinstance(after, fit.Step) and step % self._steps == 0:
             return True
         if step == self._step or self._writer.is_busy:
@@ -77,13 +78,13 @@ class CheckpointManager:
 
     @property
     def cost(self) -> float:
-        """Seconds of computing that the last one took, in the training's thread and in the writer's."""
+        """CPU seconds of the last checkpoint, in the training thread and in the writer's thread."""
         return self._snapshot_cost + self._writer.cost
 
     def make(self, step: int, snapshot: Callable[[], Mapping[str, Any]]) -> None:
-        """Take a snapshot now, and have it written. Waits for the one before it, as memory holds no more than one."""
+        """Take a snapshot and queue it for writing. Waits for the previous one, to hold only one in memory."""
         self._writer.wait()
-        self._writer.forget(FOLDER)
+        self._writer.discard_failed(FOLDER)
         began = time.perf_counter()
         content = snapshot()
         self._snapshot_cost = time.perf_counter() - began
@@ -92,7 +93,7 @@ class CheckpointManager:
         self._writer.put(FOLDER, lambda: self._write(step, content))
 
     def retry(self) -> None:
-        """Have the last one written if it could not be, not too often."""
+        """Retry a failed checkpoint, at most every two seconds."""
         if time.monotonic() - self._tried > _RETRY_SECONDS:
             self._tried = time.monotonic()
             self._writer.retry(FOLDER)
@@ -109,28 +110,30 @@ class CheckpointManager:
         for _, old in list(list_checkpoints(self._folder.parent))[self._keep :]:
             with suppress(OSError):
                 old.unlink()
-        return f"Checkpoints are written again. If the run is interrupted, it goes on from batch {step:,} ({path})."
+        return f"Writing checkpoints succeeded. An interrupted run resumes from batch {step:,} ({path})."
 
     def _left(self) -> str:
-        """What is there to go on from when a checkpoint could not be written."""
+        """The consequence of a failed checkpoint, for the message."""
         last = next(list_checkpoints(self._folder.parent), None)
         left = (
-            "there is no checkpoint yet, so the run would restart from epoch 0"
+            "restarts from epoch 0, because there is no checkpoint yet"
             if last is None
-            else f"the run would go on from batch {last[0]:,} ({last[1].name}), the last good checkpoint"
+            else f"resumes from batch {last[0]:,} ({last[1].name}), the last valid checkpoint"
         )
-        return f"Training goes on, and tries the next checkpoint as usual; if it is interrupted before, {left}."
+        return f"Training continues and retries. If it is interrupted before, the run {left}."
 
 
 def list_checkpoints(folder: Path) -> Iterator[tuple[int, Path]]:
-    """The checkpoints in a run's folder with their steps, newest first."""
+    """Steps and files of the checkpoints in a run folder, newest first."""
     found = ((_NAME.fullmatch(path.name), path) for path in (folder / FOLDER).glob("step-*.safetensors"))
     return iter(sorted(((int(name[1]), path) for name, path in found if name), reverse=True))
 
 
 def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any] | None, str]:
-    """The file and the content of the newest sound checkpoint of a run, if there is one, and what is wrong with newer
-    ones.
+    """Find the newest valid checkpoint of a run.
+
+    Returns:
+        Its file and content, or None twice, and a message about damaged newer checkpoints.
     """
     wrong: list[str] = []
     for _, path in list_checkpoints(folder):
@@ -139,9 +142,9 @@ def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any] | None,
         except FileError as error:
             wrong.append(f"{path.name} {error.problem}")
         else:
-            told = f"The one before {'it' if len(wrong) == 1 else 'them'}, {path.name}, is used."
-            return path, content, f"{path.parent}: {'; '.join(wrong)}. {told}" if wrong else ""
-    return None, None, f"{folder / FOLDER}: no checkpoint is sound: {'; '.join(wrong)}." if wrong else ""
+            message = f"Using the previous checkpoint, {path.name}."
+            return path, content, f"{path.parent}: {'; '.join(wrong)}. {message}" if wrong else ""
+    return None, None, f"{folder / FOLDER}: no checkpoint is valid: {'; '.join(wrong)}." if wrong else ""
 
 
 class _Optimizer(TypedDict):
@@ -164,7 +167,7 @@ class _Task(TypedDict):
 
 
 class _Training(TypedDict):
-    """What `engine.fit.Training.state_dict` gives."""
+    """The content of `engine.fit.Training.state_dict`."""
 
     task: _Task
     epoch: _Count
@@ -179,7 +182,7 @@ class _Training(TypedDict):
 
 
 class _Metrics(TypedDict):
-    """What `Record.place` gives."""
+    """The content of `RunRecord.position`."""
 
     step: _Count
     metrics: _Count
@@ -199,29 +202,36 @@ class _Checkpoint(TypedDict):
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """What a checkpoint holds. Raises FileError if it is damaged."""
+    """Read a checkpoint. Raises FileError if it is damaged."""
     content = load_file(path)
     if not is_checkpoint(content):
-        raise FileError(str(path), "", "is no checkpoint of a run", "Choose one in the folder of a run.")
+        raise FileError(
+            str(path), "", "is not a checkpoint of a run", "Choose a file in the checkpoints folder of a run."
+        )
     return validate_checkpoint(content, path)
 
 
 def is_checkpoint(content: Any) -> bool:
-    """Whether a file holds a checkpoint rather than weights."""
+    """Whether loaded content is a checkpoint rather than weights."""
     return isinstance(content, dict) and {"training", "metrics"} <= content.keys()
 
 
 def validate_checkpoint(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The content of a checkpoint's file. Raises FileError if something in it is missing or of another type."""
+    """Check the fields of a checkpoint. Raises FileError if one is missing or has the wrong type."""
     try:
         msgspec.convert(content, _Checkpoint)
-    except (msgspec.ValidationError, RecursionError, AttributeError, TypeError) as error:  # a tensor for an object
-        raise FileError(str(path), "", f"is a damaged checkpoint ({error})", "Use another one.") from None
+    except (
+        msgspec.ValidationError,
+        RecursionError,
+        AttributeError,
+        TypeError,
+    ) as error:  # a tensor instead of an object
+        raise FileError(str(path), "", f"is a damaged checkpoint ({error})", "Use another checkpoint.") from None
     return content
 
 
 def load_file(path: Path) -> Any:
-    """What a file of weights or a checkpoint holds. Raises FileError if it cannot be read."""
+    """Load a weights file or checkpoint. Raises FileError if it cannot be read."""
     try:
         return engine.load(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Which colour the curves of a run have."""
+"""Colours of runs in plots."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from studio.training.runs.run_history import Run
 
 
 def assign_colors(runs: Iterable[Run], count: int) -> None:
-    """A colour for each run that is shown, of `count` and as many variants of these: that of its number, if it is free.
+    """Assign each shown run one of `count` colours and `count` variants, preferably the one of its number.
 
-    A run has the colour that a person chose for it, and others keep out of its way. Of these no two are alike as long
-    as there are so many. A run keeps its colour while it is shown.
+    A colour chosen by the user is kept and avoided for other runs. Other runs get different colours while there are
+    enough, and keep their colour while shown.
     """
     shown: list[Run] = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""What a run was made of and what came of it, in rows: of one run to read, of two side by side."""
+"""Rows that describe one run, or compare several: metrics, graph, settings, data, versions and machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.training.runs.run_history import Run
 
 
 class Missing:
-    """Stands for the value of a run that has none."""
+    """Marker for a missing value."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -23,27 +23,29 @@ class Missing:
 
 MISSING = Missing()
 _OUTSIDE = ("at", "collapsed", "note", "params", "type")
-"""Fields of a node that are not settings: its place and the like."""
+"""Fields of a node that are not settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One fact, with a value for each run."""
+    """One property with a value per run."""
 
     name: str
     values: tuple[Any, ...]
     rows: tuple[ComparisonRow, ...] = ()
     node: str | None = None
-    """The node of the canvas that it is about."""
+    """The canvas node of the row, if any."""
 
     @property
     def differs(self) -> bool:
-        """The runs are not alike in this, or in something below it."""
+        """Whether the runs differ in this row or in a row below it."""
         return any(value != self.values[0] for value in self.values[1:]) or any(row.differs for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonGroup:
+    key: str
+    """Key in JSON output."""
     title: str
     rows: tuple[ComparisonRow, ...]
 
@@ -53,24 +55,25 @@ class ComparisonGroup:
 
 
 def compare_runs(runs: Sequence[Run], catalogue: Catalogue) -> tuple[ComparisonGroup, ...]:
-    """Everything that is known of these runs, in groups. What no run tells is left out."""
+    """All properties of the runs, in groups. Groups without rows are omitted."""
     documents = [_document(run) for run in runs]
     groups = (
-        ComparisonGroup("Results", _rows([_figures(run) for run in runs])),
-        ComparisonGroup("Graph", compare_graphs(documents, catalogue)),
+        ComparisonGroup("figures", "Results", _rows([_metrics(run) for run in runs])),
+        ComparisonGroup("graph", "Graph", compare_graphs(documents, catalogue)),
         ComparisonGroup(
+            "settings",
             "Settings",
             _rows([settings_in_effect(run, document) for run, document in zip(runs, documents, strict=True)]),
         ),
-        ComparisonGroup("Data", _rows([_data(run) for run in runs])),
-        ComparisonGroup("Versions", _rows([_mapping(run.about.get("versions")) for run in runs])),
-        ComparisonGroup("Machine", _rows([_mapping(run.about.get("machine")) for run in runs])),
+        ComparisonGroup("data", "Data", _rows([_data(run) for run in runs])),
+        ComparisonGroup("versions", "Versions", _rows([_mapping(run.about.get("versions")) for run in runs])),
+        ComparisonGroup("machine", "Machine", _rows([_mapping(run.about.get("machine")) for run in runs])),
     )
     return tuple(group for group in groups if group.rows)
 
 
 def compare_graphs(documents: Sequence[Document | None], catalogue: Catalogue) -> tuple[ComparisonRow, ...]:
-    """A row for each node with its parameters below it, then one for the wires that not all have."""
+    """One row per node with its parameters below it, then a row for wires that not all documents have."""
     names = dict.fromkeys(name for document in documents if document is not None for name in document.nodes)
     rows = [_node_row(name, [None if d is None else d.nodes.get(name) for d in documents], catalogue) for name in names]
     wires = [frozenset() if document is None else frozenset(map(str, document.wires)) for document in documents]
@@ -85,46 +88,47 @@ def compare_graphs(documents: Sequence[Document | None], catalogue: Catalogue) -
 
 
 def describe_differences(here: Document, there: Document, catalogue: Catalogue) -> list[str]:
-    """In what a document trains otherwise than one from before, in words."""
+    """Describe the differences of `here` from the earlier document `there`."""
     rows = compare_graphs((here, there), catalogue)
     loose = [row.name for row in rows if MISSING in row.values]
-    found = [words for row in rows for words in _told_row(row, loose)]
+    found = [words for row in rows for words in _describe_row(row, loose)]
     ours, theirs = asdict(here.training), asdict(there.training)
     names = [name for name in ours if ours[name] != theirs[name]]
-    return [*found, *(f"{name} is {_said(ours[name])}, not {_said(theirs[name])}" for name in names)]
+    return [*found, *(f"{name} is {_format_value(ours[name])}, not {_format_value(theirs[name])}" for name in names)]
 
 
-def _told_row(row: ComparisonRow, loose: Sequence[str]) -> Iterator[str]:
-    """Wires of nodes that are new or gone are so, too."""
+def _describe_row(row: ComparisonRow, loose: Sequence[str]) -> Iterator[str]:
+    """Describe a differing row. Wires of added or removed nodes are omitted."""
     if row.node is None:
         wires = [wire for wire in row.rows if not any(f"{name}." in wire.name for name in loose)]
-        yield from (f"the wire {wire.name} is {_known_by(wire)}" for wire in wires)
+        yield from (f"the wire {wire.name} is {_added_or_removed(wire)}" for wire in wires)
     elif MISSING in row.values:
-        yield f"{row.name} is {_known_by(row)}"
+        yield f"{row.name} is {_added_or_removed(row)}"
     elif row.values[0] != row.values[1]:
         yield f"{row.name} is {row.values[0]}, not {row.values[1]}"
     else:
         for below in row.rows:
             if below.differs:
-                yield f"{row.name}.{below.name} is {_said(below.values[0])}, not {_said(below.values[1])}"
+                here, there = map(_format_value, below.values)
+                yield f"{row.name}.{below.name} is {here}, not {there}"
 
 
-def _known_by(row: ComparisonRow) -> str:
-    return "new" if row.values[1] is MISSING else "gone"
+def _added_or_removed(row: ComparisonRow) -> str:
+    return "added" if row.values[1] is MISSING else "removed"
 
 
-def _said(value: Any) -> str:
-    return "left to follow" if value is MISSING else "none" if value is None else str(value)
+def _format_value(value: Any) -> str:
+    return "unset" if value is MISSING else "none" if value is None else str(value)
 
 
 def settings_in_effect(run: Run, document: Document | None) -> dict[str, Any]:
-    """How a run was trained: its document's settings, and what was asked for this run instead."""
+    """Settings of a run: those of its document with the run's overrides."""
     written = {} if document is None else asdict(document.training)
     return {**written, **{name: value for name, value in run.settings.items() if value is not None or name == "epochs"}}
 
 
 def varying_settings(runs: Sequence[Run], catalogue: Catalogue) -> dict[Run, dict[str, Any]]:
-    """Of many runs, the settings and parameters in which they are not all alike, with the values of each run."""
+    """Settings and parameters that differ between runs, with the values of each run."""
     found = {run: _flat(run, catalogue) for run in runs}
     names = dict.fromkeys(name for flat in found.values() for name in flat)
     loose = [name for name in names if len({repr(flat.get(name, MISSING)) for flat in found.values()}) > 1]
@@ -146,7 +150,7 @@ def _document(run: Run) -> Document | None:
         return None
 
 
-def _figures(run: Run) -> dict[str, Any]:
+def _metrics(run: Run) -> dict[str, Any]:
     ended, started = run.ended, run.started
     taken = {} if ended is None or started is None else {"duration": ended - started}
     best = {f"best {name}": value for name, value in run.best.items() if name not in ("epoch", "step")}
@@ -166,7 +170,7 @@ def _kind(node: Node, catalogue: Catalogue) -> str:
 
 
 def _parameters(node: Node, catalogue: Catalogue) -> dict[str, Any]:
-    """What was set by hand and what is the default; not what follows from the wires."""
+    """Set and default parameters of a node, without inferred ones."""
     kind = catalogue.get(node.type)
     defaults = {} if kind is None else {p.name: p.default for p in kind.params if not p.required and not p.from_input}
     states = {name: True for name, value in asdict(node).items() if name not in _OUTSIDE and value}
@@ -191,7 +195,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def changed_nodes(groups: Iterable[ComparisonGroup]) -> tuple[str, ...]:
-    """The nodes in which two runs are not alike."""
+    """The nodes that differ between runs."""
     return tuple(row.node for group in groups for row in group.rows if row.node is not None and row.differs)
 
 

@@ -1,6 +1,7 @@
-"""Runs for other programs: all points as CSV, or as TensorBoard's event files.
+"""Export of runs as CSV or as TensorBoard event files.
 
-Long work yields the share of it that is done, so that it can be watched and given up; then nothing is left behind.
+Exports are generators that yield the completed fraction, so that they can show progress and be cancelled. A cancelled
+export leaves no files.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from studio.training.runs.run_locks import FileLock, is_locked
 COLUMNS = ("run", "quantity", "kind", "step", "epoch", "seconds", "value")
 _KINDS: tuple[MetricKind, ...] = ("train", "validation")
 _SECONDS = 0.05
-"""From one share that is told to the next."""
+"""Minimum time between two progress values."""
 _PIECE = 1000
-"""Rows that are written at once."""
+"""Rows per chunk."""
 _LOCK = ".lock"
-"""Behind the name of a temporary folder: the file that is locked while the folder is written."""
+"""Suffix of the lock file of a temporary folder."""
 INSTALL = 'pip install "gradwire[tensorboard]"'
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedRun:
-    """What is exported of a run, as it was at one moment."""
+    """A snapshot of a run for export."""
 
     name: str
     began: float
@@ -49,11 +50,11 @@ class ExportedRun:
 
 RunReader: TypeAlias = Callable[[], ExportedRun]
 ExportProgress: TypeAlias = Generator[float, None, None]
-"""Does something by and by, and tells the share that is done."""
+"""Yields the completed fraction, 0 to 1."""
 
 
 def export_snapshot(run: Run) -> ExportedRun:
-    """What is known of a run now. Points that come later are not in it."""
+    """A snapshot of the current points of a run."""
     curves: list[tuple[str, MetricKind, Array, Array, Array, Array]] = []
     for quantity in run.quantities:
         for kind in _KINDS:
@@ -65,7 +66,7 @@ def export_snapshot(run: Run) -> ExportedRun:
 
 
 def run_reader(run: Run) -> RunReader:
-    """What is exported of a run: if this process trains it, what is known now; else what its file says by then."""
+    """A function that returns the snapshot of a run: the current points if this process trains it, else the file."""
     if run.is_own or run.folder is None:
         now = export_snapshot(run)
         return lambda: now
@@ -83,7 +84,7 @@ def run_reader(run: Run) -> RunReader:
 
 
 def write_csv(sources: Sequence[RunReader], path: Path) -> ExportProgress:
-    """One row for each point: run, quantity, kind, step, epoch, seconds, value. Raises FileError."""
+    """Write one row per point: run, quantity, kind, step, epoch, seconds, value. Raises FileError."""
     try:
         with atomic_file.replacing(path) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
@@ -94,15 +95,15 @@ def write_csv(sources: Sequence[RunReader], path: Path) -> ExportProgress:
 
 
 def write_csv_text(sources: Sequence[RunReader], file: IO[str]) -> None:
-    """The same into an open file."""
+    """Write the CSV to an open file."""
     for _ in _write_rows(sources, file):
         pass
 
 
 def write_tensorboard(sources: Sequence[RunReader], folder: Path) -> ExportProgress:
-    """Event files: a folder for each run, in it one for training and one for validation. Raises FileError.
+    """Write event files to RUN/train and RUN/validation folders. Raises FileError.
 
-    TensorBoard keeps numbers in single precision.
+    TensorBoard stores values in single precision.
     """
     tensorboard = _TensorBoard()
     hidden = folder / f".gradwire-export-{secrets.token_hex(8)}"
@@ -125,7 +126,7 @@ def write_tensorboard(sources: Sequence[RunReader], folder: Path) -> ExportProgr
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what exports of killed processes have left in a folder."""
+    """Remove temporary folders of killed exports."""
     for path in folder.glob(f".gradwire-export-*{_LOCK}"):
         if is_locked(path):
             continue
@@ -136,22 +137,22 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _write_rows(sources: Sequence[RunReader], file: IO[str]) -> Iterator[float]:
-    """Numbers have all their digits."""
+    """Write the rows with full precision; yields the completed fraction."""
     table = csv.writer(file, lineterminator="\n")
     table.writerow(COLUMNS)
-    for place, read in enumerate(sources):
+    for index, read in enumerate(sources):
         run = read()
-        for share, (quantity, kind, *columns) in _chunks(run):
+        for fraction, (quantity, kind, *columns) in _chunks(run):
             rows = zip(*(column.tolist() for column in columns), strict=True)
             table.writerows(
                 (run.name, quantity, kind, int(step), f"{epoch:.6g}", f"{seconds:.6g}", repr(value))
                 for step, epoch, seconds, value in rows
             )
-            yield (place + share) / len(sources)
+            yield (index + fraction) / len(sources)
 
 
 def _chunks(run: ExportedRun) -> Iterator[tuple[float, tuple[str, MetricKind, Array, Array, Array, Array]]]:
-    """The curves of a run in short stretches, and the share of them that is done with each."""
+    """Yield the curves of a run in chunks, each with the completed fraction."""
     whole, done = sum(len(curve[-1]) for curve in run.curves), 0
     for quantity, kind, *columns in run.curves:
         for begin in range(0, len(columns[-1]), _PIECE):
@@ -160,17 +161,17 @@ def _chunks(run: ExportedRun) -> Iterator[tuple[float, tuple[str, MetricKind, Ar
             yield done / whole, (quantity, kind, steps, epochs, seconds, values)
 
 
-def _throttled(shares: Iterable[float]) -> ExportProgress:
-    """Not more of them than somebody can watch."""
+def _throttled(fractions: Iterable[float]) -> ExportProgress:
+    """Limit the rate of progress values."""
     last = time.monotonic()
-    for share in shares:
+    for fraction in fractions:
         if time.monotonic() - last > _SECONDS:
             last = time.monotonic()
-            yield share
+            yield fraction
 
 
 class _TensorBoard:
-    """What of the package is needed; it works without TensorFlow."""
+    """The required parts of the tensorboard package; they work without TensorFlow."""
 
     def __init__(self) -> None:
         try:
@@ -182,26 +183,26 @@ class _TensorBoard:
 
     def write(self, sources: Sequence[RunReader], folder: Path) -> Iterator[float]:
         taken: set[str] = set()
-        for place, read in enumerate(sources):
+        for index, read in enumerate(sources):
             run = read()
             name = _fresh(run.name, taken)
             writers: dict[MetricKind, Any] = {}
             try:
-                for share, (quantity, kind, steps, _, seconds, values) in _chunks(run):
+                for fraction, (quantity, kind, steps, _, seconds, values) in _chunks(run):
                     if kind not in writers:
                         writers[kind] = self._writer(str(folder / name / kind))
                     for step, after, value in zip(steps.tolist(), seconds.tolist(), values.tolist(), strict=True):
                         summary = self._summary(value=[self._summary.Value(tag=quantity, simple_value=value)])
                         event = self._event(wall_time=run.began + after, step=int(step), summary=summary)
                         writers[kind].add_event(event)
-                    yield (place + share) / len(sources)
+                    yield (index + fraction) / len(sources)
             finally:
                 for writer in writers.values():
                     writer.close()
 
 
 def _fresh(wanted: str, taken: set[str]) -> str:
-    """A folder's name that no other run has."""
+    """A unique folder name."""
     plain = "".join(letter if letter.isalnum() or letter in " -_" else "_" for letter in wanted).strip() or "run"
     name, number = plain, 2
     while name.casefold() in taken:

@@ -1,7 +1,7 @@
-"""The runs of a project: those of this session, those that earlier ones left behind, those that other processes train.
+"""The runs of a project: from this process, from earlier ones, and from other running processes.
 
-One `Run` stands for all of them. Its curves come from events while this process trains it, and from its metrics.jsonl
-otherwise, which a `Follower` reads, also while it grows.
+Curves of a `Run` come from events if this process trains it, else from metrics.jsonl, which a `MetricsFollower` reads
+while it grows.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from studio.training.runs.run_metadata import read_metadata
 from studio.training.runs.run_record import GRAPH_FILE, METRICS_FILE, RUN_FILE
 
 _CHUNK = 1 << 18
-"""Bytes that are read and decoded at once: a few milliseconds, after which others may compute."""
+"""Bytes decoded at once: a few milliseconds, after which other threads can run."""
 
 UNFINISHED = ("stopped", "failed", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One quantity of a run: where its points lie along the axes, and their values."""
+    """One quantity of a run: positions of its points on the axes, and their values."""
 
     track: CurveTable
     column: CurveColumn
@@ -46,52 +46,52 @@ class Curve:
         return len(self.column)
 
     def x(self, axis: Axis) -> Array:
-        """Places of the points along an axis. An array of their own for epochs; see `places`."""
+        """Positions of the points on an axis; for epochs a new array, see `places`."""
         unit = self.unit(axis)
         return self.places(axis) if unit == 1 else self.places(axis) / unit
 
     def places(self, axis: Axis) -> Array:
-        """The same in a finer unit, without computing anything, however many they are."""
+        """The positions in a finer unit, without any computation."""
         return self.track.places(axis)
 
     def unit(self, axis: Axis) -> float:
-        """That many of `places` are one on the axis."""
+        """Number of `places` units per axis unit."""
         return float(max(self.batches, 1)) if axis == "epoch" else 1.0
 
 
 @dataclass(eq=False, slots=True)
 class Run:
-    """One run, wherever it was or is trained."""
+    """One run of the project, from any process."""
 
     number: int
     folder: Path | None = None
-    """None if nothing of it is written."""
+    """None if the run is not written to disk."""
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What run.json says."""
+    """Content of run.json."""
     document: Document | None = None
-    """What is trained, once it is known; `read_document` finds out."""
+    """The trained document, once loaded by `read_document`."""
     state: str = "running"
     """"idle", "running", "paused", "done", "stopped", "failed", or "interrupted" if its process is gone."""
     is_own: bool = False
-    """This process trains it, or did."""
+    """Whether this process trains or trained it."""
     is_shown: bool = True
     color: int | None = None
-    """The place of its colour among those that there are, from 0; None while it is not shown, or has not been yet."""
+    """Index of its colour in the palette; None while not shown."""
     last: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The figures of the last epoch or validation, as train_loss, val_accuracy, …; with its epoch and step."""
+    """Metrics of the last epoch or validation (train_loss, val_accuracy, …), with epoch and step."""
     best: Mapping[str, Any] = field(default_factory=dict[str, Any])
     compiled: bool | None = None
-    """Whether its steps are compiled; None until it has begun, and for runs of others."""
+    """Whether steps are compiled; None before the start and for runs of other processes."""
     compile_state: fit.CompileState | None = None
-    """How its steps run now."""
+    """Current compile state of the steps."""
     trouble: str = ""
-    """What of it could not be read."""
+    """Read errors, for display."""
     version: int = 0
-    """Rises whenever curves change."""
+    """Incremented when curves change."""
     _tracks: dict[MetricSource, CurveTable] = field(default_factory=dict[MetricSource, CurveTable])
     _reader: PointReader = field(default_factory=PointReader)
 
-    # -- what is known
+    # -- metadata
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ class Run:
 
     @property
     def chosen_color(self) -> int | None:
-        """The place of the colour that a person gave it, from 0; None if its colour is found by itself."""
+        """Palette index chosen by the user; None for an automatic colour."""
         found = self.about.get("color")
         return found if type(found) is int and found >= 0 else None
 
@@ -134,14 +134,14 @@ class Run:
 
     @property
     def step(self) -> int:
-        """Batches that are done, as far as known."""
+        """Completed batches, as far as known."""
         return max(self.progress.step, int(self.last.get("step") or 0))
 
     def read_document(self) -> Document:
-        """What was trained. Raises FileError if its file is damaged."""
+        """Load the trained document. Raises FileError if its file is damaged."""
         if self.document is None:
             if self.folder is None:
-                raise FileError(self.name, "", "has left no graph", "Choose another run.")
+                raise FileError(self.name, "", "has no saved graph", "Choose another run.")
             self.document = load(self.folder / GRAPH_FILE)
         return self.document
 
@@ -149,7 +149,7 @@ class Run:
 
     @property
     def quantities(self) -> Sequence[str]:
-        """The loss first and those of each of several optimizers, then metrics, rates and throughput."""
+        """Quantities in display order: losses, metrics, learning rates, throughput."""
         found = dict.fromkeys(name for track in self._tracks.values() for name in track.columns)
         return tuple(sorted(found, key=lambda name: (name != "loss", not name.startswith("loss/"), is_auxiliary(name))))
 
@@ -158,17 +158,17 @@ class Run:
         return sum(len(column) for track in self._tracks.values() for column in track.columns.values())
 
     def curve(self, quantity: str, kind: MetricKind) -> Curve | None:
-        """Of training the values of batches; those of epochs if a quantity has no others."""
+        """The curve of a quantity; for training by batch, or by epoch if there are no batch values."""
         for source in ("steps", "epochs") if kind == "train" else ("validation",):
             track = self._tracks.get(source)
             if track is not None and quantity in track.columns:
-                # As long as nobody knows how long an epoch of a stream is, it is at least as long as it is by now.
+                # The first epoch of a stream has unknown length; use the batches so far.
                 batches = self.progress.batches or self.progress.batch
                 return Curve(track, track.columns[quantity], batches)
         return None
 
     def take(self, events: Iterable[fit.Event]) -> None:
-        """Put down what happened in this process."""
+        """Add events of this process."""
         events = list(events)
         for event in events:
             if isinstance(event, fit.Step):
@@ -186,7 +186,7 @@ class Run:
         self.add(self._reader.take(events))
 
     def add(self, parts: Iterable[MetricPoints | Rewind]) -> None:
-        """More points."""
+        """Add points."""
         for part in parts:
             self.version += 1
             if isinstance(part, Rewind):
@@ -195,7 +195,7 @@ class Run:
                 self._tracks.setdefault(part.source, CurveTable()).extend(part.steps, part.seconds, part.values)
 
     def catch_up(self, news: MetricsUpdate) -> None:
-        """Take what a Follower found."""
+        """Apply an update from a MetricsFollower."""
         if self.is_own:
             return
         self.add(news.parts)
@@ -203,7 +203,7 @@ class Run:
         self.trouble = news.trouble
 
     def describe(self, about: Mapping[str, Any], state: str) -> None:
-        """Take what run.json says now. Of a run of this process, how it stands is known better."""
+        """Update from run.json. The state of a run of this process is not changed."""
         self.about = about
         if not self.is_own:
             self.state = state
@@ -216,22 +216,22 @@ class Run:
             track.cut(step)
             if len(track):
                 time = max(time, float(track.places("seconds")[-1]))
-        self._reader.go_on(step, time)
+        self._reader.resume_at(step, time)
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsUpdate:
-    """What is new in metrics.jsonl."""
+    """New points from metrics.jsonl."""
 
     parts: tuple[MetricPoints | Rewind, ...]
     progress: RunProgress
     trouble: str
     is_all: bool
-    """There was no more to read."""
+    """Whether the end of the file was reached."""
 
 
 class MetricsFollower:
-    """Reads a run's metrics.jsonl, and what is added to it later. To be used by one thread at a time."""
+    """Read metrics.jsonl of a run incrementally while it grows. Not thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / METRICS_FILE
@@ -242,15 +242,15 @@ class MetricsFollower:
         self._reader = PointReader()
         self._offset = 0
         self._broken = 0
-        """Lines that are no JSON."""
+        """Number of lines that are not valid JSON."""
 
     def read(self) -> MetricsUpdate:
-        """The next part, as much as takes a few milliseconds."""
+        """Read the next chunk; takes a few milliseconds."""
         parts: list[MetricPoints | Rewind] = []
         try:
             with open_regular(self._path) as file:
                 size = os.fstat(file.fileno()).st_size
-                if size < self._offset:  # the run was resumed: it goes on from an earlier place
+                if size < self._offset:  # the run was resumed from an earlier position
                     self._begin()
                     parts.append(Rewind(-1))
                 file.seek(self._offset)
@@ -260,7 +260,7 @@ class MetricsFollower:
             return MetricsUpdate((), self._reader.progress, trouble, is_all=True)
         is_all = self._offset + len(data) >= size
         end = data.rfind(b"\n") + 1
-        if not end and len(data) == _CHUNK:  # no line is as long as that
+        if not end and len(data) == _CHUNK:  # valid lines are shorter
             end, self._broken = len(data), self._broken + 1
             data = b""
         self._offset += end
@@ -286,12 +286,12 @@ class MetricsFollower:
         if not damaged:
             return ""
         lines = "1 line" if damaged == 1 else f"{damaged:,} lines"
-        return f"{lines} of {METRICS_FILE} cannot be read; all others are shown."
+        return f"{lines} of {METRICS_FILE} cannot be read and {'is' if damaged == 1 else 'are'} skipped."
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run's folder as it is now."""
+    """Metadata and state of a run folder."""
 
     folder: Path
     about: Mapping[str, Any]
@@ -300,23 +300,23 @@ class StoredRun:
 
 
 class RunFolder:
-    """Looks through the folder of a project's runs. To be used by one thread at a time."""
+    """Scan the folder of a project's runs. Not thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._known: dict[Path, tuple[int, int, StoredRun]] = {}
 
-    def look(self) -> list[StoredRun]:
-        """The runs that are there, those that began first at the front. Only files that changed are read."""
+    def scan(self) -> list[StoredRun]:
+        """List the runs, oldest first. Only changed files are read."""
         try:
             folders = [Path(entry.path) for entry in os.scandir(self.folder) if entry.is_dir()]
         except OSError:
             folders = []
-        found = {folder: one for folder in folders if (one := self._look_at(folder)) is not None}
+        found = {folder: one for folder in folders if (one := self._scan_folder(folder)) is not None}
         self._known = found
         return sorted((_with_live_state(one) for _, _, one in found.values()), key=_start_order)
 
-    def _look_at(self, folder: Path) -> tuple[int, int, StoredRun] | None:
+    def _scan_folder(self, folder: Path) -> tuple[int, int, StoredRun] | None:
         path = folder / RUN_FILE
         try:
             stamp = path.stat()
@@ -334,7 +334,7 @@ class RunFolder:
 
 
 def _with_live_state(found: StoredRun) -> StoredRun:
-    """A run is only under way while a process holds its lock."""
+    """A "running" run without a lock was interrupted."""
     if found.state == "running" and not is_run_locked(found.folder):
         return StoredRun(found.folder, found.about, "interrupted", found.trouble)
     return found
@@ -345,10 +345,7 @@ def _start_order(found: StoredRun) -> tuple[str, str]:
 
 
 def run_from_stored(found: StoredRun, taken: Collection[int]) -> Run:
-    """A run without its curves. It has the number that it knows of itself, unless others have taken that.
-
-    They have in folders that were put together from several.
-    """
+    """Create a Run without curves. If its number is taken, as in merged folders, it gets the next free number."""
     number = found.about.get("number")
     if not isinstance(number, int) or number in taken:
         number = max(taken, default=0) + 1
@@ -361,7 +358,7 @@ def run_from_stored(found: StoredRun, taken: Collection[int]) -> Run:
 def _time(text: object) -> datetime | None:
     try:
         return datetime.fromisoformat(str(text)).astimezone()
-    except (ValueError, OverflowError, OSError):  # the last two of the first and the last years
+    except (ValueError, OverflowError, OSError):  # the last two for years out of range
         return None
 
 

@@ -1,4 +1,4 @@
-"""Locks of runs: one is held while a run's folder is written, one while a new run gets its number.
+"""File locks of runs: one while a run folder is written, and one while a new run gets its number.
 
 Both are locks of the operating system, which end with their process; see `engine.io.file_locks`.
 """
@@ -24,34 +24,34 @@ from studio.document.document_errors import FileError
 LOCK_FILE = "run.lock"
 _NUMBERING = ".gradwire-numbers.lock"
 _WAIT_SECONDS = 1.0
-"""For whoever only looks whether a run is locked."""
+"""Longest wait for a process that only checks the lock."""
 _NUMBERING_SECONDS = 30.0
 _POLL_SECONDS = 0.01
 
 
 class FileLock:
-    """A file that this process has made and locked; `release` removes it.
+    """A lock file of this process; `release` removes it.
 
     Args:
-        path: made if it is not there
-        seconds: how long to wait for another holder
+        path: created if missing
+        seconds: longest wait for another holder
 
     Raises:
-        BlockingIOError: another process, or another lock of this one, holds it.
-        OSError: the file cannot be made.
+        BlockingIOError: another holder keeps the lock.
+        OSError: the file cannot be created.
     """
 
     def __init__(self, path: Path, seconds: float) -> None:
         self._path = path
         self.is_enforced = True
-        """False where the file system has no locks: the file then only tells who wrote it."""
+        """False on file systems without locks; the file then only names its writer."""
         ends = time.monotonic() + seconds
         while (descriptor := self._try()) is None:
             if time.monotonic() > ends:
                 raise BlockingIOError(str(path))
             time.sleep(_POLL_SECONDS)
         self._descriptor: int | None = descriptor
-        with suppress(OSError):  # it only serves messages
+        with suppress(OSError):  # the content is only for messages
             os.ftruncate(descriptor, 0)
             os.write(descriptor, json.dumps(_holder()).encode())
 
@@ -59,7 +59,7 @@ class FileLock:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is None:
             return
-        if sys.platform == "win32":  # which does not remove open files, so none that others have opened meanwhile
+        if sys.platform == "win32":  # Windows does not remove files that others have open
             os.close(descriptor)
             with suppress(OSError):
                 self._path.unlink()
@@ -78,7 +78,7 @@ class FileLock:
             raise
         is_locked = False
         try:
-            # Whoever held it may have removed it after it was opened here.
+            # The previous holder may have removed the file after it was opened here.
             is_locked = file_locks.try_lock(descriptor) and file_locks.is_at(descriptor, self._path)
         except OSError as error:
             if error.errno not in file_locks.UNSUPPORTED:
@@ -91,7 +91,7 @@ class FileLock:
 
 
 class RunLock(FileLock):
-    """Held while a run's folder is written. Raises FileError if that is being done, and OSError."""
+    """Lock of a run folder. Raises FileError if another process holds it, and OSError."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -102,14 +102,14 @@ class RunLock(FileLock):
 
 @contextmanager
 def numbering_lock(runs: Path) -> Iterator[None]:
-    """For finding and writing down the number of a new run, one process at a time. Raises FileError."""
+    """Lock for assigning the number of a new run. Raises FileError."""
     path = runs / _NUMBERING
     try:
         lock = FileLock(path, _NUMBERING_SECONDS)
     except BlockingIOError:
         problem = f"has been locked by {_describe_holder(_read(path))} for {_NUMBERING_SECONDS:.0f} seconds"
-        raise FileError(str(path), "", problem, "Try again, or end that process.") from None
-    except OSError:  # the folder around an output folder need not be writable
+        raise FileError(str(path), "", problem, "Try again, or stop that process.") from None
+    except OSError:  # the parent of an output folder can be read-only
         yield
         return
     try:
@@ -119,15 +119,15 @@ def numbering_lock(runs: Path) -> Iterator[None]:
 
 
 def is_run_locked(folder: Path) -> bool:
-    """Whether a process writes this run now."""
+    """Whether a process is writing this run."""
     return is_locked(folder / LOCK_FILE)
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of this file."""
+    """Whether a process holds this lock."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    except OSError:  # mostly because there is none
+    except OSError:  # usually because the file does not exist
         return False
     try:
         return not file_locks.try_lock(descriptor, shared=True)
@@ -138,12 +138,12 @@ def is_locked(path: Path) -> bool:
 
 
 def locked_error(folder: Path) -> FileError:
-    """For a run that a process writes now."""
+    """The error for a run that is being written."""
     path = folder / LOCK_FILE
     holder = _read(path)
-    remedy = "Wait until that run has ended, or stop it."
+    remedy = "Wait until the run has ended, or stop it."
     if holder.get("host") not in (None, platform.node()):
-        remedy += f" If that process is gone, delete {LOCK_FILE} there."
+        remedy += f" If that process no longer exists, delete {LOCK_FILE} there."
     return FileError(str(folder), "", f"is being trained by {_describe_holder(holder)}", remedy)
 
 
@@ -161,7 +161,7 @@ def _describe_holder(holder: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Who holds a lock, as far as it can be read."""
+    """The holder written in a lock file; empty if unreadable."""
     try:
         holder = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -170,7 +170,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _may_be_alive(holder: dict[str, Any]) -> bool:
-    """Without locks: whether the process that has not removed the file may still be there."""
+    """On file systems without locks: whether the process named in the file may still be running."""
     number = holder.get("process")
     return isinstance(number, int) and (holder.get("host") != platform.node() or psutil.pid_exists(number))
 

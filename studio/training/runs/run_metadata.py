@@ -1,4 +1,4 @@
-"""What a run says of itself in run.json, read back: validated, as the file may be damaged or somebody else's."""
+"""Reading and validation of run.json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.system.files import read_regular
 from studio.document.document_errors import FileError
 
 _LARGEST = 32 * 2**20
-"""Bytes of a run.json; one of a data set of 10,000 files has two million."""
+"""Maximum size in bytes; with 10,000 data files, run.json has 2 MB."""
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
 _Figures = dict[str, float | None]
 
@@ -32,7 +32,7 @@ class _File(TypedDict, total=False):
 
 
 class _Metadata(TypedDict, total=False):
-    """The fields that are relied on. Others may be there, and stay."""
+    """Required types of known fields. Unknown fields are kept."""
 
     number: _Count | None
     name: str | None
@@ -53,7 +53,7 @@ class _Metadata(TypedDict, total=False):
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """The content of a run.json. Raises FileError if it cannot be read, is damaged, or a field has another type."""
+    """Read run.json. Raises FileError if it cannot be read, is damaged, or a field has the wrong type."""
     try:
         about = msgspec.json.decode(read_regular(path, _LARGEST))
         msgspec.convert(about, _Metadata)

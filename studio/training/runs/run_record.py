@@ -1,11 +1,11 @@
-"""The folder that a run leaves behind.
+"""Writes the folder of a run.
 
-graph.gradwire        the document as it was trained
-run.json              settings, versions, machine, data; at the end also what came out
-metrics.jsonl         one object a line, as `studio.training.runs.event_json` makes them
-weights.safetensors   at the end, however it came
-best.safetensors      of the validation whose figure was the best
-checkpoints/          the last ones, from which the run can be resumed
+graph.gradwire        the trained document
+run.json              settings, versions, machine, data and results
+metrics.jsonl         one JSON object per line, see `studio.training.runs.event_json`
+weights.safetensors   weights at the end of the run
+best.safetensors      weights of the best validation
+checkpoints/          the newest checkpoints, for resuming
 run.lock              locked while a process writes the run
 """
 
@@ -37,18 +37,18 @@ RUN_FILE, METRICS_FILE, GRAPH_FILE = "run.json", "metrics.jsonl", "graph.gradwir
 WEIGHTS_FILE, BEST_FILE = "weights.safetensors", "best.safetensors"
 
 _TOKEN = secrets.token_hex(8)
-"""Of this process: others had, or will have, its number."""
+"""Identifies this process; process numbers are reused."""
 
 _ANNOTATIONS = ("number", "name", "note", "color")
 
 _LINES_PER_EPOCH = 1000
-"""Steps are thinned out to this many."""
+"""Maximum number of step lines per epoch; further steps are thinned out."""
 _SECONDS = 2.0
-"""How long results wait in memory before they are written."""
+"""Interval between writes of results."""
 
 
 def create_run_folder(runs: Path) -> Path:
-    """Make a new folder for a run, named after the time, in the folder of a project's runs. Raises FileError."""
+    """Create a new run folder, named after the current time, in `runs`. Raises FileError."""
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
     number = 1
     while True:
@@ -66,18 +66,18 @@ def create_run_folder(runs: Path) -> Path:
 
 
 class RunRecord:
-    """Writes a run's folder.
+    """Write the folder of a run.
 
-    Making one writes the graph and the settings, and raises FileError if the disk does not take them. What cannot be
-    written later is kept and tried again; the writer's `news` tell of it.
+    The constructor writes the graph and the settings, and raises FileError if that fails. Later write errors do not
+    end the run: the content is kept and retried, and the writer reports it in `messages`.
 
     Args:
-        folder: made if it is not there; must not hold another run
-        document: what is trained
-        settings: as they will be used
-        writer: what weights are written by
-        place: where a run that is resumed stood, as `place` said; the folder is then that run's
-        lock: of the folder, if it is locked already; it is the record's from then on
+        folder: created if missing; must not contain another run
+        document: the trained document
+        settings: resolved settings
+        writer: the background writer for weights
+        position: for a resumed run, its position from `position()`; `folder` is then the folder of that run
+        lock: lock of the folder if it is already held; the record takes it over
     """
 
     def __init__(
@@ -86,20 +86,20 @@ class RunRecord:
         document: Document,
         settings: Mapping[str, Any],
         writer: BackgroundWriter,
-        place: Mapping[str, Any] | None = None,
+        position: Mapping[str, Any] | None = None,
         lock: RunLock | None = None,
     ) -> None:
         self.folder = folder
         self._lock = lock
         self.graph = dumps(document)
-        """The text of the document."""
+        """Text of the document."""
         self._writer = writer
         self._lines: JsonlFile | None = None
         self._written = time.monotonic()
         self._best: tuple[dict[str, Tensor], dict[str, str]] | None = None
-        """Weights that wait to be written, and what goes with them: short epochs do not write each time."""
+        """Best weights not yet written, with their metadata: short epochs do not write every time."""
         self._batches: int | None = None
-        """In an epoch, if known."""
+        """Batches per epoch, if known."""
         self._is_stream = False
         self._about: dict[str, Any] = {
             "started": _now(),
@@ -108,25 +108,25 @@ class RunRecord:
             "process": process_record(),
         }
         try:
-            self._open(place)
+            self._open(position)
         except BaseException:
             self.release()
             raise
 
-    def _open(self, place: Mapping[str, Any] | None) -> None:
+    def _open(self, position: Mapping[str, Any] | None) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = self._lock or RunLock(self.folder)
-            if place is None:
-                self._begin()
+            if position is None:
+                self._start()
             else:
-                self._go_on(place)
+                self._resume(position)
         except FileExistsError:
             raise FileError(str(self.folder), "", "is a file, not a folder", "Choose another output folder.") from None
         except OSError as error:
             raise FileError.from_os_error(self.folder, "cannot be written", error) from None
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         if (self.folder / RUN_FILE).exists():
             remedy = "Choose another output folder, or delete that run."
             raise FileError(str(self.folder), "", "already holds a run", remedy)
@@ -136,33 +136,33 @@ class RunRecord:
             self._about["number"] = next_number(self.folder.parent)
             self._write_about()
 
-    def _go_on(self, place: Mapping[str, Any]) -> None:
-        """What was written after the place is forgotten: it comes again."""
+    def _resume(self, position: Mapping[str, Any]) -> None:
+        """Continue a resumed run. Lines after the checkpoint are removed, because those steps are trained again."""
         about = read_metadata(self.folder / RUN_FILE)
-        resumed = [*about.get("resumed", []), {"at": _now(), "step": place.get("step", 0)}]
+        resumed = [*about.get("resumed", []), {"at": _now(), "step": position.get("step", 0)}]
         kept = {name: value for name, value in about.items() if name not in ("last", "best", "ended", "message")}
-        self._about = {**kept, **place.get("about", {}), **self._about, "started": about.get("started", _now())}
+        self._about = {**kept, **position.get("about", {}), **self._about, "started": about.get("started", _now())}
         self._about["resumed"] = resumed
-        self._lines = JsonlFile(self.folder / METRICS_FILE, place.get("metrics", 0))
+        self._lines = JsonlFile(self.folder / METRICS_FILE, position.get("metrics", 0))
         self._write_about()
 
     @property
     def is_locked(self) -> bool:
-        """Whether no other process can write the run; some file systems have no locks."""
+        """Whether the lock is enforced; some file systems have no locks."""
         return self._lock is not None and self._lock.is_enforced
 
     @property
     def data(self) -> list[dict[str, Any]]:
-        """The fingerprints of the samples' files."""
+        """Fingerprints of the data files."""
         return self._about.get("data", [])
 
     def describe(self, **about: Any) -> None:
-        """Add to run.json."""
+        """Add fields to run.json."""
         self._about.update(about)
-        self._writer.attempt(RUN_FILE, self._write_about)
+        self._writer.run_now(RUN_FILE, self._write_about)
 
-    def take(self, event: fit.Event, weights: Callable[[], Mapping[str, Tensor]]) -> None:
-        """Put down an event. `weights` gives those after it, where they are needed."""
+    def write_event(self, event: fit.Event, weights: Callable[[], Mapping[str, Tensor]]) -> None:
+        """Record an event. `weights` returns the current weights; it is called only for the best validation."""
         match event:
             case fit.Started():
                 self._batches = event.batches
@@ -171,7 +171,7 @@ class RunRecord:
                     self._append(event)
             case fit.Step():
                 if self._is_kept(event):
-                    # Of others, the time of a step follows from its throughput.
+                    # Without streams, the step time can be computed from the throughput.
                     self._append(event, {"seconds": event.seconds} if self._is_stream else {})
             case fit.Epoch() | fit.Validated():
                 if isinstance(event, fit.Epoch):
@@ -186,59 +186,59 @@ class RunRecord:
                 self._about["compile"] = {name: getattr(event, name) for name in fit.CompileState.__slots__}
 
     def _is_kept(self, step: fit.Step) -> bool:
-        """Of an epoch without known end, those of each further stretch as long as all before it are half as dense."""
+        """Whether to write a step. For epochs of unknown length, the interval doubles as the epoch grows."""
         if self._batches is None:
             return step.batch % (1 << (step.batch // _LINES_PER_EPOCH).bit_length()) == 0
         return step.batch % -(-self._batches // _LINES_PER_EPOCH) == 0
 
-    def place(self, step: int) -> dict[str, Any]:
-        """How far the record is. For a checkpoint of this step, which must not be written before `write_up`."""
-        self._hand_over_best()
+    def position(self, step: int) -> dict[str, Any]:
+        """Position of the record, stored in the checkpoint of `step`. Call `flush` before writing that checkpoint."""
+        self._queue_best()
         length = 0 if self._lines is None else self._lines.length
         about = {name: self._about[name] for name in ("last", "best") if name in self._about}
         return {"step": step, "metrics": length, "about": about}
 
-    def write_up(self) -> None:
-        """Write the figures and the best weights that wait: a checkpoint must not be ahead of them.
+    def flush(self) -> None:
+        """Write pending metrics and best weights: a checkpoint must not be ahead of them.
 
-        May be called by the writer's thread. Raises OSError and FileError.
+        Can be called from the writer's thread. Raises OSError and FileError.
         """
         if self._lines is not None:
             self._lines.write()
-        self._writer.again(BEST_FILE)
+        self._writer.rerun_failed(BEST_FILE)
 
     def finish(
         self, state: str, weights: Mapping[str, Tensor], message: str | None = None, *, seconds: float
     ) -> tuple[str, ...]:
-        """Write the weights and how the run ended, and let others write the run.
+        """Write the weights and the final state, and release the lock.
 
         Args:
-            seconds: for which what failed is tried again
+            seconds: how long to retry failed writes
 
         Returns:
-            What could not be written, by its names in the folder.
+            Names of the files that could not be written.
         """
         place = _weights_metadata(self._about.get("last", {}))
-        self._hand_over_best()
+        self._queue_best()
         self._write_lines()
         if weights:
-            self._writer.attempt(WEIGHTS_FILE, lambda: self._save(WEIGHTS_FILE, weights, place))
+            self._writer.run_now(WEIGHTS_FILE, lambda: self._save(WEIGHTS_FILE, weights, place))
         self._writer.wait()
         self._about.update(state=state, ended=_now(), **({"message": message} if message else {}))
-        self._writer.attempt(RUN_FILE, self._write_about)
+        self._writer.run_now(RUN_FILE, self._write_about)
         lost = self._writer.finish(seconds)
         self.release()
         dropped = 0 if self._lines is None else self._lines.dropped
         return (*lost, f"{dropped:,} lines of {METRICS_FILE}") if dropped else tuple(lost)
 
     def close(self) -> None:
-        """Close the file of figures."""
+        """Close metrics.jsonl."""
         self._write_lines()
         if self._lines is not None:
             self._lines.close()
 
     def release(self) -> None:
-        """Close the file of figures and let others write the run: the writer must have done its jobs."""
+        """Close metrics.jsonl and release the lock. The writer must have finished its jobs."""
         self.close()
         if self._lock is not None:
             self._lock.release()
@@ -259,14 +259,14 @@ class RunRecord:
         self._write_lines()
 
     def _write_waiting(self) -> None:
-        """Write what waits in memory."""
+        """Write pending results."""
         self._written = time.monotonic()
         self._write_lines()
-        self._hand_over_best()
-        self._writer.attempt(RUN_FILE, self._write_about)
+        self._queue_best()
+        self._writer.run_now(RUN_FILE, self._write_about)
 
-    def _hand_over_best(self) -> None:
-        """Those that could not be written are tried again, unless there are better ones, or some on their way."""
+    def _queue_best(self) -> None:
+        """Queue the best weights for writing, or retry the last failed write."""
         best, self._best = self._best, None
         if best is None:
             self._writer.retry(BEST_FILE)
@@ -277,33 +277,33 @@ class RunRecord:
         try:
             self._save(BEST_FILE, *best)
         except FileError as error:
-            kept = "Training goes on; the weights of the best validation are kept in memory, and tried again."
+            kept = "Training continues. The best weights are kept in memory, and writing is retried."
             raise FileError(error.path, "", error.problem, f"{kept} {error.remedy}") from None
-        return f"The weights of the best validation are written again, to {self.folder / BEST_FILE}."
+        return f"Writing the best weights succeeded: {self.folder / BEST_FILE}."
 
     def _write_lines(self) -> None:
         lines = self._lines
         if lines is not None:
-            self._writer.attempt(METRICS_FILE, lambda: self._write_waiting_lines(lines))
+            self._writer.run_now(METRICS_FILE, lambda: self._write_waiting_lines(lines))
 
     def _write_waiting_lines(self, lines: JsonlFile) -> str:
         try:
             lines.write()
         except OSError as error:
             found = FileError.from_os_error(lines.path, "cannot be written", error)
-            kept = "Training goes on; its figures are kept in memory until they can be written."
+            kept = "Training continues. Metrics are kept in memory until they can be written."
             raise FileError(found.path, "", found.problem, f"{kept} {found.remedy}") from None
-        missing = f"{lines.dropped:,} lines of steps are missing" if lines.dropped else "none is missing"
-        return f"Figures are written again, to {lines.path}; {missing}."
+        missing = f"{lines.dropped:,} step lines were lost" if lines.dropped else "no line was lost"
+        return f"Writing metrics succeeded: {lines.path}; {missing}."
 
     def _write_about(self) -> str:
         path = self.folder / RUN_FILE
-        self._about.update(_read_annotations(path))  # somebody may have given the run another name meanwhile
+        self._about.update(_read_annotations(path))  # the run may have been renamed meanwhile
         try:
             atomic_file.write(path, _json(self._about))
         except OSError as error:
             raise FileError.from_os_error(path, "cannot be written", error) from None
-        return f"{path} is written again."
+        return f"Writing succeeded: {path}."
 
     def _save(self, name: str, weights: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
         path = self.folder / name
@@ -311,20 +311,17 @@ class RunRecord:
             save_file(weights, path, {"producer": "gradwire", **metadata})
         except OSError as error:
             raise FileError.from_os_error(path, "cannot be written", error) from None
-        return f"{path} is written."
+        return f"Writing succeeded: {path}."
 
 
 def next_number(runs: Path) -> int:
-    """The number of the next run in a folder of runs."""
+    """Number for the next run in a folder of runs."""
     numbers = (_read_annotations(path).get("number") for path in runs.glob(f"*/{RUN_FILE}"))
     return 1 + max((number for number in numbers if isinstance(number, int)), default=0)
 
 
 def annotate(folder: Path, **remarks: str | int | None) -> dict[str, Any]:
-    """Give a run another name, note or color, in run.json; None takes it away. Returns all that it says.
-
-    Raises FileError.
-    """
+    """Set the name, note or color of a run in run.json; None removes it. Returns the new content. Raises FileError."""
     path = folder / RUN_FILE
     try:
         known = {**read_metadata(path), **remarks}
@@ -336,7 +333,7 @@ def annotate(folder: Path, **remarks: str | int | None) -> dict[str, Any]:
 
 
 def process_record() -> dict[str, Any]:
-    """What tells this process from others."""
+    """Identification of this process."""
     return {"number": os.getpid(), "host": platform.node(), "token": _TOKEN}
 
 
@@ -346,12 +343,12 @@ def is_this_process(known: Any) -> bool:
 
 
 def without_annotations(about: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run.json says of the training, without what people gave the run."""
+    """The content of run.json without the user's annotations."""
     return {name: value for name, value in about.items() if name not in _ANNOTATIONS}
 
 
 def _read_annotations(path: Path) -> dict[str, Any]:
-    """Of what a run.json says, what people gave it and the number: a run keeps these whatever comes."""
+    """The number and the annotations in a run.json; later writes keep them."""
     try:
         about = read_metadata(path)
     except FileError:
@@ -364,7 +361,7 @@ def _json(about: Mapping[str, Any]) -> bytes:
 
 
 def _weights_metadata(last: Mapping[str, Any]) -> dict[str, str]:
-    """Where in the training weights are from, as texts."""
+    """Metadata of weights: epoch and step as text."""
     return {name: str(last[name]) for name in ("epoch", "step") if name in last}
 
 

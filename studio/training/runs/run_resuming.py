@@ -1,4 +1,4 @@
-"""Runs that did not come to their end, found again; and weights out of whatever holds them."""
+"""Resume unfinished runs from their checkpoints, and load weights from runs, checkpoints and weights files."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ from studio.training.runs.run_locks import LOCK_FILE, RunLock, is_run_locked, lo
 from studio.training.runs.run_metadata import read_metadata
 from studio.training.runs.run_record import GRAPH_FILE, METRICS_FILE, RUN_FILE, WEIGHTS_FILE, without_annotations
 
-_NEW_RUN = "Begin a new run, with these weights by --start-from if they are of use."
+_NEW_RUN = "Start a new run, optionally with these weights (--start-from)."
 
 
 _MISFIT_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What loading raises where values in a checkpoint are of other types or shapes than its graph needs."""
+"""Errors raised while loading if values of a checkpoint do not fit its graph."""
 _MAX_DIFFERENCES = 4
-"""Differences that are named."""
+"""Most differences listed in a warning."""
 _TAIL_BYTES = 1 << 16
-"""Bytes at the end of a run's figures among which its last lines are."""
+"""Bytes read from the end of metrics.jsonl to find its last lines."""
 
 
 @dataclass(frozen=True)
 class ResumedRun:
-    """A run that is to go on, as it was put down."""
+    """A run to resume, as read from its folder."""
 
     folder: Path
     document: Document
     settings: Mapping[str, Any]
     checkpoint: Mapping[str, Any] | None
-    """None if it has none that is sound: the run then restarts from epoch 0."""
+    """None if there is no valid checkpoint: the run restarts from epoch 0."""
     warnings: tuple[str, ...]
     has_ended: bool = False
-    """It came to its end, and is to be longer."""
+    """Whether the run was complete and is being extended."""
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What its run.json said."""
+    """The content of run.json."""
     file: Path = Path()
-    """That the checkpoint was read from; the folder if there is none."""
+    """File of the checkpoint; the run folder if there is none."""
 
     @property
-    def place(self) -> Mapping[str, Any]:
-        """Where its record stands."""
+    def position(self) -> Mapping[str, Any]:
+        """Position of the run record at the checkpoint, from `RunRecord.position`."""
         return {} if self.checkpoint is None else self.checkpoint["metrics"]
 
 
 def find_run_folder(runs: Path, name: str) -> Path | None:
-    """The folder of a run, given by its path, or by folder, number or name in `runs`; None if there is none."""
+    """Find a run by path, or by folder name, number or name in `runs`; None if there is none."""
     for folder in (Path(name), runs / name):
         if os.path.isfile(folder / RUN_FILE):
             return folder
@@ -77,17 +77,17 @@ def find_run_folder(runs: Path, name: str) -> Path | None:
 
 
 def find_resumable(runs: Path, name: str = "") -> Path:
-    """The folder of a named run; without a name, of the newest unfinished one.
+    """Find the folder of a named run; without a name, of the newest unfinished run.
 
-    Raises FileError if there is none, or if a damaged run.json leaves open which it is: another run, perhaps of another
-    graph, must not be trained by mistake.
+    Raises FileError if there is none, or if a run.json is damaged and the choice would be ambiguous: resuming the
+    wrong run must not happen silently.
     """
     if name:
         folder = find_run_folder(runs, name)
         if folder is None:
             damaged = [path.parent.name for path in sorted(runs.glob(f"*/{RUN_FILE}")) if _is_damaged(path)]
             others = f"; the {RUN_FILE} of {', '.join(damaged)} is damaged" if damaged else ""
-            raise FileError(name, "", f"is no run{others}", f"Choose a number, name or folder of those in {runs}.")
+            raise FileError(name, "", f"is not a run{others}", f"Choose the number, name or folder of a run in {runs}.")
         return folder
     folders = sorted((path.parent for path in runs.glob(f"*/{RUN_FILE}")), reverse=True)
     first: FileError | None = None
@@ -100,12 +100,12 @@ def find_resumable(runs: Path, name: str = "") -> Path:
         if about.get("state") != "done":
             if first is None:
                 return folder
-            remedy = f"Restore the file, or resume the newest unfinished run that is sound: --resume {folder.name}."
+            remedy = f"Restore the file, or resume the newest undamaged run: --resume {folder.name}."
             raise FileError(first.path, "", first.problem, remedy)
     if first is not None:
-        raise FileError(first.path, "", first.problem, "Restore the file, or begin a new run.")
-    problem = "holds no unfinished run" if folders else "holds no run"
-    raise FileError(str(runs), "", problem, "Name the run to go on with, or begin a new one.")
+        raise FileError(first.path, "", first.problem, "Restore the file, or start a new run.")
+    problem = "contains no unfinished run" if folders else "contains no run"
+    raise FileError(str(runs), "", problem, "Name a run to resume, or start a new one.")
 
 
 def _is_damaged(about: Path) -> bool:
@@ -117,21 +117,21 @@ def _is_damaged(about: Path) -> bool:
 
 
 def load_run(folder: Path) -> ResumedRun:
-    """A run with its newest sound checkpoint. Raises FileError if it cannot go on."""
+    """Load a run with its newest valid checkpoint. Raises FileError if it cannot be resumed."""
     about = read_metadata(folder / RUN_FILE)
     if is_run_locked(folder):
         raise locked_error(folder)
     file, checkpoint, trouble = newest_checkpoint(folder)
     warnings = [trouble] if trouble else []
     if checkpoint is not None and not _has_lines(folder / METRICS_FILE, checkpoint["metrics"]["metrics"]):
-        warnings.append(
-            f"{folder / METRICS_FILE} has lost lines that were written before the checkpoint; they stay away."
-        )
+        warnings.append(f"{folder / METRICS_FILE} has lost lines from before the checkpoint. They remain missing.")
     warnings += _lost_batches_warning(folder, None if checkpoint is None else checkpoint["metrics"].get("step", 0))
     known = package_versions()
     changed = [name for name, version in about.get("versions", {}).items() if known.get(name) != version]
     if changed:
-        warnings.append(f"This run began with other versions of {', '.join(changed)}: last digits may differ.")
+        warnings.append(
+            f"The run started with other versions of {', '.join(changed)}. Results may differ in the last digits."
+        )
     document = load(folder / GRAPH_FILE)
     if checkpoint is not None and "graph" in checkpoint:
         _refuse_another_document(document, checkpoint["graph"], folder)
@@ -148,21 +148,21 @@ def load_run(folder: Path) -> ResumedRun:
 
 
 def _refuse_another_document(document: Document, text: str, folder: Path) -> None:
-    """Raises FileError if the file of a run's graph is not what its checkpoint was made of."""
-    trained = loads(text, f"{folder}: the graph in its checkpoint")
+    """Raise FileError if graph.gradwire differs from the graph in the checkpoint."""
+    trained = loads(text, f"{folder}: graph of the checkpoint")
     if document.wires != trained.wires or _computed(document) != _computed(trained):
-        problem = "is not the graph that this run has trained"
+        problem = "differs from the graph in the run's checkpoint"
         raise FileError(str(folder / GRAPH_FILE), "", problem, f"Restore the file. {_NEW_RUN}")
 
 
 def _computed(document: Document) -> dict[str, Node]:
-    """The nodes without what they look like."""
+    """The nodes without their appearance."""
     plain = {"at": (0.0, 0.0), "collapsed": False, "note": ""}
     return {name: msgspec.structs.replace(node, **plain) for name, node in document.nodes.items()}
 
 
 def _has_lines(metrics: Path, length: int) -> bool:
-    """Whether the lines of a checkpoint are there: a line ends where they end."""
+    """Whether the first `length` bytes of metrics.jsonl exist and end with a line."""
     if not length:
         return True
     try:
@@ -174,29 +174,30 @@ def _has_lines(metrics: Path, length: int) -> bool:
 
 
 def lock_run(run: ResumedRun) -> RunLock:
-    """Lock a run that is to go on. Raises FileError if a process trains it, or has since it was read."""
+    """Lock a run to resume. Raises FileError if another process trains it, or has trained it since it was loaded."""
     try:
-        held_now = RunLock(run.folder)
+        run_lock = RunLock(run.folder)
     except OSError as error:
         raise FileError.from_os_error(run.folder / LOCK_FILE, "cannot be written", error) from None
     try:
         if without_annotations(read_metadata(run.folder / RUN_FILE)) != without_annotations(run.about):
-            problem = "was trained by another process while it was read"
-            raise FileError(str(run.folder), "", problem, "Resume it again.")
+            problem = "was changed by another process while it was loaded"
+            raise FileError(str(run.folder), "", problem, "Resume the run again.")
     except FileError:
-        held_now.release()
+        run_lock.release()
         raise
-    return held_now
+    return run_lock
 
 
 def with_difference_warning(
     run: ResumedRun, name: str, now: Document, catalogue: Catalogue, *, epochs: int | None
 ) -> ResumedRun:
-    """The run, with a warning if it goes on with another graph, or other settings, than there are now.
+    """Add a warning to a run if the current graph or settings differ from the run's.
 
     Args:
-        name: of what there is now: a file, the canvas
-        epochs: that were asked for, if they were
+        name: name of the current document in the warning: a file name, or "The canvas"
+        now: the current document
+        epochs: requested number of epochs, if any
     """
     there = run.document
     if epochs is not None:
@@ -204,47 +205,51 @@ def with_difference_warning(
     found = describe_differences(now, there, catalogue)
     if not found:
         return run
-    told = "; ".join(found[:_MAX_DIFFERENCES]) + (
+    listed = "; ".join(found[:_MAX_DIFFERENCES]) + (
         f"; and {len(found) - _MAX_DIFFERENCES} more" if len(found) > _MAX_DIFFERENCES else ""
     )
-    return replace(run, warnings=(*run.warnings, f"The run goes on as it began. {name} differs now: {told}."))
+    return replace(
+        run, warnings=(*run.warnings, f"Resuming with the run's graph and settings. {name} differs: {listed}.")
+    )
 
 
 def check_something_left(run: ResumedRun, epochs: int | None, steps: int | None) -> None:
-    """Raises FileError if a run that came to its end has no epochs, or no steps, left to train."""
+    """Raise FileError if a complete run has no epochs or steps left to train."""
     if run.checkpoint is None or not run.has_ended:
         return
     training = run.checkpoint["training"]
     for done, asked, what in ((training["epoch"], epochs, "epochs"), (training["step"], steps, "steps")):
         if asked is not None and done >= asked:
-            remedy = f"To train it for longer, give a number of {what} in all that is above {done}."
-            raise FileError(str(run.folder), "", f"has trained for {done} {what}, and {asked} are asked for", remedy)
+            remedy = f"To train longer, set a total above {done} {what}."
+            raise FileError(
+                str(run.folder), "", f"has already trained for {done} {what}; the requested total is {asked}", remedy
+            )
 
 
 def reject_graph(run: ResumedRun, error: LoweringError) -> NoReturn:
-    """Raises FileError for a run whose graph cannot be trained as it is now asked for."""
-    raise FileError(str(run.folder), "", f"cannot go on: {error}", f"It keeps its own graph. {_NEW_RUN}") from None
+    """Raise FileError for a run whose graph does not compile with the requested settings."""
+    raise FileError(str(run.folder), "", f"cannot be resumed: {error}", f"A run keeps its graph. {_NEW_RUN}") from None
 
 
 def schedule_warnings(run: ResumedRun, epochs: int | None, program: Program) -> list[str]:
-    """For a run that has another length now, what is to be said of schedules that do not follow it."""
+    """Warnings about schedules that do not adapt to a changed number of epochs."""
     if epochs == run.settings.get("epochs"):
         return []
     return [problem.message for problem in program.warnings if problem.code.startswith("schedule-")]
 
 
 def restore_checkpoint(training: fit.Training, run: ResumedRun, document: Document, *, until: int | None) -> list[str]:
-    """Bring a training to the place of a run's checkpoint.
+    """Restore a training from a run's checkpoint.
 
-    A plan of learning rates that spans the whole training is made anew where that has another length now; patience
-    that had ended the run begins anew.
+    If the number of epochs or steps has changed, schedules that span the whole run are replanned. If early stopping had
+    ended the run, its patience is reset.
 
     Args:
-        document: with the training's length now
-        until: the epoch that it ends with
+        document: the document with the new length of training
+        until: total number of epochs, if limited
 
     Returns:
-        What people should know of it.
+        Messages for the user.
     """
     if run.checkpoint is None:
         return []
@@ -254,66 +259,66 @@ def restore_checkpoint(training: fit.Training, run: ResumedRun, document: Docume
         problem, _, remedy = str(error).rpartition(". ")
         raise FileError(str(run.file), "", problem, remedy) from None
     except _MISFIT_ERRORS as error:
-        problem = f"does not fit its graph ({type(error).__name__}: {error})"
+        problem = f"does not fit the graph of the run ({type(error).__name__}: {error})"
         raise FileError(str(run.file), "", problem, _NEW_RUN) from None
 
 
 def _restore(
     training: fit.Training, state: Mapping[str, Any], run: ResumedRun, document: Document, until: int | None
 ) -> list[str]:
-    told = list[str]()
+    messages = list[str]()
     if until is None or until > state["epoch"]:
         state, planned = fit.replan_schedules(training.task, state)
         how = document.training
-        told += [
+        messages += [
             _replan_message(one, f"{how.epochs} epochs" if how.steps is None else f"{how.steps} steps")
             for one in planned
         ]
     training.load_state_dict(state)
     if run.has_ended and training.reset_patience():
         how = document.training
-        told.append(f"This run had ended as {how.follow} did not improve. Its patience of {how.patience} begins anew.")
-    return told
+        messages.append(f"Early stopping had ended this run. Early-stopping patience ({how.patience}) was reset.")
+    return messages
 
 
 def _replan_message(planned: fit.ReplannedSchedule, length: str) -> str:
-    rates = f"{planned.after:.4g} from here on, where it was {planned.before:.4g}"
+    rates = f"changes from {planned.before:.4g} to {planned.after:.4g}"
     if planned.after == planned.before:
-        rates = f"{planned.after:.4g} here, as before"
-    return f"The learning rate of {planned.optimizer} is planned anew, for {length} in all: it is {rates}."
+        rates = f"stays at {planned.after:.4g}"
+    return f"The learning-rate schedule of {planned.optimizer} was replanned for {length}: the rate {rates}."
 
 
 def check_same_data(run: ResumedRun, found: Sequence[Mapping[str, Any]]) -> None:
-    """Raises FileError if the files of a run's samples are not what they were when it began."""
+    """Raise FileError if the data files have changed since the run started."""
     if run.checkpoint is None:
         return
     known: Sequence[Mapping[str, Any]] = run.checkpoint["data"]
     for before, now in zip(known, found, strict=False):
         if before["sha256"] != now["sha256"]:
-            raise FileError(str(now["path"]), "", "has changed since this run began, so it cannot go on", _NEW_RUN)
+            raise FileError(str(now["path"]), "", "has changed since the run started", _NEW_RUN)
     if len(known) != len(found):
-        raise FileError("data", "", "come from other files than when this run began", _NEW_RUN)
+        raise FileError("data", "", "come from other files than at the start of the run", _NEW_RUN)
 
 
 def reject_other_graph(run: ResumedRun, task: fit.Task) -> None:
-    """Raises FileError that tells how far the weights of a run fit, for a task of another graph."""
+    """Raise FileError for a checkpoint of another graph, listing which weights fit."""
     if run.checkpoint is None:
         return
     found = fit.match_weights(task.model, weights_in_checkpoint(run.checkpoint))
-    problem = f"is a checkpoint of another graph. Of its weights {found}"
-    raise FileError("run", "", problem, "Resume it with its own graph, or begin a new run with --start-from.")
+    problem = f"is a checkpoint of another graph. Weights: {found}"
+    raise FileError("run", "", problem, "Resume it with its graph, or start a new run with --start-from.")
 
 
 def load_initial_weights(path: Path, task: fit.Task) -> list[str]:
-    """Gives a task's model the weights that fit, and tells what does not. Raises FileError if none does."""
+    """Load the weights that fit into a task's model. Returns warnings about others; raises FileError if none fit."""
     found = fit.load_matching(task.model, load_weights(path))
     if not found.same:
-        raise FileError(str(path), "", f"has no weights for this graph: {found}", "Choose another.")
-    return [] if found.is_whole else [f"Of the weights in {path} {found}."]
+        raise FileError(str(path), "", f"has no weights for this graph: {found}", "Choose another file.")
+    return [] if found.is_whole else [f"Weights in {path}: {found}."]
 
 
 def load_weights(path: Path) -> Mapping[str, Tensor]:
-    """The weights of a model: from a run's folder its last ones, else from a checkpoint or a weights file."""
+    """Load the weights of a model from a run folder (the last weights), a checkpoint or a weights file."""
     if not os.path.exists(path):
         raise FileError(str(path), "", "there is no such run, checkpoint or weights file", "Check the path.")
     if path.is_dir():
@@ -321,13 +326,13 @@ def load_weights(path: Path) -> Mapping[str, Tensor]:
             return load_weights(path / WEIGHTS_FILE)
         _, checkpoint, trouble = newest_checkpoint(path)
         if checkpoint is None:
-            raise FileError(str(path), "", "holds no weights", f"{trouble} Choose another run.".lstrip())
+            raise FileError(str(path), "", "contains no weights", f"{trouble} Choose another run.".lstrip())
         return weights_in_checkpoint(checkpoint)
     found = load_file(path)
     if is_checkpoint(found):
         return weights_in_checkpoint(validate_checkpoint(found, path))
     if not isinstance(found, dict) or not all(isinstance(one, Tensor) for one in found.values()):
-        raise FileError(str(path), "", "holds other objects than tensors by name", "Save the state_dict() of a model.")
+        raise FileError(str(path), "", "is not a mapping of names to tensors", "Save the state_dict() of a model.")
     return found
 
 
@@ -336,18 +341,18 @@ def weights_in_checkpoint(checkpoint: Mapping[str, Any]) -> Mapping[str, Tensor]
 
 
 def _lost_batches_warning(folder: Path, step: int | None) -> list[str]:
-    """What is to be said of batches that were trained after the checkpoint of a step; None: there is no checkpoint."""
+    """Warning about batches trained after the checkpoint at `step`; None: there is no checkpoint."""
     epoch, reached = _last_step(folder / METRICS_FILE)
     if reached <= (step or 0):
         return []
-    was = f"The run was interrupted in epoch {epoch}, at batch {reached:,} or later,"
+    was = f"The run was interrupted in epoch {epoch} at batch {reached:,} or later."
     if step is None:
-        return [f"{was} and has no checkpoint to go on from. Restarting from epoch 0. Results will be identical."]
-    return [f"{was} and goes on from its last checkpoint, batch {step:,}. Results will be identical."]
+        return [f"{was} There is no checkpoint. Restarting from epoch 0. Results will be identical."]
+    return [f"{was} Resuming from the last checkpoint, batch {step:,}. Results will be identical."]
 
 
 def _last_step(path: Path) -> tuple[int, int]:
-    """Epoch and step of the last line of a run's figures that tells them; zeros if there is none."""
+    """Epoch and step in the last line of metrics.jsonl that has them; zeros if there is none."""
     try:
         with open_regular(path) as file:
             file.seek(max(path.stat().st_size - _TAIL_BYTES, 0))

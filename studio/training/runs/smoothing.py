@@ -1,6 +1,6 @@
-"""The exponential mean of curves: of any stretch from the values before it, of whole curves as extremes of blocks.
+"""Exponential moving average of curves: of any range, and as minima and maxima of blocks for whole curves.
 
-Sums of 64 values are one product of matrices, as the weights are the same everywhere.
+The weights are the same everywhere, so 64 values are smoothed by one matrix product.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ import numpy as np
 from studio.training.runs.minmax_pyramid import FACTOR, Array, GrowableArray, MinMaxPyramid
 
 LEVEL = 1
-"""Of the smallest blocks whose extremes are kept, as `growing` counts."""
+"""Level of the smallest stored blocks, see `minmax_pyramid`."""
 BLOCK = FACTOR**2
-"""Values that are summed up at once."""
+"""Values per matrix product."""
 _PIECE = 128
-"""Blocks that are smoothed at once: they stay in the processor's cache."""
+"""Blocks smoothed at once; they fit into the processor cache."""
 _NEGLIGIBLE = 1e-17
-"""A share of the past that no longer changes a double."""
+"""Weights below this do not change a double."""
 _SETTLED = 1 - 1e-14
-"""The sum of weights from which on it is one."""
+"""Weight sums above this count as 1."""
 _VANISHED = 1e-200
-"""The sum of weights up to which nothing is known: so many values are missing."""
+"""Weight sums below this count as 0: all values are missing."""
 
 
 class _Weights(NamedTuple):
     within: Array
-    """Of the values of a block in the sums at its places: (place, value)."""
+    """Weights of a block's values in its sums: (position, value)."""
     before: Array
-    """Of the sum before a block, at its places."""
+    """Weight of the sum before a block, by position."""
     between: Array
-    """Of the sums at the ends of blocks in those at the ends of later ones."""
+    """Weights of the sums at block ends in the sums at later block ends."""
     ends: Array
-    """Of the sum before all blocks, at the end of each."""
+    """Weight of the initial sum at each block end."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -50,15 +50,15 @@ def _weights(share: float) -> _Weights:
 
 
 def window_length(share: float) -> int:
-    """How many values back the past still counts."""
+    """Number of past values with a non-negligible weight."""
     return math.ceil(math.log(_NEGLIGIBLE) / math.log(share)) if share > 0 else 0
 
 
 def smooth(values: Array, share: float, first: int = 0, last: int | None = None) -> Array:
-    """The exponential mean with `share` of the past (0 to below 1) from place `first` to before `last`.
+    """Exponential moving average with decay `share` (0 to below 1) of the values from `first` to before `last`.
 
-    It has no bias towards zero at the beginning. Values that are not finite leave it as it is, until what it is made of
-    is so far back that it has no weight in a double; then it is NaN.
+    Bias-corrected at the start. Non-finite values are skipped; the result is NaN once all finite values have a
+    negligible weight.
     """
     last = len(values) if last is None else last
     if share <= 0:
@@ -66,19 +66,19 @@ def smooth(values: Array, share: float, first: int = 0, last: int | None = None)
     begin = max(_known_before(values, first) - window_length(share), 0)
     wanted = values[begin:last]
     whole = np.concatenate([wanted, np.full(-len(wanted) % BLOCK, np.nan)])
-    # What lies before `begin` has no weight; that nothing does is only true at the beginning of the curve.
+    # Values before `begin` have a negligible weight.
     parts = [part.T.ravel() for part in _means(whole, share, [0.0, 0.0])]
     found = np.concatenate(parts) if parts else wanted
     return found[first - begin : len(wanted)]
 
 
 def smooth_at(values: Array, share: float, place: int) -> float:
-    """The same at one place."""
+    """The smoothed value at one index."""
     return float(smooth(values, share, place, place + 1)[0])
 
 
 def _known_before(values: Array, place: int) -> int:
-    """The last finite value at a place or before it; 0 if there is none."""
+    """Index of the last finite value at or before an index; 0 if there is none."""
     end, size = place + 1, BLOCK
     while end > 0:
         known = np.flatnonzero(np.isfinite(values[max(end - size, 0) : end]))
@@ -89,7 +89,7 @@ def _known_before(values: Array, place: int) -> int:
 
 
 class SmoothedBlocks:
-    """The least and the greatest of the exponential mean of each 8 values, as far as there are 64 more of them."""
+    """Minima and maxima of the smoothed curve in blocks of 8 values, computed in steps of 64 values."""
 
     def __init__(self, share: float) -> None:
         self.share = share
@@ -98,11 +98,11 @@ class SmoothedBlocks:
         self.extremes = MinMaxPyramid(self._low, self._high)
 
     def __len__(self) -> int:
-        """Values that are covered."""
+        """Number of values covered."""
         return len(self._low) * FACTOR**LEVEL
 
     def follow(self, values: Array) -> None:
-        """Go on with what is new of these values, which begin with those it knows."""
+        """Add the values that are new since the last call."""
         for means in _means(values[len(self) : len(values) // BLOCK * BLOCK], self.share, self._sums):
             small = means.reshape(FACTOR, FACTOR, -1)
             self._low.extend(np.fmin.reduce(small, axis=1).T.ravel())
@@ -110,10 +110,10 @@ class SmoothedBlocks:
 
 
 def _means(values: Array, share: float, sums: list[float]) -> Iterator[Array]:
-    """Of whole blocks, some at a time: (place in the block, block).
+    """Yield smoothed values of complete blocks, as (position, block) arrays.
 
     Args:
-        sums: weighted ones of the values before, and of their number; those after the last block when all is done
+        sums: weighted sums of the preceding values and of their weights; updated in place
     """
     for begin in range(0, len(values), BLOCK * _PIECE):
         blocks = values[begin : begin + BLOCK * _PIECE].reshape(-1, BLOCK).T
@@ -129,7 +129,7 @@ def _means(values: Array, share: float, sums: list[float]) -> Iterator[Array]:
 
 
 def _weighted(blocks: Array, share: float, before: float) -> tuple[Array, float]:
-    """Weighted sums at all places, and at the last one."""
+    """Weighted sums at all positions, and the last one."""
     weights, count = _weights(share), blocks.shape[1]
     found = weights.within @ blocks
     ends = weights.between[:count, :count] @ found[-1] + before * weights.ends[:count]

@@ -274,7 +274,7 @@ def _answer(then: Callable[[Any], object], refused: Callable[[FileError], object
 
 def _scan(shelf: RunFolder, wanted: list[tuple[Run, MetricsFollower]]) -> _ScanResult:
     """Runs in the reading thread."""
-    found = shelf.look()
+    found = shelf.scan()
     news: list[tuple[Run, MetricsFollower, MetricsUpdate]] = []
     ends = time.monotonic() + _SECONDS
     for run, follower in wanted:

@@ -66,17 +66,17 @@ def test_values_that_do_not_fit(parameter: Parameter, text: str, message: str) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("adam.lr", "write it as NODE.param=value"),
-        ("lr=3", "write it as NODE.param=value"),
+        ("adam.lr", "expected NODE.param=value"),
+        ("lr=3", "expected NODE.param=value"),
         ("adan.lr=3", "no node 'adan'. Did you mean 'adam'?"),
-        ("zzz.lr=3", "It has: hidden, adam, odd."),
+        ("zzz.lr=3", "Choose one of: hidden, adam, odd."),
         ("hidden.out_feature=3", "has no parameter 'out_feature'. Did you mean 'out_features'?"),
-        ("odd.x=3", "'made.Up', which this version does not know"),
-        ("adam=", "there is no type of node ''"),
-        ("adam.=1", "write it as NODE.param=value"),
-        ("adam=optim.Adan", "there is no type of node 'optim.Adan'. Did you mean 'optim.Adam'?"),
-        ("adam=SDG", "there is no type of node 'SDG'. Did you mean 'SGD'?"),
-        ("hidden=nn.CrossEntropyLoss", "Cross entropy has no port 'output', which hidden is wired by"),
+        ("odd.x=3", "'odd' has the unknown type 'made.Up'"),
+        ("adam=", "there is no node type ''"),
+        ("adam.=1", "expected NODE.param=value"),
+        ("adam=optim.Adan", "there is no node type 'optim.Adan'. Did you mean 'optim.Adam'?"),
+        ("adam=SDG", "there is no node type 'SDG'. Did you mean 'SGD'?"),
+        ("hidden=nn.CrossEntropyLoss", "Cross entropy has no port 'output', but hidden has a wire there"),
     ],
 )
 def test_places_that_are_not_there(text: str, message: str) -> None:

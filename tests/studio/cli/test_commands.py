@@ -14,7 +14,7 @@ from studio.nodes.catalogue import catalogue
 def test_check(gradwire, project: Path) -> None:
     result = gradwire("check", project)
     assert (result.code, result.err) == (0, "")
-    assert "ready to run, 19,210 parameters, no warnings" in result.out
+    assert "no errors, no warnings, 19,210 parameters" in result.out
     [line] = gradwire("check", project, "--json").lines
     assert (line["event"], line["errors"], line["parameters"]) == ("checked", 0, 19210)
     assert line["wires"]["flatten.output -> hidden.input"] == "N×64 float32"
@@ -127,7 +127,7 @@ def test_new(gradwire, tmp_path: Path) -> None:
     assert unknown.code == 2
     assert "Known templates: digits-mlp" in unknown.err
     assert "Did you mean digits-cnn?" in gradwire("new", "digits-cn", "-o", tmp_path / "x.gradwire").err
-    assert "ends in .gradwire" in gradwire("new", "digits-mlp", "-o", tmp_path / "x.json").err
+    assert "project files end in .gradwire" in gradwire("new", "digits-mlp", "-o", tmp_path / "x.json").err
     assert sorted(path.name for path in tmp_path.glob("x.*")) == []
     nowhere = gradwire("new", "digits-mlp", "-o", tmp_path / "no" / "x.gradwire")
     assert (nowhere.code, nowhere.err.count("\n")) == (2, 1)
@@ -141,12 +141,16 @@ def test_wrong_usage(gradwire, arguments: list[str]) -> None:
     result = gradwire(*arguments)
     assert result.code == 2
     assert "Traceback" not in result.err
+    assert result.err.startswith("gradwire: ") and "Usage: gradwire" in result.err
     assert result.out == ""
+    [record] = gradwire(*arguments, "--json").lines
+    assert (record["event"], record["code"]) == ("failed", "bad-usage")
+    assert result.err.startswith(f"gradwire: {record['message']}\n")
 
 
 def test_a_wrong_device(gradwire, project: Path) -> None:
     result = gradwire("run", project, "--device", "tpu")
-    assert (result.code, result.err) == (2, "gradwire: --device 'tpu': choose auto, cpu or cuda.\n")
+    assert (result.code, result.err) == (2, "gradwire: invalid value 'tpu' for --device. Choose auto, cpu or cuda.\n")
 
 
 def test_help_and_version(gradwire) -> None:

@@ -120,7 +120,7 @@ def test_a_damaged_newest_run_is_not_passed_over(gradwire, project: Path, traine
     newer = trained.with_name("9999-01-01_00-00-00-2")
     newer.mkdir()
     (newer / "run.json").write_text("{")
-    remedy = f"Restore the file, or resume the newest unfinished run that is sound: --resume {trained.name}."
+    remedy = f"Restore the file, or resume the newest undamaged run: --resume {trained.name}."
     refused(gradwire("run", project, "--resume"), f"{newer / 'run.json'}: is damaged", remedy)
     assert gradwire("run", project, "--resume", trained.name, "--steps", 4, "--quiet").code == 0
 
@@ -140,7 +140,7 @@ def test_a_run_whose_last_step_is_unknown_and_no_arguments_at_all(gradwire, proj
     folder = project.with_suffix(".runs") / "a"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text('{"state": "done", "last": {"step": null}}', encoding="utf-8")
-    [found] = RunFolder(folder.parent).look()
+    [found] = RunFolder(folder.parent).scan()
     assert run_from_stored(found, []).step == 0
     assert gradwire("runs", "list", project).code == 0
     assert gradwire().code == 2
@@ -167,7 +167,7 @@ def test_a_graph_that_took_the_place_of_a_runs_own(gradwire, project: Path, trai
     other = json.loads(text)
     other["nodes"]["hidden"]["params"]["out_features"] = 7
     graph.write_text(json.dumps(other), encoding="utf-8")
-    refused(gradwire("run", project, "--resume", "1"), "graph.gradwire: is not the graph that this run has trained")
+    refused(gradwire("run", project, "--resume", "1"), "graph.gradwire: differs from the graph in the run's checkpoint")
 
 
 def test_a_checkpoint_of_values_that_do_not_fit(gradwire, project: Path, trained: Path) -> None:
@@ -185,8 +185,10 @@ def test_a_checkpoint_of_values_that_do_not_fit(gradwire, project: Path, trained
         engine.save(sound, checkpoint)
         return result
 
-    refused(resumed(lambda training: training.update(mean=[{}, {}, {}, {}])), "does not fit its graph (TypeError")
-    refused(resumed(lambda training: training.update(random=[1])), "does not fit its graph (ValueError")
+    refused(
+        resumed(lambda training: training.update(mean=[{}, {}, {}, {}])), "does not fit the graph of the run (TypeError"
+    )
+    refused(resumed(lambda training: training.update(random=[1])), "does not fit the graph of the run (ValueError")
     engine.save({**sound, "metrics": {**sound["metrics"], "metrics": 2**70}}, checkpoint)
     assert "metrics.metrics" in run_resuming.load_run(trained).warnings[0]
     engine.save(sound, checkpoint)
@@ -217,7 +219,7 @@ def test_an_archive_that_unpacks_to_gigabytes(gradwire, project: Path, trained: 
     """What does not fit the network is refused by its header."""
     path = project.parent / "bomb.npz"
     np.savez_compressed(path, input=np.zeros((2**24,), np.uint8))
-    monkeypatch.setattr(numpy_files.Stored, "read", lambda array: pytest.fail("it was unpacked"))
+    monkeypatch.setattr(numpy_files.StoredArray, "read", lambda array: pytest.fail("it was unpacked"))
     refused(gradwire("predict", project, path, "--weights", trained), "holds samples of")
 
 

@@ -32,7 +32,7 @@ def test_only_data_nodes_are_described(gradwire: Callable[..., Result], project:
     assert "no node 'nowhere'" in result.err and "digits" in result.err
     result = gradwire("data", project, "relu")
     assert result.code == 2
-    assert "relu handles no samples" in result.err
+    assert "relu is not a data node" in result.err
 
 
 def test_a_source_that_cannot_be_read_is_named(gradwire: Callable[..., Result], project: Path) -> None:

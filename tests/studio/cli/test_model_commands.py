@@ -94,7 +94,10 @@ def test_arrays_of_other_numbers_are_taken_as_the_source_gives_them(gradwire, tm
     assert same.code == 0 and answered(inputs[:3].astype(np.float64)).out == same.out
     inputs[1, 2] = np.nan
     damaged = answered(inputs[:3])
-    assert "warning: 1 of 3 answers are NaN or infinite, the first of sample 1. Look at its input." in damaged.err
+    assert (
+        "warning: 1 of 3 predictions are NaN or infinite, first for sample 1. Check the inputs of that sample."
+        in damaged.err
+    )
     assert damaged.out.splitlines()[2] == "1,,nan,nan"
     for array, problem in (
         (inputs[:0], "has no rows. Give an array of samples"),
@@ -268,9 +271,9 @@ def test_the_commands_before_a_training(gradwire, project: Path) -> None:
     result = gradwire("find-rate", project, "--json", "--steps", 60)
     assert [line["event"] for line in result.lines][-1] == "found"
     assert 1e-5 < result.lines[-1]["rate"] < 10
-    assert "falls most steeply" in gradwire("find-rate", project, "--steps", 60).out
+    assert "Suggested learning rate: " in gradwire("find-rate", project, "--steps", 60).out
     assert gradwire("find-rate", project, "--low", 1, "--high", 0.1).code == 2
-    assert "It learns" in gradwire("overfit", project).out
+    assert "The network learns" in gradwire("overfit", project).out
     result = gradwire("overfit", project, "--set", "adam.lr=1e-9", "--steps", 5, "--json")
     assert result.code == 1
     overfitted, failed = result.lines

@@ -118,22 +118,22 @@ def test_resuming_from_the_command_line(gradwire, project: Path) -> None:
     runs = project.with_suffix(".runs")
     missing = gradwire("run", project, "--resume")
     assert missing.code == 2
-    assert "holds no run" in missing.err
+    assert "contains no run" in missing.err
     assert gradwire("run", project, "--epochs", 1, "--set", "hidden.out_features=7").code == 0
-    assert "holds no unfinished run" in gradwire("run", "--resume", project).err
+    assert "contains no unfinished run" in gradwire("run", "--resume", project).err
     [folder] = runs.iterdir()
     result = gradwire("run", project, "--resume", folder.name, "--epochs", 2, "--json")
     assert result.code == 0
-    assert "The run goes on as it began. " in result.err
-    assert f"{project.name} differs now: hidden.out_features is " in result.err
+    assert "Resuming with the run's graph and settings. " in result.err
+    assert f"{project.name} differs: hidden.out_features is " in result.err
     assert result.err.count("not 7") == 1
     assert [line["event"] for line in result.lines] == ["warning", "started", "epoch", "done"]
     assert (result.lines[1]["epoch"], result.lines[2]["epoch"]) == (1, 2)
-    assert "has trained for 2 epochs, and 2 are asked for" in gradwire("run", project, "--resume", folder).err
-    assert "leave out --set" in gradwire("run", project, "--resume", folder, "--seed", 3).err
+    assert "already trained for 2 epochs; the requested total is 2" in gradwire("run", project, "--resume", folder).err
+    assert "--resume cannot be combined with --set" in gradwire("run", project, "--resume", folder, "--seed", 3).err
     other = gradwire("run", project, "--start-from", folder, "--epochs", 1)
     assert other.code == 0
-    assert "warning: Of the weights in" in other.err
+    assert "warning: Weights in" in other.err
 
 
 def test_a_run_is_found_by_number_and_by_name(gradwire, project: Path) -> None:
@@ -148,4 +148,4 @@ def test_a_run_is_found_by_number_and_by_name(gradwire, project: Path) -> None:
     assert gradwire("run", project, "--resume", "1", "--epochs", 2).code == 0
     assert lines(folder)[-1]["epochs"] == 2
     refused = gradwire("run", project, "--resume", "9")
-    assert refused.code == 2 and "9: is no run. Choose a number, name or folder" in refused.err
+    assert refused.code == 2 and "9: is not a run. Choose the number, name or folder" in refused.err

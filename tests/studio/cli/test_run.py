@@ -63,7 +63,7 @@ def test_people_read_lines_on_standard_error(gradwire, project: Path, tmp_path: 
     assert result.code == 0
     assert result.out == ""
     assert "epoch 1/1  train loss" in result.err
-    assert f"weights and figures are in {tmp_path / 'out'}" in result.err
+    assert f"Training finished. Results are in {tmp_path / 'out'}" in result.err
     assert gradwire("run", project, "--epochs", 1, "--quiet") == (0, "", "")
 
 
@@ -215,7 +215,7 @@ def test_weights_that_could_not_be_written_are_no_success(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_record, "save_file", full)
-    monkeypatch.setattr("studio.training.session._PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("studio.training.session._RETRY_SECONDS", 0.0)
     result = gradwire("run", project, "--epochs", 1, "--out", project.parent / "out")
     assert result.code == 1
     assert "weights.safetensors: cannot be written" in result.err

@@ -30,9 +30,9 @@ def test_runs_are_listed(gradwire, project: Path, trained: list[Path]) -> None:
 
 
 def test_without_runs_that_is_said(gradwire, project: Path) -> None:
-    assert "no runs" in gradwire("runs", "list", project).out
+    assert "No runs in" in gradwire("runs", "list", project).out
     refused = gradwire("runs", "export", project)
-    assert refused.code == 2 and "Train it first" in refused.err
+    assert refused.code == 2 and "Train the project with `gradwire run`" in refused.err
 
 
 def test_a_run_is_shown_and_two_are_compared(gradwire, project: Path, trained: list[Path]) -> None:

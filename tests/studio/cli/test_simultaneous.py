@@ -78,7 +78,11 @@ def test_simultaneous_starts_and_resumes_make_one_record_each(pair: Pair, projec
         assert (resumed, refused[0]) == ((0, ""), 2)
         assert refused[1].count("\n") == 1 and any(
             why in refused[1]
-            for why in ("is being trained by process", "was trained by another process", f"{turn + 1} are asked for")
+            for why in (
+                "is being trained by process",
+                "was changed by another process",
+                f"requested total is {turn + 1}",
+            )
         )
         assert events(folders[0]) == [("started", None), *(("epoch", epoch) for epoch in range(1, turn + 2))]
         [made, other] = pair("run", project, "--epochs", 1, "--quiet", "--out", project.parent / f"out-{turn}")

@@ -93,18 +93,18 @@ def test_more_trials_than_combinations_are_all_of_them() -> None:
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ([], "A sweep needs values to try"),
-        (["adam.lr"], "write it as NODE.param=VALUES"),
+        ([], "a sweep needs at least one --param"),
+        (["adam.lr"], "expected NODE.param=VALUES"),
         (["adan.lr=1"], "no node 'adan'. Did you mean 'adam'?"),
         (["adam.lr=0.1,fast"], "lr must be a number, not 'fast'"),
         (["adam.lr=1..0.1"], "1 is not below 0.1"),
-        (["adam.lr=0..1:log"], "begins above 0"),
+        (["adam.lr=0..1:log"], "must start above 0"),
         (["dropout.p=0..2"], "p must be"),
-        (["relu=nn.ReLU,nn.Rulu"], "no type of node 'nn.Rulu'. Did you mean"),
-        (["relu=nn.CrossEntropyLoss"], "has no port 'output', which relu is wired by"),
+        (["relu=nn.ReLU,nn.Rulu"], "no node type 'nn.Rulu'. Did you mean"),
+        (["relu=nn.CrossEntropyLoss"], "has no port 'output', but relu has a wire there"),
         (["training.epoch=1,2"], "Did you mean 'epochs'?"),
         (["training.device=0..1"], "training.device"),
-        (["adam.lr=1,2", "adam.lr=3"], "has values already"),
+        (["adam.lr=1,2", "adam.lr=3"], "is given twice"),
     ],
 )
 def test_what_cannot_be_tried(texts: list[str], said: str) -> None:
@@ -147,8 +147,8 @@ def test_trials_are_runs_and_do_not_depend_on_jobs(project: Path, tmp_path: Path
 
 def test_the_summary_is_one_line_however_narrow_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {1: TrialRow(1, {"adam.lr": "0.1"}, "stopped"), 2: TrialRow(2, {"adam.lr": "1"}, "failed")}
-    TrialTable(rows, "val_loss", rises=False, quiet=True).print()
-    assert capsys.readouterr().out.splitlines()[-1] == "0 of 2 done, 1 failed, 1 stopped; best first, by val_loss"
+    TrialTable(rows, "val_loss", higher_is_better=False, quiet=True).print()
+    assert capsys.readouterr().out.splitlines()[-1] == "0 of 2 done, 1 failed, 1 stopped; ordered by val_loss"
 
 
 def test_people_read_a_table_with_the_best_first(project: Path) -> None:
@@ -233,14 +233,14 @@ def test_a_sweep_that_is_done_goes_on_for_more_epochs(gradwire, project: Path) -
     before = plan.read_bytes()
     refused = gradwire("sweep", project, "--resume", "--epochs", 2)
     assert refused.code == 2 and plan.read_bytes() == before
-    assert "--epochs 2: trials of" in refused.err and "have trained for 3 epochs already" in refused.err
+    assert "--epochs 2: trials of" in refused.err and "have already trained for 3 epochs" in refused.err
 
 
 def test_a_sweep_over_lengths_has_no_length_option(gradwire, project: Path) -> None:
     swept(project, "-p", "training.epochs=1,2", "--jobs", 2)
     refused = gradwire("sweep", project, "--resume", "--epochs", 2)
     assert refused.code == 2
-    assert "it tries training.epochs" in refused.err and "gradwire run FILE --resume RUN" in refused.err
+    assert "varies training.epochs" in refused.err and "gradwire run FILE --resume RUN" in refused.err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
@@ -288,12 +288,12 @@ def test_a_trial_that_is_killed_has_failed_and_the_others_go_on(project: Path) -
 
 def test_what_a_sweep_refuses(gradwire, project: Path, tmp_path: Path) -> None:
     for options, said in {
-        (): "A sweep needs values to try",
-        ("-p", "adam.lr=0..1"): "say with --trials how many",
-        ("-p", "adam.lr=1", "--device", "tpu"): "choose auto, cpu or cuda",
-        ("--resume", "-p", "adam.lr=1"): "leave out all but",
-        ("--resume",): "holds no sweep",
-        ("--resume", "yesterday"): "is no sweep",
+        (): "a sweep needs at least one --param",
+        ("-p", "adam.lr=0..1"): "Set the number of random trials with --trials",
+        ("-p", "adam.lr=1", "--device", "tpu"): "Choose auto, cpu or cuda",
+        ("--resume", "-p", "adam.lr=1"): "--resume can only be combined with",
+        ("--resume",): "contains no sweep",
+        ("--resume", "yesterday"): "is not a sweep",
     }.items():
         result = gradwire("sweep", project, *options)
         assert result.code == 2, options
@@ -302,5 +302,5 @@ def test_what_a_sweep_refuses(gradwire, project: Path, tmp_path: Path) -> None:
     assert not runs.exists()
     runs.mkdir()
     (runs / "2026-01-01_00-00-00-1.sweep.json").write_text("{}")
-    assert "is no sweep" in gradwire("sweep", project, "--resume").err
+    assert "is not a valid sweep file" in gradwire("sweep", project, "--resume").err
     assert gradwire("sweep", tmp_path / "nowhere.gradwire", "-p", "adam.lr=1").code == 2

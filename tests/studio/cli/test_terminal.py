@@ -48,11 +48,13 @@ def test_names_of_runs(gradwire: Callable[..., Result], project: Path) -> None:
 
 
 def test_values_of_trials_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    board = TrialTable({1: TrialRow(1, {"table.columns": f"[/red]{TITLE}"})}, "val_loss", rises=False, quiet=True)
+    board = TrialTable(
+        {1: TrialRow(1, {"table.columns": f"[/red]{TITLE}"})}, "val_loss", higher_is_better=False, quiet=True
+    )
     board.print()
     assert "[/red]\\x1b]0;pwned\\x07" in capsys.readouterr().out
 
 
 def test_warnings_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    ProgressDisplay(quiet=True).say(TITLE, always=True)
+    ProgressDisplay(quiet=True).print_message(TITLE, always=True)
     assert capsys.readouterr().err == "\\x1b]0;pwned\\x07\n"

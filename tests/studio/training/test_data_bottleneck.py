@@ -1,4 +1,4 @@
-"""A pipeline that cannot keep up is said to be one, with evidence and a remedy."""
+"""Data-loading bottlenecks are reported with measurements and a remedy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_long_wait_is_a_problem_of_the_loader(monkeypatch: pytest.MonkeyPatch)
     assert problem is not None and problem.fix is not None
     assert (problem.code, problem.severity, problem.node) == ("slow-data", "warning", "batches")
     assert problem.message == (
-        "Waiting for data takes 43% of each step (12 ms of 28 ms). Raise workers of batches to 2, from the next run on."
+        "Waiting for data takes 43% of each step (12 ms of 28 ms). Raise workers of batches to 2 for the next run."
     )
     assert problem.fix.edit(DOCUMENT).nodes["batches"].params["workers"] == 2
 
@@ -37,7 +37,7 @@ def test_more_workers_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> N
     assert problem is not None and "to 4" in problem.message
     all_of_them = edits.set_param(DOCUMENT, "batches", "workers", 6)
     problem = find_data_bottleneck(all_of_them, catalogue(), progress())
-    assert problem is not None and problem.fix is None and "cannot keep up" in problem.message
+    assert problem is not None and problem.fix is None and "are too slow" in problem.message
 
 
 @pytest.mark.parametrize(

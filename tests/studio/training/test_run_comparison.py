@@ -18,13 +18,13 @@ def test_what_differs_is_named(digits) -> None:
     assert set(describe_differences(now, before, catalogue())) == {
         "loader.batch_size is 64, not 128",
         "adam is SGD, not Adam",
-        "accuracy is gone",
-        "cosine is new",
+        "accuracy is removed",
+        "cosine is added",
         "epochs is 20, not 2",
         "clip_norm is 1.0, not none",
     }
     loose = edits.disconnect(before, [Wire(End("loader", "target"), End("accuracy", "target"))])
     assert describe_differences(loose, before, catalogue()) == [
-        f"the wire {Wire(End('loader', 'target'), End('accuracy', 'target'))} is gone"
+        f"the wire {Wire(End('loader', 'target'), End('accuracy', 'target'))} is removed"
     ]
     assert describe_differences(before, edits.move(before, {"adam": (99.0, 9.0)}), catalogue()) == []

@@ -274,7 +274,7 @@ def test_the_shelf_tells_what_is_there_and_how_it_stands(tmp_path: Path) -> None
     folder_of(tmp_path, "c", started="2026-01-03", state="done", number=7, last={"epoch": 2, "val_loss": 0.5})
     (folder_of(tmp_path, "d") / "run.json").write_text("{")
     (tmp_path / "empty").mkdir()
-    found = RunFolder(tmp_path).look()
+    found = RunFolder(tmp_path).scan()
     assert [(one.folder.name, one.state) for one in found[-3:]] == [
         ("a", "interrupted"),
         ("b", "running"),
@@ -282,17 +282,17 @@ def test_the_shelf_tells_what_is_there_and_how_it_stands(tmp_path: Path) -> None
     ]
     assert "run.json is damaged" in found[0].trouble
     lock.release()
-    assert [one.state for one in RunFolder(tmp_path).look()[-3:]] == ["interrupted", "interrupted", "done"]
+    assert [one.state for one in RunFolder(tmp_path).scan()[-3:]] == ["interrupted", "interrupted", "done"]
     run = run_from_stored(found[-1], [])
     assert (run.number, run.name, run.last["val_loss"]) == (7, "Run 7", 0.5)
-    assert RunFolder(tmp_path / "nowhere").look() == []
+    assert RunFolder(tmp_path / "nowhere").scan() == []
 
 
 def test_runs_merged_from_several_folders_get_unique_numbers(tmp_path: Path) -> None:
     for name, number in (("a", 4), ("b", 4), ("c", None)):
         folder_of(tmp_path, name, started="2026-01-01", number=number)
     runs: list[Run] = []
-    for found in RunFolder(tmp_path).look():
+    for found in RunFolder(tmp_path).scan():
         runs.append(run_from_stored(found, [run.number for run in runs]))
     assert [(run.folder.name, run.number) for run in runs if run.folder] == [("a", 4), ("b", 5), ("c", 6)]
 
@@ -301,13 +301,13 @@ def test_the_shelf_reads_only_what_changed(tmp_path: Path, monkeypatch: pytest.M
     folder = folder_of(tmp_path, "a", state="running")
     folder_of(tmp_path, "b", state="done")
     shelf = RunFolder(tmp_path)
-    shelf.look()
+    shelf.scan()
     opened: list[Path] = []
     monkeypatch.setattr(run_history, "read_metadata", lambda path: opened.append(path) or read_metadata(path))
-    shelf.look()
+    shelf.scan()
     assert opened == []
     (folder / "run.json").write_text(json.dumps({"state": "done"}))
-    assert [one.state for one in shelf.look()] == ["done", "done"]
+    assert [one.state for one in shelf.scan()] == ["done", "done"]
     assert opened == [folder / "run.json"]
 
 
@@ -340,7 +340,7 @@ def test_a_real_run_is_read_back_whole(session, digits, tmp_path: Path) -> None:
     events = live.events()
     own = Run(1, is_own=True)
     own.take([event for event in events if isinstance(event, fit.Event)])
-    [found] = RunFolder(tmp_path).look()
+    [found] = RunFolder(tmp_path).scan()
     run = read(found.folder, run_from_stored(found, []))
     for quantity in own.quantities:
         for kind in ("train", "validation"):
@@ -358,5 +358,5 @@ def test_an_unreadable_run_is_reported(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "a", state="done")
     (folder / "run.json").unlink()
     (folder / "run.json").mkdir()
-    [found] = RunFolder(tmp_path).look()
+    [found] = RunFolder(tmp_path).scan()
     assert isinstance(found, StoredRun) and "cannot be read" in found.trouble

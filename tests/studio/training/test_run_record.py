@@ -130,13 +130,13 @@ def test_a_disk_that_gets_full_does_not_end_the_training(session, tmp_path: Path
         return write(path, data)
 
     monkeypatch.setattr(atomic_file, "write", full)
-    monkeypatch.setattr(session_module, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(session_module, "_RETRY_SECONDS", 0.0)
     run = session(out=tmp_path)
     events = finished(run)
     assert set(run.unwritten) == {"best.safetensors", "weights.safetensors", "checkpoints"}
     warnings = [event.message for event in events if isinstance(event, Warned)]
     assert any("best.safetensors: cannot be written: the disk is full" in message for message in warnings)
-    assert any("checkpoints" in message and "Training goes on" in message for message in warnings)
+    assert any("checkpoints" in message and "Training continues" in message for message in warnings)
     assert any("/weights.safetensors" in message for message in warnings)
     assert [line["event"] for line in lines_of(tmp_path)][-1] == "done", "figures are written all the same"
     assert isinstance(events[-2], (fit.Done, Warned))
@@ -149,22 +149,22 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
 
 def test_lines_of_long_epochs_are_thinned_out(digits, tmp_path: Path) -> None:
     record = RunRecord(tmp_path, digits(), {}, BackgroundWriter())
-    record.take(fit.Started(1, None, 5000, 1, 1, 1, "cpu", 0), dict)
+    record.write_event(fit.Started(1, None, 5000, 1, 1, 1, "cpu", 0), dict)
     for batch in range(1, 5001):
-        record.take(fit.Step(1, batch, batch, 0.5, {}, {}, 0.1, 10.0, 0.1, True), dict)
+        record.write_event(fit.Step(1, batch, batch, 0.5, {}, {}, 0.1, 10.0, 0.1, True), dict)
     record.close()
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 1001
 
 
 def test_lines_of_an_epoch_without_known_end_get_rarer(digits, tmp_path: Path) -> None:
     record = RunRecord(tmp_path / "run", digits(), {}, BackgroundWriter())
-    record.take(fit.Started(2, None, None, None, None, 1, "cpu", 0), dict)
+    record.write_event(fit.Started(2, None, None, None, None, 1, "cpu", 0), dict)
     for epoch in (1, 2):
         for n in range(1, 5001):
             step = fit.Step(epoch, n, 5000 * (epoch - 1) + n, 1.0, {}, {}, 0.25, 1.0, 0.1, finite=True)
-            record.take(step, dict)
+            record.write_event(step, dict)
         if epoch == 1:
-            record.take(fit.Epoch(1, 5000, 1.0, None, {}, {}, 9.0, 20.0, 0.1, finite=True, batches=5000), dict)
+            record.write_event(fit.Epoch(1, 5000, 1.0, None, {}, {}, 9.0, 20.0, 0.1, finite=True, batches=5000), dict)
     record.close()
     lines = [json.loads(line) for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
     [cut] = [place for place, line in enumerate(lines) if line["event"] == "epoch"]
@@ -238,7 +238,7 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
     """Between any two events the disk gets full or has space again; readers always see complete lines."""
     monkeypatch.setattr(run_record, "_SECONDS", 0.0)
     monkeypatch.setattr(run_checkpoints, "_RETRY_SECONDS", 0.0)
-    disk, turns, tell = Disk(monkeypatch, seed), random.Random(seed), Session._tell
+    disk, turns, tell = Disk(monkeypatch, seed), random.Random(seed), Session._emit
 
     def told(self: Session, event: fit.Event) -> None:
         if turns.random() < 0.2:
@@ -250,7 +250,7 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
             disk.is_full = True
             threading.Timer(0.3, lambda: setattr(disk, "is_full", False)).start()
 
-    monkeypatch.setattr(Session, "_tell", told)
+    monkeypatch.setattr(Session, "_emit", told)
     run = session(digits(epochs=4), out=tmp_path / "run", seed=seed)
     events = finished(run)
     assert not any(isinstance(event, Failed) for event in events)

@@ -76,7 +76,7 @@ def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def make(steps: int = 17) -> Path:
         folder = tmp_path / "cut"
-        take = run_record.RunRecord.take
+        take = run_record.RunRecord.write_event
 
         def dies(self: run_record.RunRecord, event: fit.Event, weights: Any) -> None:
             if isinstance(event, fit.Step) and event.step == steps:
@@ -85,7 +85,7 @@ def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             take(self, event, weights)
 
         with monkeypatch.context() as patch:
-            patch.setattr(run_record.RunRecord, "take", dies)
+            patch.setattr(run_record.RunRecord, "write_event", dies)
             patch.setattr(Session, "_finish", lambda *_: None)
             patch.setattr("threading.excepthook", lambda *_: None)
             run = session(with_checkpoints(digits(epochs=3), 7), out=folder, seed=3)
@@ -150,12 +150,12 @@ def test_a_run_that_ends_within_its_first_epoch_leaves_its_best(session, digits,
 
 def test_the_newest_unfinished_run_is_found(session, cut, whole: Path) -> None:
     runs = whole.parent
-    with pytest.raises(FileError, match="holds no unfinished run"):
+    with pytest.raises(FileError, match="contains no unfinished run"):
         run_resuming.find_resumable(runs)
     folder = cut()
     assert run_resuming.find_resumable(runs) == folder
     assert run_resuming.find_resumable(runs, "whole") == run_resuming.find_resumable(runs, str(whole)) == whole
-    with pytest.raises(FileError, match="is no run"):
+    with pytest.raises(FileError, match="is not a run"):
         run_resuming.find_resumable(runs, "nothing")
 
 
@@ -171,13 +171,13 @@ def test_a_corrupt_checkpoint_is_noticed_and_the_one_before_used(session, whole:
     warning, lost = [event.message for event in events if isinstance(event, Warned)]
     assert warning.startswith(f"{folder / 'checkpoints'}: ")
     assert [path.name in warning for path in paths] == [True, True], "what was tried, and what is used"
-    assert lost.startswith("The run was interrupted in epoch 2, at batch 16 or later, and ")
+    assert lost.startswith("The run was interrupted in epoch 2 at batch 16 or later. ")
     if damage == "all":
         assert warning.count("is damaged") == 2
-        assert lost.endswith("no checkpoint to go on from. Restarting from epoch 0. Results will be identical.")
+        assert lost.endswith("There is no checkpoint. Restarting from epoch 0. Results will be identical.")
     else:
-        assert warning.endswith(f"The one before it, {paths[1].name}, is used.")
-        assert lost.endswith("from its last checkpoint, batch 7. Results will be identical.")
+        assert warning.endswith(f"Using the previous checkpoint, {paths[1].name}.")
+        assert lost.endswith("from the last checkpoint, batch 7. Results will be identical.")
     started = next(event for event in events if isinstance(event, fit.Started))
     assert started.step == (0 if damage == "all" else 7)
     assert_same_run(folder, whole)
@@ -187,7 +187,7 @@ def test_a_run_without_a_sound_checkpoint_has_no_weights_to_begin_with(session, 
     folder = cut()
     for _, path in list_checkpoints(folder):
         path.write_bytes(b"x" * 100)
-    with pytest.raises(FileError, match=r"holds no weights.*no checkpoint is sound.*Choose another run") as refused:
+    with pytest.raises(FileError, match=r"contains no weights.*no checkpoint is valid.*Choose another run") as refused:
         run_resuming.load_weights(folder)
     assert str(refused.value).count("is damaged") == 2
 
@@ -198,14 +198,14 @@ def test_lost_lines_are_reported_with_the_checkpoints(session, cut, left: bytes)
     next(list_checkpoints(folder))[1].write_bytes(b"")
     (folder / "metrics.jsonl").write_bytes(left)
     damaged, lost = run_resuming.load_run(folder).warnings
-    assert damaged.endswith("is used.")
-    assert lost.endswith("they stay away.")
+    assert "Using the previous checkpoint" in damaged
+    assert lost.endswith("They remain missing.")
 
 
 def test_a_name_that_a_damaged_run_may_have(cut) -> None:
     folder = cut()
     (folder / "run.json").write_text("[")
-    with pytest.raises(FileError, match=rf"1: is no run; the run.json of {folder.name} is damaged"):
+    with pytest.raises(FileError, match=rf"1: is not a run; the run.json of {folder.name} is damaged"):
         run_resuming.find_resumable(folder.parent, "1")
 
 
@@ -216,9 +216,7 @@ def test_a_run_of_another_graph_says_what_fits(session, digits, cut) -> None:
     run = session(digits(epochs=3, hidden={"out_features": 31}), resume=found)
     failed = next(event for event in finished(run) if isinstance(event, Failed))
     assert failed.by_input
-    assert (
-        "another graph. Of its weights 1 fit; of another shape: hidden.weight is 31×64, there 32×64" in failed.message
-    )
+    assert "another graph. Weights: 1 fit; of another shape: hidden.weight is 31×64, there 32×64" in failed.message
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
@@ -244,7 +242,7 @@ def test_data_that_have_changed_since(session, cut, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("studio.training.session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}])
     _, events = resume(session, folder)
     failed = next(event for event in events if isinstance(event, Failed))
-    assert "digits: has changed since this run began" in failed.message
+    assert "digits: has changed since the run started" in failed.message
     assert failed.refused
     assert json.loads((folder / "run.json").read_text())["state"] == "running", "at the time of the interruption"
 
@@ -264,7 +262,7 @@ def test_a_run_is_resumed_once_at_a_time(session, cut, whole: Path) -> None:
     finished(first)
     third = session(late.document, resume=late)
     [refused] = [event for event in finished(third) if isinstance(event, Failed)]
-    assert refused.message == f"{folder}: was trained by another process while it was read. Resume it again."
+    assert refused.message == f"{folder}: was changed by another process while it was loaded. Resume the run again."
     assert_same_run(folder, whole)
     assert not (folder / "run.lock").exists()
 
@@ -305,14 +303,14 @@ def test_a_full_disk_is_reported_when_its_state_changes(session, digits, whole: 
     file = str(folder / "checkpoints" / "step-{:09}.safetensors")
     assert [warning.split(". ")[0] for warning in warnings] == [
         f"{file.format(6)}: cannot be written: the disk is full",
-        "Checkpoints are written again",
+        "Writing checkpoints succeeded",
         f"{file.format(21)}: cannot be written: the disk is full",
         f"{file.format(24)}: cannot be written: permission denied",
-        "Checkpoints are written again",
+        "Writing checkpoints succeeded",
     ]
     begun, again, anew, other, at_last = warnings
     assert (
-        "Training goes on" in begun and "batch 3 (step-000000003.safetensors)" in begun and "Free some space" in begun
+        "Training continues" in begun and "batch 3 (step-000000003.safetensors)" in begun and "Free some space" in begun
     )
     assert file.format(15) in again and "batch 15 " in again
     assert "batch 18 (step-000000018.safetensors)" in anew and "batch 18 " in other
@@ -322,11 +320,11 @@ def test_a_full_disk_is_reported_when_its_state_changes(session, digits, whole: 
 
 
 def test_a_full_disk_before_the_first_checkpoint(session, digits, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(session_module, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(session_module, "_RETRY_SECONDS", 0.0)
     failing(monkeypatch, "checkpoints", *[errno.ENOSPC] * 99)
     events = finished(session(with_checkpoints(digits(epochs=1), 2), out=tmp_path / "full"))
     [warning] = [event.message for event in events if isinstance(event, Warned)]
-    assert "there is no checkpoint yet, so the run would restart from epoch 0" in warning
+    assert "the run restarts from epoch 0, because there is no checkpoint yet" in warning
 
 
 def test_the_best_weights_that_could_not_be_written_are_tried_again(digits, tmp_path: Path, monkeypatch) -> None:
@@ -336,24 +334,24 @@ def test_the_best_weights_that_could_not_be_written_are_tried_again(digits, tmp_
 
     def best(value: float) -> None:
         event = fit.Epoch(1, 2, value, None, {}, {}, 1.0, 2.0, 0.1, finite=True, best=True)
-        record.take(event, lambda: {"weight": engine.tensor([value])})
+        record.write_event(event, lambda: {"weight": engine.tensor([value])})
 
     def tried() -> list[str]:
-        record.place(2)
+        record.position(2)
         writer.close()
-        return writer.news()
+        return writer.messages()
 
     best(0.5)
     [full] = tried()
     assert "best.safetensors: cannot be written: the disk is full" in full and "kept in memory" in full
     assert tried() == [], "nothing has changed"
     [again] = tried()
-    assert again.startswith("The weights of the best validation are written again")
+    assert again.startswith("Writing the best weights succeeded")
     assert load_file(tmp_path / "run/best.safetensors")["weight"].tolist() == [0.5]
     best(0.25)
     assert "the disk is full" in tried()[0]
     best(0.125)
-    assert tried()[0].startswith("The weights of the best validation are written again")
+    assert tried()[0].startswith("Writing the best weights succeeded")
     assert load_file(tmp_path / "run/best.safetensors")["weight"].tolist() == [0.125], "not those before, any more"
     assert tried() == []
     record.close()
@@ -371,16 +369,16 @@ def test_checkpoints_take_a_hundredth_of_the_time_at_most(tmp_path: Path, monkey
         now[0] += 2
         return {}
 
-    assert not checkpoints.is_due(1, after=event)
+    assert not checkpoints.should_checkpoint(1, after=event)
     now[0] = 10
-    assert checkpoints.is_due(1, after=event)
+    assert checkpoints.should_checkpoint(1, after=event)
     checkpoints.make(1, snapshot)
     writer.close()
     now[0] = 12 + 199
-    assert not checkpoints.is_due(2, after=event), "the snapshot alone took 2 seconds"
+    assert not checkpoints.should_checkpoint(2, after=event), "the snapshot alone took 2 seconds"
     now[0] = 12 + 201 + 100 * writer.cost
-    assert checkpoints.is_due(2, after=event)
-    assert not checkpoints.is_due(1, after=event), "there is one of that batch"
+    assert checkpoints.should_checkpoint(2, after=event)
+    assert not checkpoints.should_checkpoint(1, after=event), "there is one of that batch"
 
 
 def test_pauses_between_checkpoints_grow_to_the_usual_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,7 +390,7 @@ def test_pauses_between_checkpoints_grow_to_the_usual_one(tmp_path: Path, monkey
     made: list[float] = []
     for tenth in range(500):
         now[0] = tenth / 10
-        if checkpoints.is_due(tenth + 1, after=fit.ValidationStep(1, 1, 1)):
+        if checkpoints.should_checkpoint(tenth + 1, after=fit.ValidationStep(1, 1, 1)):
             checkpoints.make(tenth + 1, dict)
             writer.wait()
             writer.cost = 0.0

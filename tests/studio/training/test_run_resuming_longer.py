@@ -72,8 +72,8 @@ def test_every_schedule_goes_on_as_in_a_run_of_that_length(
         assert lines(folder)[1:] == lines(whole)[1:], "not only the rates: all is as if it had never ended"
     else:
         [told] = warnings(events)
-        assert "The learning rate of adam is planned anew, for 5 epochs in all: it is" in told
-        assert f"it is {rates(folder)[len(ended)]:.4g} from here on, where it was" in told
+        assert "The learning-rate schedule of adam was replanned for 5 epochs: the rate" in told
+        assert f"to {rates(folder)[len(ended)]:.4g}." in told
 
 
 def test_consecutive_schedules_are_planned_again_together(session, digits, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_lengthened_run_that_was_killed_at_once_is_planned_again(session, digi
     about |= {"state": "running", "settings": {**about["settings"], "epochs": 4}}
     (folder / "run.json").write_text(json.dumps(about))
     _, events = resume(session, folder)
-    assert "planned anew, for 4 epochs in all: it is 0.005 from here on, where it was 0." in warnings(events)[0]
+    assert "replanned for 4 epochs: the rate changes from 0 to 0.005." in warnings(events)[0]
     assert rates(folder)[-1] == pytest.approx(0.0025)
 
 
@@ -129,7 +129,7 @@ def test_patience_is_reset_in_a_run_that_it_had_ended(session, digits, tmp_path:
     finished(session(document, out=tmp_path / "run"))
     assert lines(tmp_path / "run")[-1]["reason"] == "early"
     _, events = resume(session, tmp_path / "run")
-    assert "This run had ended as val_loss did not improve. Its patience of 1 begins anew" in warnings(events)[0]
+    assert "Early-stopping patience (1) was reset." in warnings(events)[0]
     done = lines(tmp_path / "run")[-1]
     assert (done["reason"], done["epochs"]) == ("early", 5)
 
@@ -137,9 +137,9 @@ def test_patience_is_reset_in_a_run_that_it_had_ended(session, digits, tmp_path:
 @pytest.mark.parametrize(
     ("begun", "asked", "message"),
     [
-        ({"epochs": 2}, {}, "has trained for 2 epochs, and 2 are asked for. To train it for longer"),
-        ({"epochs": 2}, {"epochs": 1}, "has trained for 2 epochs, and 1 are asked for"),
-        ({"steps": 3}, {}, "has trained for 3 steps, and 3 are asked for"),
+        ({"epochs": 2}, {}, "has already trained for 2 epochs; the requested total is 2. To train longer"),
+        ({"epochs": 2}, {"epochs": 1}, "has already trained for 2 epochs; the requested total is 1"),
+        ({"steps": 3}, {}, "has already trained for 3 steps; the requested total is 3"),
     ],
 )
 def test_a_finished_run_is_reported(session, digits, begun, asked, message: str, tmp_path: Path) -> None:

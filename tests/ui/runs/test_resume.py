@@ -33,7 +33,7 @@ def test_a_stopped_run_is_resumed_to_the_same_numbers(
     qtbot.waitUntil(lambda: project.runner.state == "done")
     run = project.library.runs[1]
     assert run.state == "done" and run.folder == stopped
-    told = "The run goes on as it began. The canvas differs now: hidden.out_features is 7, not "
+    told = "Resuming with the run's graph and settings. The canvas differs: hidden.out_features is 7, not "
     assert told in window.project_views[project].log.toPlainText()
     assert values(run) == recorded(stopped) == recorded(whole)
     assert len(project.library.runs) == 2
@@ -83,7 +83,7 @@ def test_a_longer_run_gets_a_new_learning_rate_plan(
     assert panel.details.epochs.minimum() == 3, "two are done"
     press(panel, panel.details.resume)
     qtbot.waitUntil(lambda: project.runner.state == "done")
-    told = "The learning rate of adam is planned anew, for 4 epochs in all: it is 0.0025 from here on, where it was 0."
+    told = "The learning-rate schedule of adam was replanned for 4 epochs: the rate changes from 0 to 0.0025."
     assert told in window.project_views[project].log.toPlainText()
     lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
     rates = [line["learning_rate"] for line in lines if line["event"] == "epoch"]
