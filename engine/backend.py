@@ -17,9 +17,9 @@ from engine.errors import DeviceError
 
 
 class Device:
-    """Where a tensor lives: "cpu", "cuda", "cuda:1", or "meta" (shape and dtype, no numbers).
+    """The device of a tensor: "cpu", "cuda", "cuda:1", or "meta" (shape and dtype, no data).
 
-    Equal devices are one object. As a context manager it is the default of what is created inside.
+    Equal devices are the same object. As a context manager, a device is the default for tensors created inside.
     """
 
     __slots__ = ("_outer", "index", "type")
@@ -76,18 +76,18 @@ _default: Device = CPU
 
 
 def default_device() -> Device:
-    """Where tensors are made that name no device."""
+    """Return the device of tensors that are created without `device`."""
     return _local.devices[-1] if _local.devices else _default
 
 
 def set_default_device(device: str | Device | int | None) -> None:
-    """Makes tensors that name no device on this one from now on; None is the CPU."""
+    """Set the device of tensors that are created without `device`; None is the CPU."""
     global _default
     _default = CPU if device is None else resolve(device)
 
 
 class MetaArray:
-    """Stands for an array of which only shape and dtype are known. Sizes may be symbolic."""
+    """Shape and dtype of an array without data. Sizes may be symbolic."""
 
     __slots__ = ("dtype", "shape")
 
@@ -101,21 +101,21 @@ class MetaArray:
 
 
 def namespace(device: Device) -> ModuleType:
-    """NumPy or CuPy. Raises DeviceError for a CUDA device that cannot be used here, and for meta."""
+    """Return NumPy or CuPy. Raises DeviceError for an unavailable CUDA device, and for meta."""
     if device is CPU:
         return np
     if device is META:
-        raise DeviceError("a meta tensor has no numbers. Create it on 'cpu' or 'cuda' to compute with it.")
+        raise DeviceError("a meta tensor has no data. Create it on 'cpu' or 'cuda' to compute with it.")
     return _cupy()
 
 
 def namespace_of(array: Any) -> ModuleType:
-    """The library that `array` belongs to."""
+    """Return the library of `array`: NumPy or CuPy."""
     return np if isinstance(array, (np.ndarray, np.generic)) else _cupy()
 
 
 def cuda_available() -> bool:
-    """Whether CuPy is installed and sees a GPU."""
+    """Return whether CuPy is installed and finds a GPU."""
     try:
         return _cupy().cuda.runtime.getDeviceCount() > 0
     except Exception:  # noqa: BLE001 - CuPy raises its own classes, which cannot be named without importing it
@@ -123,7 +123,7 @@ def cuda_available() -> bool:
 
 
 def resolve(name: str | Device | int | None) -> Device:
-    """A usable device from a user's word; "auto" takes CUDA where it works. Checks that CUDA really is there."""
+    """Return the device for a name; "auto" is CUDA if available, else the CPU. Raises DeviceError if unavailable."""
     if name is None:
         return default_device()
     if name == "auto":
@@ -139,17 +139,17 @@ def resolve(name: str | Device | int | None) -> Device:
 
 
 def to_host(array: Any) -> np.ndarray[Any, Any]:
-    """The numbers of `array` in main memory; no copy when they are there."""
+    """Return `array` as a NumPy array, without a copy if it is one."""
     return array if isinstance(array, np.ndarray) else _cupy().asnumpy(array)
 
 
 def address(array: Any) -> int:
-    """Where the first element of `array` lies."""
+    """Return the memory address of the first element of `array`."""
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
 def pinned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A copy in memory that a GPU reads without a detour. Raises DeviceError without CUDA."""
+    """Return a copy in pinned (page-locked) memory. Raises DeviceError without CUDA."""
     memory = _cupy().cuda.alloc_pinned_memory(max(array.nbytes, 1))
     copy = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
     copy[...] = array
@@ -157,7 +157,7 @@ def pinned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def is_pinned(array: Any) -> bool:
-    """Whether `pinned` made the memory of `array`."""
+    """Return whether the memory of `array` is pinned by `pinned`."""
     while isinstance(array, np.ndarray):
         array = array.base
     owner = array.obj if isinstance(array, memoryview) else array

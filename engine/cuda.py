@@ -1,4 +1,4 @@
-"""GPUs, by the names of torch.cuda. Without one, questions are answered and requests raise DeviceError."""
+"""torch.cuda: GPUs. Without CUDA, queries return 0 or False, and requests raise DeviceError."""
 
 from __future__ import annotations
 
@@ -29,54 +29,54 @@ DoubleTensor = type_of(dtypes.float64, "cuda")
 
 
 _initialized = False
-"""Reversible layers ask for it before they save the states of GPUs; one generator draws for all devices."""
+"""Read by reversible layers before they save the random states of GPUs; one generator serves all devices."""
 
 
 def is_initialized() -> bool:
-    """Whether CUDA is in use; there is nothing to start beforehand."""
+    """Return whether CUDA is available; no initialization is needed."""
     return cuda_available()
 
 
 def init() -> None:
-    """Nothing needs to be started. Raises DeviceError without CUDA."""
+    """Do nothing with CUDA, which needs no initialization. Raises DeviceError without CUDA."""
     _cuda()
 
 
 def device_count() -> int:
-    """How many GPUs there are."""
+    """Return the number of GPUs."""
     return _cuda().runtime.getDeviceCount() if cuda_available() else 0
 
 
 def current_device() -> int:
-    """The number of the GPU that "cuda" means in this thread."""
+    """Return the index of this thread's current GPU."""
     return _cuda().runtime.getDevice()
 
 
 def set_device(device: Any) -> None:
-    """Makes a GPU the current one."""
+    """Set the current GPU of this thread."""
     _cuda().runtime.setDevice(_index(device))
 
 
 def synchronize(device: Any = None) -> None:
-    """Waits until a GPU has done all that it was given."""
+    """Wait until all work on a GPU is finished."""
     with _cuda().Device(_index(device)):
         _cuda().runtime.deviceSynchronize()
 
 
 def get_device_name(device: Any = None) -> str:
-    """What the maker calls the GPU."""
+    """Return the name of a GPU."""
     name = _properties(device)["name"]
     return name.decode() if isinstance(name, bytes) else name
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability, for instance (9, 0)."""
+    """Return the compute capability, such as (9, 0)."""
     found = _properties(device)
     return found["major"], found["minor"]
 
 
 class DeviceProperties:
-    """What a GPU is."""
+    """Name, compute capability, memory and number of multiprocessors of a GPU."""
 
     def __init__(self, device: Any) -> None:
         found = _properties(device)
@@ -93,7 +93,7 @@ class DeviceProperties:
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
-    """Name, capability and memory of a GPU."""
+    """Return the properties of a GPU."""
     return DeviceProperties(device)
 
 
@@ -101,32 +101,32 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes in use by tensors. 0 without CUDA."""
+    """Return the bytes used by tensors; 0 without CUDA."""
     return _pool(device).used_bytes() if cuda_available() else 0
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that were taken from the GPU, in use or kept for later. 0 without CUDA."""
+    """Return the bytes held by the memory pool, used or free; 0 without CUDA."""
     return _pool(device).total_bytes() if cuda_available() else 0
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that were kept since the last reset: CuPy counts what it took, which never falls by itself."""
+    """Return `memory_reserved`, an upper bound: CuPy does not record the peak of used bytes."""
     return memory_reserved(device)
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes that were taken from the GPU since the last reset."""
+    """Return `memory_reserved`, which falls only with `empty_cache`."""
     return memory_reserved(device)
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Begins to count anew: gives back what is kept for later."""
+    """Reset the peaks by `empty_cache`."""
     empty_cache()
 
 
 def empty_cache() -> None:
-    """Gives back to the GPU what is kept for later. Without CUDA there is nothing to do."""
+    """Free unused memory of the memory pool. Does nothing without CUDA."""
     if cuda_available():
         xp = namespace(Device("cuda"))
         xp.get_default_memory_pool().free_all_blocks()
@@ -134,50 +134,50 @@ def empty_cache() -> None:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Free bytes and all bytes of a GPU."""
+    """Return the free and the total memory of a GPU in bytes."""
     with _cuda().Device(_index(device)):
         return tuple(_cuda().runtime.memGetInfo())
 
 
-# -- random numbers: one stream for all devices -------------------------------------------------
+# -- random numbers: one generator for all devices -----------------------------------------------
 
 
 def get_rng_state(device: Any = "cuda") -> State:
-    """As `engine.get_rng_state`."""
+    """Return `engine.get_rng_state()`."""
     return random.get_rng_state()
 
 
 def set_rng_state(new_state: tuple[int, int, int], device: Any = "cuda") -> None:
-    """As `engine.set_rng_state`."""
+    """Call `engine.set_rng_state`."""
     random.set_rng_state(new_state)
 
 
 def get_rng_state_all() -> list[State]:
-    """The state once for each GPU."""
+    """Return the state of the global generator, once per GPU."""
     return [random.get_rng_state()] * device_count()
 
 
 def set_rng_state_all(new_states: Iterable[tuple[int, int, int]]) -> None:
-    """Sets the first of these states, which is that of all."""
+    """Set the state of the global generator to the first state."""
     for state in list(new_states)[:1]:
         random.set_rng_state(state)
 
 
 def manual_seed_all(seed: int) -> None:
-    """As `engine.manual_seed`: the numbers are the same on all devices."""
+    """Call `engine.manual_seed`: all devices draw the same numbers."""
     random.manual_seed(seed)
 
 
 def seed_all() -> None:
-    """As `engine.seed`."""
+    """Call `engine.seed`."""
     random.seed()
 
 
-# -- which device, which stream -----------------------------------------------------------------
+# -- current device and events ------------------------------------------------------------------
 
 
 class device:
-    """A context manager in which a GPU is the current one. Without CUDA, None and −1 do nothing."""
+    """Context manager that sets the current GPU. None and -1 do nothing."""
 
     def __init__(self, device: Any) -> None:
         self._inside = None if device is None or device == -1 else _cuda().Device(_index(device))
@@ -192,7 +192,7 @@ class device:
 
 
 class Event:
-    """A moment in the work of a GPU, to measure times with."""
+    """A CUDA event, to measure times on a GPU."""
 
     def __init__(
         self,
@@ -204,29 +204,29 @@ class Event:
         self._inside = _cuda().Event(block=blocking, disable_timing=not enable_timing)
 
     def record(self) -> None:
-        """Marks what was given to the GPU so far."""
+        """Record the event after all work queued so far."""
         self._inside.record()
 
     def synchronize(self) -> None:
-        """Waits until the GPU is there."""
+        """Wait until the GPU has reached the event."""
         self._inside.synchronize()
 
     def query(self) -> bool:
-        """Whether the GPU is there."""
+        """Return whether the GPU has reached the event."""
         return self._inside.done
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this moment to another."""
+        """Return the milliseconds from this event to another."""
         return _cuda().get_elapsed_time(self._inside, end_event._inside)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether there is a GPU that computes with bfloat16."""
+    """Return whether the current GPU supports bfloat16."""
     return cuda_available() and get_device_capability()[0] >= 8
 
 
 def ipc_collect() -> None:
-    """Nothing is kept for other processes."""
+    """Without effect: no memory is shared with other processes."""
 
 
 def _cuda() -> Any:

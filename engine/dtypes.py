@@ -19,9 +19,9 @@ class DType:
     name: str
     numpy: np.dtype[Any]
     kind: int
-    """0 bool, 1 whole numbers, 2 floating point: a higher kind wins a promotion."""
+    """0 bool, 1 integer, 2 floating point: promotion takes the higher kind."""
     title: str
-    """As PyTorch's tensor types begin: "Float" of "FloatTensor"."""
+    """Prefix of PyTorch's tensor type: "Float" of "FloatTensor"."""
 
     @property
     def is_floating_point(self) -> bool:
@@ -40,7 +40,7 @@ class DType:
         return self.numpy.itemsize
 
     def to_real(self) -> DType:
-        """The type of a complex number's parts, which for what is not complex is the type itself."""
+        """Return this dtype: there are no complex dtypes."""
         return self
 
     def __repr__(self) -> str:
@@ -68,47 +68,47 @@ ALL = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16,
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
 _WIDE = (uint16, uint32, uint64)
-"""Types that PyTorch mixes with no other whole numbers."""
+"""Dtypes that PyTorch does not promote with other integer dtypes."""
 
 NATIVE_FLOATS = frozenset(dtype.numpy for dtype in (float16, float32, float64))
-"""Array dtypes that kernels compute in as they are: where all arrays have one of them, nothing is to be promoted."""
+"""Array dtypes that kernels compute in directly. Arrays of one such dtype need no promotion."""
 NATIVE_WHOLE = frozenset(dtype.numpy for dtype in ALL if dtype.kind == 1)
 NUMBERS = (bool, int, float)
-"""Python's numbers, whose dtype gives way to a tensor's."""
+"""Python's number types. Promotion takes a tensor's dtype over theirs."""
 _BY_PYTHON: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 
 _default = float32
 
 
 def named(name: str) -> DType:
-    """The DType called `name`."""
+    """Return the DType of a name."""
     return BY_NAME[name]
 
 
 def checked(function: str, dtype: Any) -> DType:
-    """The dtype that a call asks for. Python's `bool`, `int` and `float` mean bool, int64 and float64.
+    """Return the dtype of an argument. Python's `bool`, `int` and `float` mean bool, int64 and float64.
 
-    Raises TypeError for what is no dtype, such as "float32"; the message starts with the function's name.
+    Raises TypeError for other values, such as "float32"; the message starts with the function's name.
     """
     if isinstance(dtype, DType):
         return dtype
     if isinstance(dtype, type) and dtype in _BY_PYTHON:
         return _BY_PYTHON[dtype]
-    raise TypeError(f"{function}(): {dtype!r} is no dtype. Use one such as engine.float32.")
+    raise TypeError(f"{function}(): {dtype!r} is not a dtype. Use a dtype such as engine.float32.")
 
 
 def optional(function: str, dtype: Any) -> DType | None:
-    """`checked` for a call that may name no dtype: None stays None."""
+    """Return `checked(function, dtype)`, or None for None."""
     return dtype if dtype is None or isinstance(dtype, DType) else checked(function, dtype)
 
 
 def is_floating(numpy: Any) -> bool:
-    """Whether an array's dtype is a floating-point one; NumPy's own `kind` does not know bfloat16."""
+    """Return whether an array's dtype is floating-point, including bfloat16, which NumPy's `kind` does not cover."""
     return numpy.kind == "f" or numpy == bfloat16.numpy
 
 
 def from_numpy(dtype: Any) -> DType:
-    """The DType of a NumPy or CuPy dtype. Raises DTypeError for one that the engine does not have."""
+    """Return the DType of a NumPy or CuPy dtype. Raises DTypeError for unsupported dtypes."""
     try:
         return _BY_NUMPY[dtype]
     except KeyError:
@@ -136,14 +136,14 @@ def set_default_dtype(d: DType) -> None:
 
 
 def of_scalar(value: Any) -> DType:
-    """The dtype that a Python number has when it becomes a tensor."""
+    """Return the dtype of a tensor made from a Python number."""
     if isinstance(value, bool):
         return bool_
     return int64 if isinstance(value, int) else _default
 
 
 def promote_types(type1: DType, type2: DType) -> DType:
-    """PyTorch's promotion of two tensor dtypes."""
+    """Return the dtype that PyTorch promotes two tensor dtypes to."""
     if not (isinstance(type1, DType) and isinstance(type2, DType)):
         type1, type2 = checked("promote_types", type1), checked("promote_types", type2)
     if type1 is type2:
@@ -156,8 +156,8 @@ def promote_types(type1: DType, type2: DType) -> DType:
         return float32  # of the two halves
     if type1 in _WIDE or type2 in _WIDE:
         raise DTypeError(
-            f"{type1.name} and {type2.name} have no common type: uint16, uint32 and uint64 do not mix with other whole "
-            "numbers. Convert one of the two."
+            f"{type1.name} and {type2.name} have no common type: uint16, uint32 and uint64 do not mix with other "
+            "integer dtypes. Convert one of the two."
         )
     if type1.kind != type2.kind:
         return type1 if type1.kind else type2
@@ -165,12 +165,12 @@ def promote_types(type1: DType, type2: DType) -> DType:
 
 
 def can_cast(from_: DType, to: DType) -> bool:
-    """Whether PyTorch writes results of one dtype into tensors of another: never to a lower kind."""
+    """Return whether results of one dtype may be written to tensors of another: never to a lower kind."""
     return checked("can_cast", from_).kind <= checked("can_cast", to).kind
 
 
 class finfo:
-    """What numbers a floating-point dtype has.
+    """Limits of a floating-point dtype.
 
     Args:
         type: the dtype; without one, the default dtype
@@ -196,14 +196,14 @@ class finfo:
 
 
 class iinfo:
-    """What numbers a whole-number dtype has."""
+    """Limits of an integer dtype."""
 
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, type: DType) -> None:
         type = checked("iinfo", type)
         if type.kind != 1:
-            raise TypeError(f"iinfo() is for whole-number types, not {type.name}. Use finfo() for floating point.")
+            raise TypeError(f"iinfo() is for integer types, not {type.name}. Use finfo() for floating point.")
         found = np.iinfo(type.numpy)
         self.dtype, self.bits, self.min, self.max = type.name, found.bits, int(found.min), int(found.max)
 

@@ -1,4 +1,4 @@
-"""Every error that the engine raises on purpose. Each says where, what was found, and what to do."""
+"""The engine's exceptions. Messages say where the error is, the values, and what to do."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ class EngineError(Exception):
     """Base of all engine errors.
 
     Args:
-        text: where it went wrong, what was found, and what to do
-        in_code: what to do where that is Python, as a sentence behind the text
-        place: file and line of the call that it is about, if that is not in the traceback
+        text: where the error is, the values, and what to do
+        in_code: the remedy in Python code, a sentence after the text
+        place: file and line of the call that caused it, if they are not in the traceback
     """
 
     def __init__(self, text: object = "", *, in_code: str = "", place: tuple[str, int] | None = None) -> None:
@@ -20,23 +20,23 @@ class EngineError(Exception):
 
 
 class ShapeError(EngineError, ValueError, RuntimeError):
-    """Shapes that do not fit an op. Also a RuntimeError, as PyTorch's is."""
+    """Shapes that do not fit an op. Also a RuntimeError, as in PyTorch."""
 
 
 class PositionError(ShapeError, IndexError):
-    """A place or a dimension that a tensor does not have. Also an IndexError, as PyTorch's is."""
+    """An index or dimension that is out of range. Also an IndexError, as in PyTorch."""
 
 
 class DTypeError(EngineError, TypeError, RuntimeError):
-    """A dtype that an op does not take."""
+    """A dtype that an op does not support."""
 
 
 class RangeError(EngineError, ValueError, RuntimeError):
-    """A number that is outside of what a function takes. Also a RuntimeError, as PyTorch's is."""
+    """A number that is out of range for a function. Also a RuntimeError, as in PyTorch."""
 
 
 class IndexTypeError(DTypeError, IndexError):
-    """Something that cannot be an index, such as a tensor of fractions. Also an IndexError, as PyTorch's is."""
+    """An index of the wrong type, such as a floating-point tensor. Also an IndexError, as in PyTorch."""
 
 
 class ArrayError(EngineError, ValueError):
@@ -48,15 +48,15 @@ class DeviceError(EngineError, RuntimeError):
 
 
 class OutOfMemoryError(EngineError, MemoryError, RuntimeError):
-    """There is not enough memory on a device. Also a RuntimeError, as PyTorch's is."""
+    """There is not enough memory on a device. Also a RuntimeError, as in PyTorch."""
 
 
 class HostError(DeviceError, TypeError):
-    """NumPy asked for a tensor that is not in main memory. Also a TypeError, as PyTorch's is."""
+    """A tensor that is not in main memory was converted to NumPy. Also a TypeError, as in PyTorch."""
 
 
 class LinAlgError(EngineError, RuntimeError):
-    """A matrix for which there is no answer: singular, not positive definite, or without convergence."""
+    """A matrix without a solution: singular, not positive definite, or the algorithm did not converge."""
 
 
 class AutogradError(EngineError, RuntimeError):
@@ -64,27 +64,27 @@ class AutogradError(EngineError, RuntimeError):
 
 
 class StaleTensorError(AutogradError):
-    """A tensor that a gradient needs was changed in place after it had been saved."""
+    """A tensor saved for the backward pass was changed in place."""
 
 
 class GradcheckError(AutogradError):
-    """A gradient that finite differences contradict."""
+    """A gradient differs from finite differences."""
 
 
 class CheckpointError(AutogradError):
-    """A checkpointed function that did something else when it was run again."""
+    """A checkpointed function behaved differently when it was run again."""
 
 
 class SharingError(EngineError, BufferError, RuntimeError):
-    """Memory that another library cannot take as it is."""
+    """Memory that cannot be shared with another library or process."""
 
 
 class DataError(EngineError, ValueError):
-    """A data file that cannot be read: names the file, the place in it and the remedy."""
+    """A data file that cannot be read. Names the file, the location in it, and the remedy."""
 
 
 class EngineWarning(UserWarning):
-    """What is likely to be a mistake. Takes `in_code` as errors do."""
+    """A likely mistake. `in_code` is the remedy in Python code, as in `EngineError`."""
 
     def __init__(self, text: object = "", *, in_code: str = "") -> None:
         super().__init__(f"{text} {in_code}" if in_code else text)
@@ -93,7 +93,7 @@ class EngineWarning(UserWarning):
 
 
 class DataWarning(UserWarning):
-    """Samples that cannot be read and are done without."""
+    """Samples that cannot be read and are skipped."""
 
 
 class WeightsError(EngineError, RuntimeError):
@@ -101,8 +101,8 @@ class WeightsError(EngineError, RuntimeError):
 
 
 class RegistryError(EngineError, ValueError):
-    """Two declarations with one name, or a name that nobody declared."""
+    """Two declarations of one name, or an undeclared name."""
 
 
 class CompileError(EngineError, RuntimeError):
-    """Something that cannot be compiled, or a graph break where none is allowed."""
+    """Code that cannot be compiled, or a graph break with `fullgraph=True`."""

@@ -1,4 +1,4 @@
-"""Shapes with symbolic dimensions, and what an op knows of a tensor before it runs."""
+"""Shapes with symbolic dimensions, and the shape and dtype of a tensor before it is computed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from engine.dtypes import DType
 class Dim:
     """A symbolic size: a polynomial with whole coefficients, such as ``N`` or ``4*N + 1``.
 
-    A symbol stands for "some number above one that nothing is known of": `N == 1` is False, `N == N` True. A quotient
-    that is not exact becomes a symbol of its own, ``⌊N/2⌋``.
+    A symbol is an unknown number above 1: `N == 1` is False, `N == N` is True. A quotient that is not exact becomes a
+    new symbol, ``⌊N/2⌋``.
     """
 
     __slots__ = ("_terms",)

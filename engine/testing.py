@@ -37,17 +37,17 @@ def assert_close(
     """Raise an AssertionError unless two tensors, numbers, or structures of them are nearly equal.
 
     Args:
-        actual: what was found
-        expected: what it should be
-        allow_subclasses: a subclass of a tensor may stand for a tensor
+        actual: the result
+        expected: the reference
+        allow_subclasses: accept subclasses of Tensor
         rtol: how far off a number may be, as a share of the expected one; by dtype unless given
         atol: how far off it may be besides; by dtype unless given
-        equal_nan: NaN is as good as NaN
+        equal_nan: treat NaN as equal to NaN
         check_device: the devices must be equal
         check_dtype: the dtypes must be equal
-        check_layout: taken for PyTorch's sake; there is one layout
+        check_layout: without effect; there is one layout
         check_stride: the strides must be equal
-        msg: what the error says, or a function that makes it from what it would say
+        msg: the error message, or a function that takes the generated message and returns another
     """
     if (rtol is None) != (atol is None):
         raise ValueError("assert_close(): give both of rtol and atol, or neither")

@@ -1,4 +1,4 @@
-"""Where the files of `assets/` and `docs/` are: beside the packages in a checkout, inside `engine` in a wheel."""
+"""Paths of installed files of `assets/` and `docs/`: beside the packages in a checkout, inside `engine` in a wheel."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _PAGES = next(
 
 
 def page(name: str) -> Path:
-    """A page of the documentation that belongs to the installation: ``page("reference/graph-breaks.md")``.
+    """Return the path of a documentation page: ``page("reference/graph-breaks.md")``.
 
-    Raises FileNotFoundError if the installation lacks it.
+    Raises FileNotFoundError if it is not installed.
     """
     return _existing(_PAGES / name)
 
 
 def asset(path: str) -> Path:
-    """The file or folder `path`, written with slashes, below `assets/`: ``asset("data/digits")``.
+    """Return the file or folder `path` (with slashes) below `assets/`: ``asset("data/digits")``.
 
-    Raises FileNotFoundError if the installation lacks it.
+    Raises FileNotFoundError if it is not installed.
     """
     return _existing(_ROOT / path)
 
 
 def _existing(found: Path) -> Path:
     if not found.exists():
-        raise FileNotFoundError(f"{found} is missing, so this copy of Gradwire is incomplete. Install it again.")
+        raise FileNotFoundError(f"{found} is missing: the installation of Gradwire is incomplete. Install it again.")
     return found

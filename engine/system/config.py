@@ -1,4 +1,4 @@
-"""What the engine computes with here: libraries, kernels, threads."""
+"""The number of BLAS threads, and a report of libraries and settings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from engine.system import environment
 
 
 def get_num_threads() -> int:
-    """How many threads matrix products run on."""
+    """Return the number of threads of matrix products."""
     return max((library.num_threads for library in _blas()), default=1)
 
 
 def set_num_threads(n: int) -> None:
-    """Run matrix products on `n` threads."""
+    """Set the number of threads of matrix products and compiled kernels."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"set_num_threads() takes a whole number above 0, not {n!r}")
     for library in _blas():
@@ -34,29 +34,29 @@ _followers: list[Callable[[int], None]] = []
 
 
 def follow_num_threads(act: Callable[[int], None]) -> None:
-    """Has `act` called with what `set_num_threads` is called with."""
+    """Call `act` with the new number whenever `set_num_threads` changes it."""
     _followers.append(act)
 
 
 def get_num_interop_threads() -> int:
-    """On how many threads ops run beside each other: one, as they run one after the other."""
+    """Return 1: ops run one after the other."""
     return 1
 
 
 def set_num_interop_threads(n: int) -> None:
-    """For PyTorch's sake: ops run one after the other, whatever `n` is."""
+    """Accepted for compatibility, without effect: ops run one after the other."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"set_num_interop_threads() takes a whole number above 0, not {n!r}")
 
 
 def show_config() -> None:
-    """Print what the engine computes with, and why it is so."""
-    print("\n".join(_lines()))  # noqa: T201 - what it is for
+    """Print the versions of Python, NumPy, CuPy and BLAS, the threads, and the environment variables."""
+    print("\n".join(_lines()))  # noqa: T201 - printing is its purpose
 
 
 @functools.cache
 def _blas() -> tuple[Any, ...]:
-    """The BLAS libraries of this process: NumPy's, as a rule."""
+    """The BLAS libraries of this process, normally only NumPy's."""
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 

@@ -1,12 +1,12 @@
-"""Settings of the numeric libraries that must stand before NumPy is imported. Imports nothing but the standard library.
+"""Environment variables of BLAS and OpenMP, set before NumPy is imported. Imports only the standard library.
 
-- OpenBLAS 0.3.31 does not know AMD's CPUs since Zen 5 (family 26) and gives them kernels for AVX2. Its AVX-512 kernels
-  run there at twice the speed (1024³ float32 product: 245 → 430–490 GFLOP/s).
-- OpenMP threads that spin while they wait take the cores from OpenBLAS (one step: 24 ms → 0.4 ms when passive).
-- OpenBLAS' own threads spin for 2²⁶ cycles after a product, and take the cores from kernels that follow it (a training
-  step with attention: 165 → 140 ms, with an LSTM: 71 → 47 ms, when they give up after 2¹⁸, a tenth of a millisecond).
+- OpenBLAS 0.3.31 does not recognise AMD CPUs from Zen 5 on (family 26) and uses AVX2 kernels. Its AVX-512 kernels
+  are twice as fast there (1024³ float32 product: 245 → 430–490 GFLOP/s).
+- OpenMP threads that spin while they wait block OpenBLAS' cores (one step: 24 ms → 0.4 ms with passive waiting).
+- OpenBLAS' threads spin for 2²⁶ cycles after a product and block the cores of the next kernels. 2¹⁸ cycles are 0.1 ms
+  (training step with attention: 165 → 140 ms, with an LSTM: 71 → 47 ms).
 
-What the user has set in the environment stays.
+Variables that the user has set are not changed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _WINDOWS_AVX512F = 41  # PF_AVX512F_INSTRUCTIONS_AVAILABLE
 
 
 _added: dict[str, str] = {}
-"""What the engine set."""
+"""Variables that the engine has set."""
 
 
 class Cpu(NamedTuple):
-    """What the choice depends on."""
+    """Properties of the CPU that decide the settings."""
 
     vendor: str = ""
     family: int = 0
@@ -37,12 +37,12 @@ class Cpu(NamedTuple):
 
 
 def explanations() -> Iterator[str]:
-    """A line for each setting: its value, and who chose it for what reason."""
+    """Yield a line for each variable: its value, whether the engine or the user set it, and why."""
     cpu = this_cpu()
     reasons = {
-        "OMP_WAIT_POLICY": "waiting threads leave their cores to others",
-        "OPENBLAS_THREAD_TIMEOUT": "OpenBLAS' threads leave their cores to others 0.1 ms after a product",
-        "OPENBLAS_CORETYPE": f"OpenBLAS does not know CPUs of AMD's family {cpu.family} and would do without AVX-512",
+        "OMP_WAIT_POLICY": "waiting threads free their cores",
+        "OPENBLAS_THREAD_TIMEOUT": "OpenBLAS' threads free their cores 0.1 ms after a product",
+        "OPENBLAS_CORETYPE": f"OpenBLAS does not recognise AMD CPUs of family {cpu.family} and would not use AVX-512",
     }
     for name, reason in reasons.items():
         value = os.environ.get(name)
@@ -51,19 +51,19 @@ def explanations() -> Iterator[str]:
         elif value is not None:
             yield f"{name}={value} (set by the environment)"
         else:
-            why = "NumPy was imported before the engine" if name in settings(cpu) else "OpenBLAS knows this CPU"
+            why = "NumPy was imported before the engine" if name in settings(cpu) else "OpenBLAS recognises this CPU"
             yield f"{name} not set ({why})"
 
 
 def missing_settings() -> Mapping[str, str]:
-    """What to add to the environment: nothing that is there, and nothing at all if NumPy is loaded already."""
+    """Return the variables to set. Empty if NumPy is loaded already; without variables that are set."""
     if "numpy" not in sys.modules:
         _added.update({name: value for name, value in settings(this_cpu()).items() if name not in os.environ})
     return _added
 
 
 def settings(cpu: Cpu) -> Mapping[str, str]:
-    """Environment variables for a CPU, by name."""
+    """Return the environment variables for a CPU."""
     chosen = {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "18"}
     if cpu.vendor == "AuthenticAMD" and cpu.family >= _ZEN5 and cpu.avx512:
         chosen["OPENBLAS_CORETYPE"] = "SKYLAKEX"
@@ -71,7 +71,7 @@ def settings(cpu: Cpu) -> Mapping[str, str]:
 
 
 def this_cpu() -> Cpu:
-    """The CPU of this machine; an empty one where it cannot be known or does not matter, as on ARM."""
+    """Return the CPU of this machine; an empty one if it is unknown, or on ARM, where it makes no difference."""
     if sys.platform == "win32":
         return _windows_cpu(os.environ.get("PROCESSOR_IDENTIFIER", ""), _windows_has_avx512())
     try:
@@ -81,7 +81,7 @@ def this_cpu() -> Cpu:
 
 
 def _linux_cpu(cpuinfo: str) -> Cpu:
-    """From the first processor in /proc/cpuinfo."""
+    """Parse the first processor of /proc/cpuinfo."""
     lines = (line.partition(":") for line in cpuinfo.partition("\n\n")[0].splitlines())
     fields = {name.strip(): value.strip() for name, _, value in lines}
     family = fields.get("cpu family", "")
@@ -93,7 +93,7 @@ def _linux_cpu(cpuinfo: str) -> Cpu:
 
 
 def _windows_cpu(identifier: str, avx512: bool) -> Cpu:
-    """From text such as "AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD"."""
+    """Parse text such as "AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD"."""
     family = re.search(r"Family (\d+)", identifier)
     return Cpu(identifier.rpartition(", ")[2], int(family[1]) if family else 0, avx512)
 

@@ -1,7 +1,7 @@
-"""What Python itself reads source for, in whichever thread.
+"""Parsing of source, and of tracebacks, that is safe in threads.
 
-Python 3.11 counts the depth of a syntax tree for all threads together, and raises SystemError in one that parses while
-another one does (gh-106905). Then it is tried again. Tracebacks parse lines of source, too, for the marks below them.
+Python 3.11 counts the depth of a syntax tree for all threads together, and raises SystemError when two
+threads parse at once (gh-106905). These functions try again. Formatting a traceback parses source lines, too.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _ATTEMPTS = 20
 
 
 def parsed(source: str) -> ast.Module:
-    """The tree of a source. Raises SyntaxError."""
+    """Return the syntax tree of a source. Raises SyntaxError."""
     return _tried(lambda: ast.parse(source))
 
 
 def account_of(error: BaseException) -> str:
-    """What Python prints of an exception: where it came from, and what it says."""
+    """Return an exception formatted with its traceback."""
     return _tried(lambda: "".join(traceback.format_exception(error)))
 
 

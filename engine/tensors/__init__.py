@@ -5,12 +5,12 @@ and those that are written as functions of this package.
 """
 
 from engine.shape import Size as Size
-from engine.system import heap
+from engine.system import malloc
 from engine.tensors import creation, dispatch, indexing, methods, predicates
 from engine.tensors.storage import Storage as Storage
 from engine.tensors.tensor import Tensor as Tensor
 
-heap.keep_freed_memory()
+malloc.keep_freed_memory()
 methods.install(
     Tensor,
     dispatch.run_in_place,

@@ -1,4 +1,4 @@
-"""Tensors joined into one and divided again, under the path that PyTorch's code has for it."""
+"""torch._utils: flatten tensors into one tensor and back; indices of GPUs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from engine.tensors import Tensor
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
-    """All elements of the tensors, one after the other."""
+    """Concatenate the elements of the tensors into one dimension."""
     return cat([tensor.reshape(-1) for tensor in tensors])
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """Parts of `flat` in the shapes of the tensors: the inverse of `_flatten_dense_tensors`."""
+    """Split `flat` into tensors of the given shapes: the inverse of `_flatten_dense_tensors`."""
     parts: list[Tensor] = []
     start = 0
     for tensor in tensors:
@@ -27,7 +27,7 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Iterable[Tensor]) -> tuple[T
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a GPU; -1 for the CPU if it is allowed. Raises ValueError for what is no GPU."""
+    """Return the index of a GPU; -1 for the CPU with `allow_cpu`. Raises ValueError for other devices."""
     if isinstance(device, int):
         return device
     if device is None and optional:
@@ -38,4 +38,4 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
             return -1
         if found.type == "cuda" and (found.index is not None or optional):
             return cuda.current_device() if found.index is None else found.index
-    raise ValueError(f'expected a GPU with its number, such as "cuda:0", not {device!r}')
+    raise ValueError(f'expected a GPU with an index, such as "cuda:0", not {device!r}')

@@ -1,4 +1,4 @@
-"""The GPU, whichever it is, by the names of torch.accelerator."""
+"""torch.accelerator: the functions of `engine.cuda` under device-independent names."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ set_device_index = set_device
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
-    """The device that `to` moves to for speed: CUDA where it works, else None."""
+    """Return the CUDA device if there is one, else None."""
     return Device("cuda") if cuda.is_available() else None
 
 
 def get_memory_info(device: Any = None) -> tuple[int, int]:
-    """Free bytes and all bytes."""
+    """Return the free and the total memory of a GPU in bytes."""
     return cuda.mem_get_info(device)
 
 

@@ -1,4 +1,4 @@
-"""The processor, by the names that device-agnostic code asks every kind of device by."""
+"""torch.cpu: the functions that device-agnostic code calls on every device module."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from typing import Any
 
 
 def is_available() -> bool:
-    """Always."""
+    """Return True."""
     return True
 
 
 def is_initialized() -> bool:
-    """Always."""
+    """Return True."""
     return True
 
 
 def device_count() -> int:
-    """One."""
+    """Return 1."""
     return 1
 
 
 def current_device() -> str:
-    """The name of the device."""
+    """Return "cpu"."""
     return "cpu"
 
 
 def set_device(device: Any) -> None:
-    """For the sake of code for any device: there is one."""
+    """Without effect: there is one CPU device."""
 
 
 def synchronize(device: Any = None) -> None:
-    """For the sake of code for any device: ops are done when they return."""
+    """Without effect: ops on the CPU are finished when they return."""
 
 
 __all__ = ["current_device", "device_count", "is_available", "is_initialized", "set_device", "synchronize"]

@@ -1,5 +1,4 @@
-"""Switches of how PyTorch computes, such as whether results may differ from run to run. The engine's never do, so they
-only remember their state."""
+"""PyTorch's switches for determinism, precision and warnings. They have no effect: the engine is deterministic."""
 
 from __future__ import annotations
 
@@ -11,58 +10,58 @@ _warn_always: bool = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks that equal runs give equal results, as they do anyway."""
+    """Store the mode. Without effect: equal runs always give equal results."""
     set_deterministic_debug_mode(0 if not mode else 1 if warn_only else 2)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` was last told."""
+    """Return whether `use_deterministic_algorithms` is on."""
     return _mode > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether it was told to warn only."""
+    """Return whether `use_deterministic_algorithms` only warns."""
     return _mode == 1
 
 
 def set_deterministic_debug_mode(debug_mode: int | Literal["default", "warn", "error"]) -> None:
-    """The same as a number from 0 to 2, or a word."""
+    """Store the mode as 0, 1 or 2, or as "default", "warn" or "error"."""
     global _mode
     words = ("default", "warn", "error")
     _mode = words.index(debug_mode) if isinstance(debug_mode, str) else int(debug_mode)
 
 
 def get_deterministic_debug_mode() -> int:
-    """0 "default", 1 "warn" or 2 "error"."""
+    """Return 0 ("default"), 1 ("warn") or 2 ("error")."""
     return _mode
 
 
 def set_float32_matmul_precision(precision: Literal["highest", "high", "medium"]) -> None:
-    """How exact float32 matrix products must be at least; here they always are of the highest precision."""
+    """Store the precision. Without effect: float32 matrix products always have full precision."""
     global _precision
     if precision not in ("highest", "high", "medium"):
-        raise ValueError(f"precision is 'highest', 'high' or 'medium', not {precision!r}")
+        raise ValueError(f"precision must be 'highest', 'high' or 'medium', not {precision!r}")
     _precision = precision
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was last told."""
+    """Return the value that `set_float32_matmul_precision` stored."""
     return _precision
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Whether PyTorch says a warning each time; Python's own `warnings.simplefilter` decides that here."""
+    """Store the flag. Without effect: `warnings.simplefilter` decides how often a warning appears."""
     global _warn_always
     _warn_always = b
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was last told."""
+    """Return the value that `set_warn_always` stored."""
     return _warn_always
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Asks that numbers too small for full precision become 0. False: they stay as they are."""
+    """Return False: denormal numbers cannot be flushed to zero."""
     return False
 
 

@@ -1,6 +1,6 @@
-"""torch.distributed of a program that runs in one process: there is no process group, and none can be started.
+"""torch.distributed for a single process: there is no process group, and none can be started.
 
-`is_available()` and `is_initialized()` are False. What works on a group raises ValueError, as PyTorch's does before
+`is_available()` and `is_initialized()` are False. Functions of a group raise ValueError, like PyTorch's before
 `init_process_group`.
 """
 
@@ -28,17 +28,17 @@ class ReduceOp(IntEnum):
 
 
 def is_available() -> bool:
-    """Never: there is one process."""
+    """Return False: only single-process programs are supported."""
     return False
 
 
 def is_initialized() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def is_nccl_available() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
@@ -46,12 +46,12 @@ is_gloo_available = is_mpi_available = is_ucc_available = is_nccl_available
 
 
 def is_torchelastic_launched() -> bool:
-    """Never: nothing here reads what torchrun sets."""
+    """Return False."""
     return False
 
 
 def is_backend_available(backend: str) -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
@@ -64,7 +64,7 @@ def _of_a_group(name: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         raise ValueError(
             f"{name}(): there is no process group, and init_process_group() cannot start one. "
-            "Ask is_initialized() first, which is False."
+            "Check is_initialized() first."
         )
 
     refuse.__name__ = refuse.__qualname__ = name

@@ -1,4 +1,4 @@
-"""The folder that torch.hub keeps files of weights in. The engine reads files from it and downloads none."""
+"""torch.hub: reads weights from the cache folder. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _folder: str | None = None
 
 
 def get_dir() -> str:
-    """The folder: what `set_dir` set, $TORCH_HOME/hub, or gradwire/hub in the user's folder for caches."""
+    """Return the folder: the one of `set_dir`, $TORCH_HOME/hub, or gradwire/hub in the user's cache folder."""
     if _folder is not None:
         return _folder
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -20,7 +20,7 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Sets the folder."""
+    """Set the folder."""
     global _folder
     _folder = os.path.expanduser(d)
 

@@ -1,4 +1,4 @@
-"""Functions that write into their argument: a tensor's methods under the same names, as `engine.sin_(x)`."""
+"""In-place functions of `engine`, such as `engine.sin_(x)`: the tensor methods of the same names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""TorchScript's decorators, which change nothing here: Python runs what they mark, to the same numbers.
+"""torch.jit: TorchScript's decorators return their argument unchanged, and Python runs it.
 
-`engine.compile` makes functions and modules faster. Traces and TorchScript files are left out.
+`engine.compile` makes functions and modules faster. Traces and TorchScript files are not supported.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 
 class Error(RuntimeError):
-    """PyTorch's error of a script; nothing here raises it."""
+    """PyTorch's error for scripts. The engine does not raise it."""
 
 
 class TracerWarning(Warning):
-    """PyTorch's warning of a trace; nothing here gives it."""
+    """PyTorch's warning for traces. The engine does not emit it."""
 
 
 class ScriptModule(Module):
-    """A module whose methods PyTorch compiles if they are marked; here it is an ordinary one."""
+    """An ordinary module. PyTorch compiles its marked methods."""
 
 
 def script(
@@ -36,7 +36,7 @@ def script(
     _rcb: Any = None,
     example_inputs: Any = None,
 ) -> T:
-    """Returns the function, class or module unchanged. It has no `graph`, `code` or `save`."""
+    """Return the function, class or module unchanged. It has no `graph`, `code` or `save`."""
     return obj
 
 

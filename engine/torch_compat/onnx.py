@@ -1,8 +1,8 @@
-"""What can be asked of torch.onnx. The engine does not write ONNX files yet."""
+"""torch.onnx: only `is_in_onnx_export`. The engine does not write ONNX files."""
 
 
 def is_in_onnx_export() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Kinds of devices that PyTorch knows and the engine does not use, for code that asks whether they are there."""
+"""Modules of PyTorch's device types that the engine does not support; `is_available()` returns False."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from engine.torch_compat import cpu
 
 
 class Absent(ModuleType):
-    """The module of a kind of device: it says that there is none, and refuses the rest."""
+    """The module of an unsupported device type. Names other than the availability checks raise AttributeError."""
 
     def is_available(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def is_initialized(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def device_count(self) -> int:
-        """None."""
+        """Return 0."""
         return 0
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
-            f"{self.__name__}.{name} is not there: the engine's devices are cpu, cuda and meta. "
-            f"Ask {self.__name__}.is_available() first."
+            f"{self.__name__}.{name} does not exist: the engine's devices are cpu, cuda and meta. "
+            f"Check {self.__name__}.is_available() first."
         )
 
 
@@ -43,13 +43,13 @@ xpu = _absent("xpu", "Intel's GPUs")
 
 
 def get_device_module(device: Any = None) -> ModuleType:
-    """The module of a kind of device: `engine.cuda`, `engine.cpu`; that of the GPU if there is one."""
+    """Return the module of a device type, such as `engine.cuda`. By default that of the GPU if there is one."""
     if device is None:
         return cuda if cuda.is_available() else cpu
     kind = device.type if isinstance(device, Device) else str(device).partition(":")[0]
     found = {"cuda": cuda, "cpu": cpu, "mps": mps, "mtia": mtia, "xpu": xpu}.get(kind)
     if found is None:
-        raise DeviceError(f"get_device_module(): there is no module for {device!r}. The devices are cpu and cuda.")
+        raise DeviceError(f"get_device_module(): {device!r} is not a device with a module. Use 'cpu' or 'cuda'.")
     return found
 
 

@@ -1,6 +1,6 @@
-"""Calling `__torch_function__` of other classes, for functions that are written with PyTorch's protocol.
+"""torch.overrides: dispatch to `__torch_function__` for functions written with that protocol.
 
-The engine's own functions do not call it: they take tensors and numbers.
+The engine's functions do not dispatch to it: they take tensors and numbers.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from engine.tensors import Tensor
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a class of these arguments defines `__torch_function__`."""
+    """Return whether the class of an argument defines `__torch_function__`."""
     return any(_overrides(type(argument)) for argument in relevant_args)
 
 
 def has_torch_function_unary(argument: Any) -> bool:
-    """`has_torch_function` of one argument."""
+    """Return `has_torch_function` for one argument."""
     return _overrides(type(argument))
 
 
 def has_torch_function_variadic(*arguments: Any) -> bool:
-    """`has_torch_function` of several arguments."""
+    """Return `has_torch_function` for several arguments."""
     return has_torch_function(arguments)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Calls `__torch_function__` of the arguments, subclasses first, until one gives a result.
+    """Call `__torch_function__` of the arguments, subclasses first, until one returns a result.
 
-    Raises TypeError if none does.
+    Raises TypeError if all return NotImplemented.
     """
     found: list[Any] = []
     for argument in relevant_args:
         kind = type(argument)
         if _overrides(kind) and all(type(other) is not kind for other in found):
-            place = next((index for index, other in enumerate(found) if issubclass(kind, type(other))), len(found))
-            found.insert(place, argument)
+            position = next((index for index, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+            found.insert(position, argument)
     kinds = tuple(map(type, found))
     for argument in found:
         result = argument.__torch_function__(public_api, kinds, args, kwargs)
@@ -49,7 +49,7 @@ def handle_torch_function(
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether it is a tensor or defines `__torch_function__`."""
+    """Return whether an object is a tensor or defines `__torch_function__`."""
     return isinstance(inp, Tensor) or _overrides(type(inp))
 
 

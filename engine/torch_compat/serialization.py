@@ -19,23 +19,23 @@ class SourceChangeWarning(Warning):
 
 
 def add_safe_globals(safe_globals: Sequence[Any]) -> None:
-    """Adds to the list of classes that files may name."""
+    """Add classes to the list of `get_safe_globals`."""
     _globals.extend(one for one in safe_globals if one not in _globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """What `add_safe_globals` was given."""
+    """Return the classes passed to `add_safe_globals`."""
     return list(_globals)
 
 
 def clear_safe_globals() -> None:
-    """Empties the list."""
+    """Clear the list of `get_safe_globals`."""
     _globals.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
-    """`add_safe_globals` for a while."""
+    """Add classes to the list of `get_safe_globals` temporarily."""
     before = get_safe_globals()
     add_safe_globals(safe_globals)
     try:

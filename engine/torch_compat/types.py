@@ -1,4 +1,4 @@
-"""Names for annotations, under the path of torch.types."""
+"""torch.types: type aliases for annotations."""
 
 from __future__ import annotations
 

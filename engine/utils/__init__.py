@@ -1,4 +1,4 @@
-"""What PyTorch keeps in `utils`: data sets, interchange, gradient checkpointing."""
+"""torch.utils: data loading, DLPack, gradient checkpointing."""
 
 from __future__ import annotations
 

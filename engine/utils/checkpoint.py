@@ -93,7 +93,7 @@ def set_device_states(devices: Sequence[int], states: Sequence[State], *, device
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool = False, **kwargs: Any) -> Any:
-    """Runs `functions`, a Sequential or a list, in so many checkpointed parts; the last part is not checkpointed.
+    """Run `functions`, a Sequential or a list, in checkpointed segments. The last segment is not checkpointed.
 
     Args:
         functions: called one after the other
@@ -285,7 +285,7 @@ _runs = itertools.count(1)
 
 @contextmanager
 def _again() -> Iterator[None]:
-    """Inside, what is computed is not taken for what the first run computed."""
+    """Context manager in which saved tensors are not matched with those of the first run."""
     outer, MODES.again = MODES.again, next(_runs)
     try:
         yield
@@ -295,7 +295,7 @@ def _again() -> Iterator[None]:
 
 @contextmanager
 def _casting(casting: Casting | None) -> Iterator[None]:
-    """Inside, autocast is as it was in the first run, with nothing cast yet."""
+    """Context manager with the autocast state of the first run and an empty cache."""
     present = MODES.autocast
     MODES.autocast = casting and Casting(casting.dtypes, casting.cache and Cache())
     try:

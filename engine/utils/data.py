@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from engine import data
-from engine.data import *  # noqa: F403  (its own list is the list)
+from engine.data import *  # noqa: F403  (the same `__all__`)
 
 __all__ = data.__all__  # pyright: ignore[reportUnsupportedDunderAll]

@@ -220,10 +220,10 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "isclose rtol": (lambda m: m.isclose(m.ones(1), m.ones(1), rtol=-1), "rtol must be at least 0"),
     "allclose atol": (lambda m: m.allclose(m.ones(1), m.ones(1), atol=-1), "atol must be at least 0"),
     "cross": (lambda m: m.linalg.cross(m.ones(3), m.ones(2, 3)), "different numbers of dimensions"),
-    "a dtype as text": (lambda m: m.zeros(2, dtype="float32"), "'float32' is no dtype"),
-    "a tensor's dtype as text": (lambda m: m.tensor([2], dtype="float32"), "'float32' is no dtype"),
+    "a dtype as text": (lambda m: m.zeros(2, dtype="float32"), "'float32' is not a dtype"),
+    "a tensor's dtype as text": (lambda m: m.tensor([2], dtype="float32"), "'float32' is not a dtype"),
     **{
-        f"{name}'s dtype as text": (call, "'float32' is no dtype. Use one such as engine.float32")
+        f"{name}'s dtype as text": (call, "'float32' is not a dtype. Use a dtype such as engine.float32")
         for name, call in TEXT_AS_DTYPE.items()
     },
     "ldl_factor of zeros": (lambda m: m.linalg.ldl_factor(m.zeros(2, 2)), "a pivot is 0"),

@@ -36,7 +36,7 @@ def test_outside_a_process_group(library: str) -> None:
 
 def test_no_process_group_can_be_started() -> None:
     assert not engine.distributed.is_available()
-    with pytest.raises(ValueError, match="Ask is_initialized"):
+    with pytest.raises(ValueError, match="Check is_initialized"):
         engine.distributed.all_reduce(engine.ones(2), op=engine.distributed.ReduceOp.SUM)
     with pytest.raises(RuntimeError, match="Run the program in one process"):
         engine.distributed.init_process_group("nccl")

@@ -1,4 +1,4 @@
-"""Switches of the libraries that PyTorch computes with. They can be set, and change nothing here."""
+"""torch.backends: switches of the libraries that PyTorch uses. They can be set and have no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switches of CUDA's matrix products and attention kernels: accepted so that programs run unchanged."""
+"""torch.backends.cuda: switches of matrix products and attention kernels, without effect."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def is_built() -> bool:
-    """Whether CUDA can be used where there is a GPU: CuPy is asked when one is."""
+    """Return True. Whether a GPU is available is known when one is used."""
     return True
 
 
 def _switch(kind: str) -> tuple[Callable[[bool], None], Callable[[], bool]]:
     def enable(enabled: bool) -> None:
-        """Accepted so that programs run unchanged: there is one kernel of attention."""
+        """Store the switch. Without effect: there is one attention kernel."""
         _attention[kind] = bool(enabled)
 
     def is_enabled() -> bool:

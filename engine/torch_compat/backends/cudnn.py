@@ -1,4 +1,4 @@
-"""Switches of cuDNN, which the engine does not use: they are accepted so that programs run unchanged."""
+"""torch.backends.cudnn: switches without effect, as the engine does not use cuDNN."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ flags = flags_of(globals(), "enabled", "benchmark", "benchmark_limit", "determin
 
 
 def is_available() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def version() -> int | None:
-    """There is none."""
+    """Return None."""
     return None

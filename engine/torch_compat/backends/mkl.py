@@ -1,6 +1,6 @@
-"""Intel's MKL, which the engine does not use: NumPy multiplies matrices by the BLAS that it comes with."""
+"""torch.backends.mkl: the engine does not use MKL. NumPy brings its BLAS."""
 
 
 def is_available() -> bool:
-    """Never."""
+    """Return False."""
     return False

@@ -1,4 +1,4 @@
-"""Switches of oneDNN, which the engine does not use: they are accepted so that programs run unchanged."""
+"""torch.backends.mkldnn: switches without effect, as the engine does not use oneDNN."""
 
 from engine.torch_compat.backends.switches import flags_of
 
@@ -11,5 +11,5 @@ flags = flags_of(globals(), "enabled", "deterministic", "allow_tf32", "fp32_prec
 
 
 def is_available() -> bool:
-    """Never."""
+    """Return False."""
     return False

@@ -1,11 +1,11 @@
-"""Apple's GPUs, which the engine does not use."""
+"""torch.backends.mps: the engine does not support Apple's GPUs."""
 
 
 def is_available() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def is_built() -> bool:
-    """Never."""
+    """Return False."""
     return False

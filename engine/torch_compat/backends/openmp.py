@@ -1,6 +1,6 @@
-"""OpenMP, which the engine does not use: it has thread pools of its own."""
+"""torch.backends.openmp: the engine uses other thread pools than OpenMP."""
 
 
 def is_available() -> bool:
-    """Never."""
+    """Return False."""
     return False

@@ -1,4 +1,4 @@
-"""Switches of opt_einsum, which the engine does not use: they are accepted so that programs run unchanged."""
+"""torch.backends.opt_einsum: switches without effect."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ strategy: str | None = None
 
 
 def is_available() -> bool:
-    """Never."""
+    """Return False."""
     return False

@@ -1,4 +1,4 @@
-"""Switches that can be set and change nothing, in modules of switches."""
+"""The context manager `flags` of modules whose switches have no effect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def flags_of(module: dict[str, Any], *names: str) -> Callable[..., AbstractContextManager[None]]:
-    """A context manager `flags(...)` that sets switches of a module for a while.
+    """Return a context manager `flags(...)` that sets switches of a module temporarily.
 
     Args:
         module: the module's names
@@ -17,13 +17,12 @@ def flags_of(module: dict[str, Any], *names: str) -> Callable[..., AbstractConte
 
     @contextmanager
     def flags(*values: Any, **options: Any) -> Iterator[None]:
-        """Sets switches for a while. They change nothing."""
+        """Set switches temporarily. They have no effect."""
         given = {**dict(zip(names, values, strict=False)), **options}
         unknown = given.keys() - set(names)
         if unknown or len(values) > len(names):
-            raise TypeError(
-                f"flags() takes {', '.join(names)}, not {', '.join(sorted(unknown)) or 'so many arguments'}"
-            )
+            wrong = ", ".join(sorted(unknown)) or f"{len(values)} positional arguments"
+            raise TypeError(f"flags() takes {', '.join(names)}, not {wrong}")
         before = {name: module[name] for name in given}
         module.update(given)
         try:

@@ -1,7 +1,7 @@
-"""Python's multiprocessing under PyTorch's path, with `spawn`.
+"""torch.multiprocessing: Python's multiprocessing, with `spawn`.
 
-Tensors that are sent to another process arrive as copies. Those of `share_memory_()` are shared with forked processes
-only; sent to others, they are refused, since a copy would not see what is written.
+Tensors sent to another process arrive as copies. Tensors of `share_memory_()` are shared only with forked processes;
+sending one to another process raises SharingError, as the copy would not see later writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes what TensorBoard shows, by its own package."""
+"""Write event files for TensorBoard with the tensorboard package."""
 
 from __future__ import annotations
 
