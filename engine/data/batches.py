@@ -13,12 +13,12 @@ from engine.registry import DATASETS, Range, Size
 
 
 class Loaders:
-    """What a training gets its batches from.
+    """The data loaders of a training run.
 
     Args:
-        train: batches to train with
-        validation: batches to validate with, if there are any
-        files: where their samples come from
+        train: loader of training batches
+        validation: loader of validation batches, if any
+        files: files that the samples are read from
     """
 
     def __init__(self, train: DataLoader, validation: DataLoader | None = None, files: tuple[Path, ...] = ()) -> None:
@@ -31,17 +31,17 @@ class Loaders:
     category="Loader", title="Loader", outputs=("input", "target"), tags=("DataLoader", "batch", "shuffle", "minibatch")
 )
 class Batches(Loaders):
-    """Cut samples into batches: training samples in a new random order each epoch, validation samples in order.
+    """Group samples into batches. Training samples are shuffled each epoch; validation samples keep their order.
 
-    Of a stream nobody knows how many batches there are before it has ended; its random order is that of a buffer.
+    A stream has no known number of batches. It is shuffled within a buffer.
 
     Args:
-        splits: the samples
-        batch_size: samples in a batch
-        shuffle: take the training samples in a new random order each epoch
-        drop_last: leave out the last training batch of an epoch if it is smaller
-        workers: threads that read and transform batches ahead of time; 0 does it between the training steps. The
-            numbers do not depend on it
+        splits: training and validation samples
+        batch_size: samples per batch
+        shuffle: shuffle the training samples in each epoch
+        drop_last: drop the last training batch of an epoch if it is smaller than batch_size
+        workers: threads that prepare batches in advance; 0 prepares them between training steps; results do not
+            depend on it
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Batches(Loaders):
 
 
 def _loader(samples: Samples, batch_size: int, shuffle: bool, drop_last: bool, workers: int) -> DataLoader:
-    # Reading, decoding and NumPy give the interpreter free, and threads neither start slowly nor copy the samples.
+    # Reading, decoding and NumPy release the GIL; threads start faster than processes and share the samples.
     context = THREADS if workers else None
     if isinstance(samples.stream, SampleStream):
         order = StreamBatchSampler(samples.stream, batch_size, shuffle=shuffle, drop_last=drop_last)

@@ -1,4 +1,4 @@
-"""Other ways of dividing samples into those to train with and those to validate with."""
+"""Split samples into training and validation data: hold-out and k-fold."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from engine.registry import DATASETS, Count, Range, Seed
 from engine.shape import Spec
 
 MOST_DIVISIONS = 8
-"""One after the other. Only the last one counts, and each doubles the ways to a sample."""
+"""Maximum number of split nodes in a row. Only the last has an effect, and each doubles the access paths."""
 
 
 class Resplit(Splits):
-    """All samples of other splits, training and validation together, divided anew. Subclasses give `_held`."""
+    """Splits the training and validation samples of other splits again. Subclasses implement `_held`."""
 
     def __init__(self, splits: Splits, seed: int) -> None:
         if splits.is_stream:
             raise DataError(
-                "a stream cannot be divided, as nobody knows how many samples it has. Let its source keep some for "
-                "validation, or turn stream off."
+                "a stream cannot be split because its number of samples is unknown. Set validation in its data "
+                "source, or turn stream off."
             )
         if splits.divisions == MOST_DIVISIONS:
             raise DataError(
-                f"samples can be divided {MOST_DIVISIONS} times, one after the other, and only the last time counts. "
-                "Remove the divisions before it."
+                f"samples are split more than {MOST_DIVISIONS} times in a row. Only the last split has an effect. "
+                "Remove the earlier splits."
             )
         self._splits = splits
         self._seed = seed
 
     @abstractmethod
     def _held(self) -> Indices:
-        """The samples to keep for validation."""
+        """Indices of the validation samples."""
 
     @property
     def input(self) -> Spec:
@@ -93,7 +93,7 @@ class Resplit(Splits):
     def _kept_back(self) -> Indices:
         held = np.sort(self._held())
         if len(held) == len(self._everything):
-            raise DataError(f"{len(held)} samples cannot be divided so that some are left to train with. Add samples.")
+            raise DataError(f"no training samples are left: all {len(held)} would validate. Add samples.")
         return held
 
     def _order(self) -> Indices:
@@ -107,13 +107,13 @@ class Resplit(Splits):
     tags=("split", "train test split", "stratify"),
 )
 class HoldOut(Resplit):
-    """Divide samples anew: a share drawn at random is kept for validation. What was kept before counts as well.
+    """Split all samples again at random into training and validation samples.
 
     Args:
-        splits: the samples to divide
-        validation: the share to keep for validation
-        seed: another number draws other samples
-        stratify: keep the same share of each class; the targets must be classes
+        splits: samples to split, including earlier validation samples
+        validation: fraction of the samples used for validation
+        seed: random seed of the split
+        stratify: use the same fraction of each class; the targets must be classes
     """
 
     def __init__(self, splits: Splits, validation: Share = 0.2, seed: Seed = 0, stratify: bool = False) -> None:
@@ -124,11 +124,11 @@ class HoldOut(Resplit):
     def _held(self) -> Indices:
         order = self._order()
         if self._share and len(order) < 2:
-            raise DataError("1 sample cannot be divided. Add samples, or set validation to 0.")
+            raise DataError("1 sample cannot be split. Add samples, or set validation to 0.")
         if not self._stratify:
             return order[: validation_count(len(order), self._share)]
         if self.classes is None:
-            raise DataError(f"targets are {self.target}, which are no classes to keep a share of. Turn stratify off.")
+            raise DataError(f"stratify needs classes, but targets are {self.target}. Turn stratify off.")
         classes = np.asarray(self._everything.targets(order))
         groups = [order[classes == number] for number in np.unique(classes)]
         return np.concatenate([group[: validation_count(len(group), self._share)] for group in groups])
@@ -138,15 +138,15 @@ class HoldOut(Resplit):
     category="Division", title="K-fold", outputs=("samples",), tags=("split", "cross-validation", "KFold", "validation")
 )
 class KFold(Resplit):
-    """Divide samples anew for cross-validation: into parts of equal size, of which one validates and the others train.
+    """Split all samples into k folds for cross-validation. One fold is the validation data.
 
-    Train once for each part; every sample then has validated once.
+    Train once per fold to validate on every sample once.
 
     Args:
-        splits: the samples to divide
-        folds: the number of parts
-        fold: the part that validates, counted from 0; after the last comes the first again
-        seed: another number draws other parts
+        splits: samples to split, including earlier validation samples
+        folds: number of folds
+        fold: index of the validation fold, from 0; wraps around after the last fold
+        seed: random seed of the folds
     """
 
     def __init__(self, splits: Splits, folds: Annotated[int, Range(ge=2)] = 5, fold: Count = 0, seed: Seed = 0) -> None:
@@ -157,5 +157,5 @@ class KFold(Resplit):
     def _held(self) -> Indices:
         order = self._order()
         if len(order) < self._folds:
-            raise DataError(f"{len(order)} samples do not make {self._folds} folds. Set folds to {len(order)} or less.")
+            raise DataError(f"{len(order)} samples do not fill {self._folds} folds. Set folds to at most {len(order)}.")
         return np.array_split(order, self._folds)[self._fold]

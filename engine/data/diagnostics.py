@@ -1,4 +1,4 @@
-"""What reading a source loses, or takes for something else: counted, and with the arguments that avoid it."""
+"""Diagnostics of data sources: skipped or misread values, with counts and remedies."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A loss or a likely mistake in data that can be read."""
+    """A warning about readable data: skipped values or a likely mistake."""
 
     code: str
-    """Stable, for programs."""
+    """Stable identifier for programs."""
     message: str
-    """What was counted, with values, and what to do."""
+    """Finding with counts and values, and the next step."""
     remedy: str = ""
-    """What a button says that sets `changes`."""
+    """Label of the button that applies `changes`."""
     changes: tuple[tuple[str, Any], ...] = ()
-    """Arguments of the source that avoid it."""
+    """Arguments of the data source that fix the problem."""
     added: str = ""
-    """The name that the only change adds to a list of names; empty if changes replace values."""
+    """Name that the change adds to a list of names; empty if the change replaces a value."""
 
 
 def format_counts(counts: Mapping[str, int], most: int = 4) -> str:
@@ -32,7 +32,7 @@ def format_counts(counts: Mapping[str, int], most: int = 4) -> str:
 
 
 def shorten(value: str) -> str:
-    """On one line."""
+    """On one line with at most 30 characters."""
     value = " ".join(value.split())
     return value if len(value) <= 30 else f"{value[:29]}…"
 

@@ -1,4 +1,4 @@
-"""What reading any file has in common: errors that name it, and sizes that are checked before memory is taken."""
+"""Reading of data files: errors that name the file, and checks of the free memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from engine.errors import DataError
 from engine.system.files import check_regular
 
 DEFLATE_RATIO = 1032
-"""What DEFLATE can at most shrink by: 258 bytes in two bits."""
+"""Maximum compression ratio of DEFLATE: 258 bytes in two bits."""
 
 
 class ReadErrorContext:
-    """Turns the errors of reading into a DataError that names the file."""
+    """Context manager that turns read errors into a DataError that names the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -27,7 +27,7 @@ class ReadErrorContext:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, FileNotFoundError):
-            raise DataError(f"{self.path}: there is no such file. Check the path.") from None
+            raise DataError(f"{self.path}: file not found. Check the path.") from None
         if isinstance(error, (EOFError, zlib.error, gzip.BadGzipFile)):
             message = f"{self.path}: damaged or incomplete gzip data ({error}). Download the file again."
             raise DataError(message) from None
@@ -36,7 +36,7 @@ class ReadErrorContext:
 
 
 def check_memory(path: Path | str, size: int, remedy: str) -> None:
-    """Raises DataError if so many bytes are more than the free memory."""
+    """Raises DataError if `size` bytes exceed the free memory."""
     available = psutil.virtual_memory().available
     if size > available:
         raise DataError(
@@ -45,13 +45,13 @@ def check_memory(path: Path | str, size: int, remedy: str) -> None:
 
 
 def required_path(title: str, argument: str, path: str, kind: str) -> Path:
-    """The regular file or the folder that a source was given. Raises DataError if none was, or if it is not there."""
+    """The path of an existing regular file or folder. Raises DataError if `path` is empty or does not exist."""
     if not path:
-        raise DataError(f"{title}: no {kind} is chosen. Set {argument}.")
+        raise DataError(f"{title}: no {kind} selected. Set {argument}.")
     found = Path(path)
     if kind == "folder":
         if not os.path.isdir(path):
-            raise DataError(f"{path}: there is no such folder. Check the path.")
+            raise DataError(f"{path}: folder not found. Check the path.")
         return found
     with ReadErrorContext(found):
         check_regular(found)
@@ -59,5 +59,6 @@ def required_path(title: str, argument: str, path: str, kind: str) -> Path:
 
 
 def format_bytes(count: float) -> str:
+    """A size in binary units, such as ``1.5 MiB``."""
     power = min((max(int(count), 1).bit_length() - 1) // 10, 4)
     return f"{count / 1024**power:.{min(power, 1)}f} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"

@@ -50,13 +50,13 @@ class DataLoader:
         sampler: the order, instead of `shuffle`
         batch_sampler: lists of sample numbers, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`
         num_workers: processes that make batches ahead of time; 0 makes them in the calling thread
-        collate_fn: list of samples → batch; `default_collate` unless given. With batch_size None: sample → sample
+        collate_fn: list of samples → batch; `default_collate` unless given; with batch_size None: sample → sample
         pin_memory: put batches where a GPU reads them without a detour, if there is one
         drop_last: leave out the last batch if it is smaller
         timeout: seconds to wait for a batch of a worker; 0 is for ever
         worker_init_fn: called in each worker with its number, before it makes batches
         multiprocessing_context: how workers are started: "forkserver" or "spawn", as `multiprocessing` names them, or
-            "threads" for threads of this process. The fork server unless given; "spawn" where it is not safe
+            "threads" for threads of this process; the fork server unless given; "spawn" where it is not safe
         generator: where order and seeds come from; the default generator unless given
         prefetch_factor: batches that each worker makes ahead of time; 2 unless given
         persistent_workers: keep workers for the next pass

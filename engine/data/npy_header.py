@@ -1,4 +1,4 @@
-"""The header of a .npy file, read strictly: nothing in it is evaluated, and no more is read than a header can have.
+"""A strict parser for the header of .npy files. It evaluates nothing and limits the size that it reads.
 
 Source: NumPy, "A simple file format for NumPy arrays" (NEP 1), versions 1.0 to 3.0.
 """
@@ -16,23 +16,23 @@ from engine.errors import DataError
 MAGIC = b"\x93NUMPY"
 
 _LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
-"""How the length of the header is written, by format version."""
+"""struct format of the header length, by format version."""
 _LONGEST = 65_536
 _MOST_DIMENSIONS = 32
 _LONGEST_SIZE = 19
-"""Digits of a whole number of 64 bits."""
+"""Digits of a 64-bit integer."""
 
 _FIELD = r"""(['"])(?P<name>descr|fortran_order|shape)\1\s*:\s*(?P<value>{})""".format(
     r"""'[^'"\\]*'|"[^'"\\]*"|True|False|\([\dL,\s]*\)|\[.*\]"""
 )
 _FIELDS = re.compile(rf"\s*{_FIELD}\s*(?P<end>,\s*\}}|,|\}})", re.DOTALL)
-"""One entry of the dictionary that a header is, as NumPy writes it."""
+"""One entry of the header dictionary, as NumPy writes it."""
 _SIZE = re.compile(r"\d+")
 _DESCR = re.compile(r"""(['"])[<>=|]?(?P<kind>[a-zA-Z])(?P<size>\d{0,9})(\[\w{1,9}\])?\1""")
 
 
 class Header(NamedTuple):
-    """What a header declares."""
+    """Shape, memory order and dtype of an array."""
 
     shape: tuple[int, ...]
     is_fortran: bool
@@ -40,14 +40,14 @@ class Header(NamedTuple):
 
 
 def read_header(file: BinaryIO, name: str) -> Header:
-    """Read the header at the position of `file`, which is afterwards where the numbers begin.
+    """Read the header at the position of `file` and leave the position at the start of the data.
 
     Args:
         file: a file, or a member of an archive
-        name: what the array is called in errors
+        name: name of the array in errors
 
     Raises:
-        DataError: the header is damaged, or the array has Python objects or anything else than numbers.
+        DataError: the header is damaged, or the array does not contain numbers.
     """
     try:
         fields = _fields(_text(file))
@@ -61,16 +61,16 @@ def read_header(file: BinaryIO, name: str) -> Header:
     except DataError:
         raise
     except (ValueError, TypeError, struct.error) as error:
-        raise DataError(f"{name}: its header is damaged ({error}). Save the array again.") from None
+        raise DataError(f"{name}: damaged header ({error}). Save the array again.") from None
 
 
 def _text(file: BinaryIO) -> str:
     start = file.read(len(MAGIC) + 2)
     if len(start) < len(MAGIC) + 2 or not start.startswith(MAGIC):
-        raise ValueError("it does not begin as a .npy file")
+        raise ValueError("no .npy signature")
     major, minor = start[-2:]
     if major not in _LENGTHS or minor:
-        raise ValueError(f"the format version {major}.{minor} is unknown")
+        raise ValueError(f"unknown format version {major}.{minor}")
     how = _LENGTHS[major]
     (length,) = struct.unpack(how, file.read(struct.calcsize(how)))
     if length > _LONGEST:
@@ -82,7 +82,7 @@ def _text(file: BinaryIO) -> str:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """The texts of the three values. Raises ValueError for anything but a dictionary of these three."""
+    """The unparsed values of the three fields. Raises ValueError for any other dictionary."""
     fields: dict[str, str] = {}
     place = re.match(r"\s*\{", text)
     end = "" if place is None else ","
@@ -100,13 +100,13 @@ def _fields(text: str) -> dict[str, str]:
 
 def _dtype(descr: str, name: str) -> np.dtype[Any]:
     if descr[0] == "[":
-        raise DataError(f"{name}: holds a structured dtype, but numbers are needed. Save an array of numbers.")
+        raise DataError(f"{name}: has a structured dtype, but numbers are needed. Save an array of numbers.")
     found = _DESCR.fullmatch(descr)
     if found is None or found["kind"] not in "biufcmMSUVO":
         raise ValueError("descr is not the text of a dtype")
     if found["kind"] == "O":
-        raise DataError(f"{name}: holds Python objects, which are never read. Save an array of numbers.")
+        raise DataError(f"{name}: contains Python objects, which are never loaded. Save an array of numbers.")
     dtype = np.dtype(descr[1:-1])
     if dtype.kind not in "iufb" or dtype.itemsize > 8:
-        raise DataError(f"{name}: holds {dtype}, but numbers are needed. Save an array of numbers.")
+        raise DataError(f"{name}: has dtype {dtype}, but numbers are needed. Save an array of numbers.")
     return dtype

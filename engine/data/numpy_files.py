@@ -1,4 +1,4 @@
-"""Arrays in NumPy's files, memory-mapped where that is possible. Nothing in them is ever unpickled."""
+"""NumPy array files, memory-mapped if they are not compressed. Never unpickles."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from engine.shape import Spec, format_shape
 from engine.system.files import open_regular
 
 _DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, IndexError, RuntimeError, ValueError)
-"""What zipfile raises on damaged archives."""
+"""Exceptions of zipfile for damaged archives."""
 _RATIOS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DEFLATE_RATIO}
-"""What members can at most shrink by."""
+"""Maximum compression ratio by method."""
 _PIECE = 2**20
-"""Bytes that are read at once."""
+"""Bytes per read."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredArray:
-    """An array in a file: what its header says, checked against the size that is there."""
+    """The header of an array in a file, checked against the size of its data."""
 
     path: Path
     member: str
-    """Its name in an archive; empty if the file is the array."""
+    """Name in the archive; empty for a .npy file."""
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     fortran: bool
     offset: int
-    """Where its numbers begin, from the start of the file; -1 if they have to be unpacked."""
+    """Byte offset of the data in the file; -1 if the data are compressed."""
     header: int = 0
-    """Bytes of its header, which ends where its numbers begin."""
+    """Size of the header in bytes."""
     checksum: int | None = None
-    """CRC-32 of header and numbers that the archive states."""
+    """CRC-32 of header and data as stored in the archive."""
     state: tuple[str, int, int] | None = None
     """The file's `stamp` when the checksum was read."""
 
@@ -63,7 +63,7 @@ class StoredArray:
         return f"{self.path}: {self.member}" if self.member else str(self.path)
 
     def read(self) -> NDArray[Any]:
-        """A read-only memory map; an array in memory of what is packed. Raises DataError if the data are damaged."""
+        """A read-only memory map, or an array in memory if compressed. Raises DataError for damaged data."""
         order = "F" if self.fortran else "C"
         if not self.size:
             return np.empty(self.shape, self.dtype)
@@ -86,11 +86,11 @@ class StoredArray:
             except _DAMAGE as error:
                 raise DataError(f"{self.name}: is damaged ({error}). Save the file again.") from None
         if len(content) != self.size:
-            raise DataError(f"{self.name}: has another size than its header declares. Save the file again.")
+            raise DataError(f"{self.name}: does not have the size that its header declares. Save the file again.")
         return np.frombuffer(content, self.dtype).reshape(self.shape, order=order)
 
     def _check_intact(self) -> None:
-        """Raises DataError if the checksum is another one. Reads all of it, once for each state of the file."""
+        """Raises DataError if the checksum differs. Reads the whole array once per version of the file."""
         left, found = self.header + self.size, 0
         with ReadErrorContext(self.path), open_regular(self.path) as file:
             file.seek(self.offset - self.header)
@@ -99,18 +99,18 @@ class StoredArray:
                 left -= len(piece)
         if left or found != self.checksum:
             if file_fingerprint(self.path) != self.state:
-                raise DataError(f"{self.name}: has changed since it was opened. Open it again.")
+                raise DataError(f"{self.name}: changed after it was opened. Open it again.")
             raise DataError(f"{self.name}: is damaged (its CRC-32 does not match). Save the file again.")
 
 
 intact: LRUCache[None] = LRUCache(256)
-"""Members of archives of which the checksum was right."""
+"""Archive members whose checksum was correct."""
 
 
 def stored(path: Path) -> dict[str, StoredArray]:
-    """The arrays of a .npy file, under an empty name, or of a .npz file. Reads headers only.
+    """The arrays of a .npz file by name, or of a .npy file under an empty name. Reads headers only.
 
-    Raises DataError for what is no such file, holds Python objects, or declares more than is there.
+    Raises DataError for another format, for Python objects, and for a wrong size.
     """
     with ReadErrorContext(path), open_regular(path) as file:
         start = file.read(len(MAGIC))
@@ -121,7 +121,7 @@ def stored(path: Path) -> dict[str, StoredArray]:
             _check_size(found, os.fstat(file.fileno()).st_size - file.tell())
             return {"": found}
         if start[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
-            raise DataError(f"{path}: is neither a .npy nor a .npz file. Save the array with np.save or np.savez.")
+            raise DataError(f"{path}: is not a .npy or .npz file. Save the array with np.save or np.savez.")
         try:
             with zipfile.ZipFile(file) as archive:
                 members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
@@ -136,18 +136,17 @@ def stored(path: Path) -> dict[str, StoredArray]:
     category="Arrays", title="NumPy arrays", outputs=("samples",), tags=("npy", "npz", "array", "savez", "memory map")
 )
 class NPY(HeldOutSplits):
-    """Inputs and targets in NumPy's files, one sample a row: two .npy files, or a .npz file with both.
+    """Inputs and targets in two .npy files or one .npz file, one sample per row.
 
-    Files that are not compressed stay on disk and are read as they are needed. Python objects are refused, as reading
-    them could run any code.
+    Uncompressed files are memory-mapped. Python objects are rejected, because unpickling them could run code.
 
     Args:
-        path: the .npy file of inputs, or the .npz file
-        targets: the .npy file of targets; only if the inputs are in a .npy file
+        path: .npy file of the inputs, or .npz file
+        targets: .npy file of the targets, if the inputs are in a .npy file
         input_name: name of the inputs in the .npz file
         target_name: name of the targets in the .npz file
-        task: learn classes or numbers; "auto" takes whole numbers in one column for classes
-        validation: the share of the rows to keep for validation
+        task: learn classes or numbers; auto treats one column of integers as classes
+        validation: fraction of the rows used for validation
     """
 
     def __init__(
@@ -162,25 +161,27 @@ class NPY(HeldOutSplits):
         arrays = stored(required_path("NPY", "path", path, "file"))
         if "" in arrays:
             if not targets:
-                raise DataError(f"{path}: holds one array. Set targets to the file of the targets.")
+                raise DataError(f"{path}: contains only one array. Set targets to the file with the targets.")
             self._inputs = arrays[""]
             self._targets = _named(stored(required_path("NPY", "targets", targets, "file")), "", targets)
         else:
             self._inputs, self._targets = (_named(arrays, name, path) for name in (input_name, target_name))
         for array in (self._inputs, self._targets):
             if not array.shape:
-                raise DataError(f"{array.name}: is a single number, but samples are rows. Save an array.")
+                raise DataError(f"{array.name}: is a single number. Save an array with one row per sample.")
         count, other = self._inputs.shape[0], self._targets.shape[0]
         if count != other:
-            raise DataError(f"{self._targets.name}: has {other} rows, but {self._inputs.name} has {count}.")
+            raise DataError(
+                f"{self._targets.name}: has {other} rows, but {self._inputs.name} has {count}. Save a target per input."
+            )
         if not count:
-            raise DataError(f"{self._inputs.name}: has no rows. Save an array with a row for each sample.")
+            raise DataError(f"{self._inputs.name}: has no rows. Save an array with one row per sample.")
         shape, is_whole = self._targets.shape[1:], self._targets.dtype.kind in "iub"
         may_be_classes = is_whole and math.prod(shape) == 1
         if task == "classes" and not may_be_classes:
             raise DataError(
-                f"{self._targets.name}: holds {format_shape(self._targets.shape)} {self._targets.dtype}, but classes "
-                "are one whole number for each sample. Set task to numbers."
+                f"{self._targets.name}: is {format_shape(self._targets.shape)} {self._targets.dtype}, but classes need "
+                "one integer per sample. Set task to numbers."
             )
         self._are_classes = may_be_classes and task != "numbers"
         learned = float32 if is_whole and task == "numbers" else _kind(self._targets)
@@ -212,8 +213,8 @@ class NPY(HeldOutSplits):
         labels = targets.reshape(-1).astype(np.int64)
         if labels.min() < 0:
             raise DataError(
-                f"{self._targets.name}: holds the label {labels.min()}, but classes are counted from 0. "
-                "Set task to numbers if they are no classes."
+                f"{self._targets.name}: contains label {labels.min()}, but class numbers start at 0. "
+                "If these are not classes, set task to numbers."
             )
         return labels
 
@@ -240,7 +241,7 @@ def _member(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.Z
 
 
 def _data_offset(file: BinaryIO, info: zipfile.ZipInfo) -> int:
-    """Where a member's bytes begin: its local header has names of lengths of its own."""
+    """Byte offset of a member's data, after the local header of variable length."""
     position = file.tell()
     file.seek(info.header_offset + 26)
     lengths = np.frombuffer(file.read(4), "<u2")
@@ -259,7 +260,7 @@ def _check_size(array: StoredArray, there: int) -> None:
 def _named(arrays: dict[str, StoredArray], name: str, path: str) -> StoredArray:
     if name not in arrays:
         known = ", ".join(map(repr, arrays)) or "none"
-        raise DataError(f"{path}: has no array {name!r}, only {known}. Set input_name and target_name.")
+        raise DataError(f"{path}: has no array {name!r}. It has {known}. Set input_name and target_name.")
     return arrays[name]
 
 

@@ -1,4 +1,4 @@
-"""Rows of numbers that arrive in pieces: in memory while they are few, in a file of their own when they become many."""
+"""A buffer for rows of numbers that moves to a temporary file when it grows."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from engine.data.file_access import format_bytes
 from engine.errors import DataError
 
 IN_MEMORY = 32 * 2**20
-"""Bytes that are kept in memory; more go to a file, of which the system keeps in memory what it has room for."""
+"""Maximum bytes in memory; larger buffers go to a file, which the system caches."""
 
 _PREFIX = "rows-"
 _SPARE = 2**26
-"""Bytes of a disk that are left free."""
+"""Bytes to leave free on the disk."""
 
 
 class RowBuffer:
-    """Collects rows. The file lies in Gradwire's cache folder, or `$GRADWIRE_TABLES`, and goes with the array.
+    """Collects rows. The file is in Gradwire's cache folder or `$GRADWIRE_TABLES` and is deleted with the array.
 
     Args:
-        width: numbers in a row
-        dtype: what they are
-        name: what the rows come from, for errors
+        width: numbers per row
+        dtype: dtype of the numbers
+        name: source of the rows, for errors
     """
 
     def __init__(self, width: int, dtype: Any, name: str) -> None:
@@ -44,7 +44,7 @@ class RowBuffer:
         self._path: Path | None = None
 
     def append(self, rows: NDArray[Any]) -> None:
-        """N×width more. Raises DataError if the disk is full."""
+        """Append N×width numbers. Raises DataError if the disk is full."""
         piece = np.ascontiguousarray(rows, self._dtype).reshape(-1, self._width)
         self._pieces.append(piece)
         self._held += piece.nbytes
@@ -53,7 +53,7 @@ class RowBuffer:
             self._write()
 
     def finish(self) -> NDArray[Any]:
-        """All rows, read-only if they are in a file. Nothing can be appended any more."""
+        """All rows, read-only if in a file. No rows can be appended afterwards."""
         if self._path is None:
             empty = np.empty((0, self._width), self._dtype)
             return np.concatenate(self._pieces) if self._pieces else empty
@@ -64,7 +64,7 @@ class RowBuffer:
         return array
 
     def drop(self) -> None:
-        """Forget everything, after an error."""
+        """Discard all rows after an error."""
         self._pieces = []
         if self._path is not None:
             _remove(self._path)
@@ -77,16 +77,16 @@ class RowBuffer:
                 os.close(handle)
                 self._path = Path(name)
             if shutil.disk_usage(self._path.parent).free < self._held + _SPARE:
-                raise OSError("there is no room")
+                raise OSError("not enough free space")
             with self._path.open("ab") as file:
                 for piece in self._pieces:
                     file.write(piece.data)
         except OSError as error:
             self.drop()
             raise DataError(
-                f"{self._name}: is larger than what is kept in memory, and {format_bytes(self._held)} of it cannot be "
-                f"written to {_place()} ({error.strerror or error}). Free some space, or set GRADWIRE_TABLES to "
-                "another folder."
+                f"{self._name}: too large for memory, and {format_bytes(self._held)} cannot be written to "
+                f"{_place()} ({error.strerror or error}). Free disk space, or set GRADWIRE_TABLES to another "
+                "folder."
             ) from None
         self._pieces, self._held = [], 0
 
@@ -97,7 +97,7 @@ def _place() -> Path:
 
 
 def _folder() -> Path:
-    """Where the files lie; those that processes left behind which were killed are removed."""
+    """The folder of the files. Removes files of processes that no longer exist."""
     folder = _place()
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob(f"{_PREFIX}*"):

@@ -1,4 +1,4 @@
-"""Samples that are taken, transformed and batched many at a time."""
+"""Samples that are read, transformed and batched in bulk."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class ArraySamples(Samples):
 
     def __init__(self, inputs: NDArray[Any], targets: NDArray[Any], rows: Indices | None = None) -> None:
         if len(inputs) != len(targets):
-            raise ValueError(f"there are {len(inputs)} inputs but {len(targets)} targets; each needs the other")
+            raise ValueError(f"there are {len(inputs)} inputs but {len(targets)} targets; the numbers must be equal")
         self._inputs = inputs
         self._targets = targets
         self.rows = rows
@@ -225,7 +225,7 @@ def validation_split(count: int, share: float) -> tuple[Indices, Indices]:
     So runs with different seeds are measured on the same samples.
     """
     if not 0 <= share < 1:
-        raise ValueError(f"the share of validation samples must be from 0 to below 1, not {share}")
+        raise ValueError(f"validation must be at least 0 and less than 1, not {share}")
     held = _first_drawn(count, validation_count(count, share))
     rest = np.ones(count, bool)
     rest[held] = False
@@ -276,7 +276,7 @@ def _tensor(values: Batch) -> Tensor:
     shapes = [format_shape(value.shape) for value in values]
     other = next((shape for shape in shapes if shape != shapes[0]), None)
     if other is not None:
-        raise DataError(f"samples of {shapes[0]} and {other} do not make one batch. Add Resize, or a crop.")
+        raise DataError(f"samples of {shapes[0]} and {other} cannot be stacked into a batch. Add Resize or a crop.")
     return from_array(np.stack(values))
 
 

@@ -101,7 +101,7 @@ class Splits(ABC):
             on: what is transformed: the inputs of the network, or the targets that it learns
         """
         parts = transform.transforms if isinstance(transform, Compose) else [transform]
-        splits: Splits = self
+        splits: splits = self
         for part in parts:
             splits = splits.map(part, on) if isinstance(part, Compose) else MappedSplits(splits, part, on)
         return splits
@@ -119,7 +119,7 @@ def check_sizes(sample: Spec) -> None:
     if sample.is_open:
         names = " and ".join(str(size) for size in sample.shape if isinstance(size, Dim))
         remedy = "Add Resize or a crop" if sample.ndim > 1 else "Add CropOrPad"
-        raise ShapeError(f"samples are {sample}: {names} may differ from one to the next. {remedy} before the loader.")
+        raise ShapeError(f"samples are {sample}: {names} may vary between samples. {remedy} before the loader.")
 
 
 def training_batches(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""Data that are drawn, not read: points in the plane, numbers, sequences. The same seed gives the same data."""
+"""Synthetic data sets: points, numbers and sequences. The same seed gives the same data."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Classes = Annotated[int, Range(ge=2, le=1_000_000)]
 
 
 class Synthetic(HeldOutSplits):
-    """Drawn samples. Subclasses give `_draw`.
+    """Base class of synthetic data sets. Subclasses implement `_draw`.
 
     Args:
-        input: shape of an input, of float32
-        classes: how many classes there are; None to learn one number
-        samples: how many are drawn
-        seed: which are drawn
-        validation: the share to keep for validation
+        input: shape of an input, float32
+        classes: number of classes; None for regression with one number
+        samples: number of samples
+        seed: random seed
+        validation: fraction of the samples used for validation
     """
 
     def __init__(self, input: Shape, classes: int | None, samples: int, seed: int, validation: float) -> None:
@@ -63,7 +63,7 @@ class Synthetic(HeldOutSplits):
     def check(self) -> None:
         drawn = max(self._count, self._classes or 0) * count(self.input.shape)
         size = drawn * 8  # drawn in float64
-        check_memory(type(self).__name__, size, "Make samples smaller.")
+        check_memory(type(self).__name__, size, "Decrease samples.")
 
     @cached_property
     def _drawn(self) -> Arrays:
@@ -75,15 +75,15 @@ class Synthetic(HeldOutSplits):
 
 @DATASETS.register(category="Synthetic", outputs=("samples",), tags=("plane", "2D", "toy", "classification"))
 class Spirals(Synthetic):
-    """Points on spirals around each other, one for each class: no straight line tells them apart.
+    """Points on interleaved spirals, one per class. The classes are not linearly separable.
 
     Args:
-        samples: how many points there are
-        classes: how many spirals
-        turns: how often each goes round
-        noise: standard deviation of what is added to both coordinates, where a spiral has the radius 1
-        seed: another number draws other points
-        validation: the share of the points to keep for validation
+        samples: number of points
+        classes: number of spirals
+        turns: turns of each spiral
+        noise: standard deviation of the noise added to both coordinates; the spirals have radius 1
+        seed: random seed of the points
+        validation: fraction of the points used for validation
     """
 
     def __init__(
@@ -102,20 +102,20 @@ class Spirals(Synthetic):
 
     def _draw(self, count: int, random: Generator) -> Arrays:
         labels = np.arange(count) % self._arms
-        radius = np.sqrt(random.uniform(count, float64))  # as many points on a piece of spiral anywhere
+        radius = np.sqrt(random.uniform(count, float64))  # uniform density along the spiral
         angle = 2 * np.pi * (radius * self._turns + labels / self._arms)
         return _around(radius, angle) + random.normal((count, 2), float64, std=self._noise), labels
 
 
 @DATASETS.register(category="Synthetic", outputs=("samples",), tags=("plane", "2D", "toy", "two moons", "make_moons"))
 class Moons(Synthetic):
-    """Points on two half circles that reach into each other.
+    """Points on two interleaved half circles.
 
     Args:
-        samples: how many points there are
-        noise: standard deviation of what is added to both coordinates, where a half circle has the radius 1
-        seed: another number draws other points
-        validation: the share of the points to keep for validation
+        samples: number of points
+        noise: standard deviation of the noise added to both coordinates; the half circles have radius 1
+        seed: random seed of the points
+        validation: fraction of the points used for validation
     """
 
     def __init__(self, samples: Size = 1000, noise: NonNegative = 0.1, seed: Seed = 0, validation: Share = 0.2) -> None:
@@ -132,14 +132,14 @@ class Moons(Synthetic):
 
 @DATASETS.register(category="Synthetic", outputs=("samples",), tags=("plane", "2D", "toy", "rings", "make_circles"))
 class Circles(Synthetic):
-    """Points on circles inside each other, one for each class.
+    """Points on concentric circles, one per class.
 
     Args:
-        samples: how many points there are
-        classes: how many circles; the outermost has the radius 1
-        noise: standard deviation of what is added to both coordinates
-        seed: another number draws other points
-        validation: the share of the points to keep for validation
+        samples: number of points
+        classes: number of circles; the outermost has radius 1
+        noise: standard deviation of the noise added to both coordinates
+        seed: random seed of the points
+        validation: fraction of the points used for validation
     """
 
     def __init__(
@@ -162,15 +162,15 @@ class Circles(Synthetic):
 
 @DATASETS.register(category="Synthetic", outputs=("samples",), tags=("clusters", "toy", "Gaussian", "make_blobs"))
 class Blobs(Synthetic):
-    """Normally distributed clusters, one for each class, around points drawn from -1 to 1.
+    """Gaussian clusters, one per class, with centers drawn uniformly from -1 to 1.
 
     Args:
-        samples: how many points there are
-        classes: how many clusters
-        features: how many coordinates a point has
+        samples: number of points
+        classes: number of clusters
+        features: coordinates per point
         spread: standard deviation of each cluster
-        seed: another number draws other clusters
-        validation: the share of the points to keep for validation
+        seed: random seed of centers and points
+        validation: fraction of the points used for validation
     """
 
     def __init__(
@@ -197,17 +197,17 @@ class Blobs(Synthetic):
     category="Synthetic", outputs=("samples",), tags=("numbers", "toy", "Friedman", "linear", "make_regression")
 )
 class Regression(Synthetic):
-    """A number to learn from several: a weighted sum, a sum of sines, or Friedman's function.
+    """Regression of a weighted sum, a sum of sines, or Friedman's function.
 
-    Source of the last: J. Friedman, "Multivariate Adaptive Regression Splines", 1991, with five features that matter.
+    Source of the last: J. Friedman, "Multivariate Adaptive Regression Splines", 1991; five features are relevant.
 
     Args:
-        samples: how many there are
-        features: how many numbers a sample has
-        function: how the target follows from them
-        noise: standard deviation of what is added to the target
-        seed: another number draws other samples and weights
-        validation: the share of the samples to keep for validation
+        samples: number of samples
+        features: features per sample
+        function: function that computes the target from the features
+        noise: standard deviation of the noise added to the target
+        seed: random seed of samples and weights
+        validation: fraction of the samples used for validation
     """
 
     def __init__(
@@ -241,18 +241,18 @@ class Regression(Synthetic):
     category="Synthetic", outputs=("samples",), tags=("recurrent", "time series", "memory", "adding problem", "parity")
 )
 class Sequences(Synthetic):
-    """Sequences that have to be remembered: the sum of two marked numbers, the parity of bits, or a sine that goes on.
+    """Sequence tasks that need memory: the adding problem, the parity of bits, or the next value of a noisy sine.
 
-    Source of the first: S. Hochreiter, J. Schmidhuber, "Long Short-Term Memory", 1997: T×2 numbers, of which two are
-    marked by a 1 beside them. Parity has T×1 bits and two classes; a noisy sine has T×1 numbers and its next one.
+    Adding problem: S. Hochreiter, J. Schmidhuber, "Long Short-Term Memory", 1997. Inputs are T×2: numbers, and marks of
+    the two numbers to add. Parity has T×1 bits and two classes; the sine has T×1 numbers and a number as target.
 
     Args:
-        samples: how many sequences there are
-        length: how many steps each has
-        task: what is learned of them
-        noise: standard deviation of what is added to sines
-        seed: another number draws other sequences
-        validation: the share of the sequences to keep for validation
+        samples: number of sequences
+        length: steps per sequence
+        task: target of a sequence: sum of the marked numbers, parity, or next value of the sine
+        noise: standard deviation of the noise added to the sine
+        seed: random seed of the sequences
+        validation: fraction of the sequences used for validation
     """
 
     def __init__(

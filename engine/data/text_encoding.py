@@ -1,4 +1,4 @@
-"""Texts as numbers, read in pieces: so they may be larger than memory."""
+"""Encode text files as integer codes, in pieces, so that they may be larger than memory."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from engine.system.files import open_regular
 UnitKind = Literal["characters", "words"]
 
 _PIECE = 2**20
-"""Bytes that are read at once."""
+"""Bytes per read."""
 _AT_ONCE = 2**22
-"""Codes that are counted or copied at once."""
+"""Codes that are counted or copied per step."""
 _WORDS = re.compile(r"\w+|[^\w\s]|\n")
 _DTYPES = (np.uint8, np.uint16, np.uint32)
 _BYTES_A_WORD = 250
-"""What the words take, and what they take besides when they have become twice as many."""
+"""Memory per distinct word, with the reserve of a growing dict."""
 _MANY_WORDS = 2**20
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EncodedText:
-    """A text whose units are numbered in the order in which they first come."""
+    """A text whose units are coded in the order of their first occurrence."""
 
     codes: NDArray[Any]
-    """In the smallest dtype; in memory, or in a file that goes with the array."""
+    """Smallest sufficient dtype; in memory, or in a file that is deleted with the array."""
     units: list[str]
     """By code."""
 
     def most_frequent(self, end: int, most: int) -> list[int]:
-        """The codes that come most often among the first `end`; of those that come as often, the first ones."""
+        """The `most` most frequent codes among the first `end`; ties are broken by first occurrence."""
         counts = np.zeros(len(self.units), np.int64)
         step = max(_AT_ONCE, len(counts))
         for start in range(0, end, step):
@@ -57,7 +57,7 @@ def split_units(text: str, kind: UnitKind) -> list[str]:
 
 
 def encode_file(path: Path, kind: UnitKind) -> EncodedText:
-    """A file in UTF-8, read in pieces. Raises DataError if it is not, or if the disk is full."""
+    """Encode a UTF-8 file in pieces. Raises DataError for invalid UTF-8 or a full disk."""
     known = _Characters() if kind == "characters" else _Words(path)
     store, dtype = RowBuffer(1, _DTYPES[0], str(path)), _DTYPES[0]
     try:
@@ -77,7 +77,7 @@ encoded_files: LRUCache[EncodedText] = LRUCache(2)
 
 
 def _copied(store: RowBuffer, dtype: Any, path: Path) -> RowBuffer:
-    """The same codes in a wider dtype."""
+    """The codes copied to a wider dtype."""
     codes, wider = store.finish(), RowBuffer(1, dtype, str(path))
     for start in range(0, len(codes), _AT_ONCE):
         wider.append(codes[start : start + _AT_ONCE])
@@ -88,7 +88,7 @@ def _copied(store: RowBuffer, dtype: Any, path: Path) -> RowBuffer:
 
 
 def _texts(path: Path, kind: UnitKind) -> Iterator[str]:
-    """The text in pieces that cut no line end and no unit in two. Lines end with a line feed alone."""
+    """The text in pieces that split neither a line end nor a unit. CRLF becomes LF."""
     held: list[str] = []
     for text in _decoded(path):
         end = _sure(text, kind)
@@ -101,7 +101,7 @@ def _texts(path: Path, kind: UnitKind) -> Iterator[str]:
 
 
 def _sure(text: str, kind: UnitKind) -> int:
-    """How much of a piece does not depend on what follows."""
+    """The length of the part of a piece that does not depend on the next piece."""
     end = len(text)
     if kind == "words":
         while end and (text[end - 1].isalnum() or text[end - 1] == "_"):
@@ -122,7 +122,7 @@ def _decoded(path: Path) -> Iterator[str]:
             except UnicodeDecodeError as error:
                 lines += error.object.count(b"\n", 0, error.start)
                 raise DataError(
-                    f"{path}: line {lines}: holds the byte {error.object[error.start]:02x}, which is not UTF-8. "
+                    f"{path}: line {lines}: contains byte {error.object[error.start]:02x}, which is not valid UTF-8. "
                     "Save the text in UTF-8."
                 ) from None
             if not piece:
@@ -134,18 +134,18 @@ def _decoded(path: Path) -> Iterator[str]:
 
 
 class _Known(ABC):
-    """The units that were met, by code."""
+    """Assigns codes to units in the order of their first occurrence."""
 
     def __init__(self) -> None:
         self.units: list[str] = []
 
     @abstractmethod
     def codes(self, text: str) -> NDArray[Any]:
-        """Of a text that follows."""
+        """The codes of the next piece of text."""
 
 
 class _Characters(_Known):
-    """Without Python for each."""
+    """Vectorized lookup by code point."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -181,7 +181,7 @@ class _Words(_Known):
 
 
 class _Numbered(dict[str, int]):
-    """Numbers of words; each new one gets the next, and is put down."""
+    """Word codes; an unknown word gets the next code and is appended to `words`."""
 
     def __init__(self, words: list[str]) -> None:
         super().__init__()

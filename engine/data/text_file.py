@@ -1,4 +1,4 @@
-"""Texts for language models."""
+"""Text files as token sequences for language models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine.registry import DATASETS, PathTo, Range, Size
 from engine.shape import Spec
 
 UNKNOWN = "�"
-"""Stands, as number 0, for what the training part does not have."""
+"""Token 0, for characters or words that the training part does not have."""
 
 
 @DATASETS.register(
@@ -33,18 +33,18 @@ UNKNOWN = "�"
     tags=("language model", "characters", "words", "tokens", "GPT", "corpus"),
 )
 class Text(Splits):
-    """A text as windows of numbered characters or words. The target of each is the one that comes next.
+    """A text file as windows of token numbers. The target of each token is the next token.
 
-    The vocabulary is that of the training part, which is the beginning of the text; number 0 is for what it lacks. A
-    model sees N×T numbers and learns N×T numbers, each one place further on. The text may be larger than memory.
+    The vocabulary comes from the training part, the start of the text; token 0 is unknown. Inputs and targets are N×T
+    token numbers, with the targets shifted by one. The text may be larger than memory.
 
     Args:
-        path: a text file in UTF-8
-        unit: what is numbered: characters, or words and punctuation marks
-        length: how many of them a window has
-        stride: how far the next window begins after one; windows do not overlap unless it is smaller than `length`
-        vocabulary: how many there are at most, the most frequent ones
-        validation: the share of the text, at its end, to keep for validation
+        path: text file in UTF-8
+        unit: tokens are characters, or words and punctuation marks
+        length: tokens per window
+        stride: distance between the starts of two windows; equal to length if empty, so windows do not overlap
+        vocabulary: maximum vocabulary size; the most frequent tokens are kept
+        validation: fraction of the text, at its end, used for validation
     """
 
     def __init__(
@@ -98,12 +98,12 @@ class Text(Splits):
             self._windows(part)
 
     def encode(self, text: str) -> NDArray[np.int64]:
-        """The numbers of a text."""
+        """The token numbers of a text."""
         numbers = {unit: number for number, unit in enumerate(self.class_names)}
         return np.array([numbers.get(unit, 0) for unit in split_units(text, self._unit)], np.int64)
 
     def decode(self, numbers: Any) -> str:
-        """The text of numbers; words have one space between them."""
+        """Token numbers as text; words are separated by a space."""
         units = [self.class_names[int(number)] for number in numbers]
         return ("" if self._unit == "characters" else " ").join(units)
 
@@ -112,8 +112,8 @@ class Text(Splits):
         if len(codes) <= self._length:
             name = "validation" if part else "training"
             raise DataError(
-                f"{self._path}: the {name} part has {len(codes)} {self._unit}, but a window and what follows take "
-                f"{self._length + 1}. Set length lower{' or validation to 0' if part else ''}."
+                f"{self._path}: the {name} part has {len(codes)} {self._unit}, but a window and its target need "
+                f"{self._length + 1}. Decrease length{' or set validation to 0' if part else ''}."
             )
         return WindowSamples(codes, self._length, self._stride, self._vocabulary[1])
 
@@ -122,18 +122,18 @@ class Text(Splits):
         key = file_fingerprint(self._path), self._unit
         found = encoded_files.get(key, lambda: encode_file(self._path, self._unit))
         if not len(found.codes):
-            raise DataError(f"{self._path}: has no {self._unit}. Choose a file with some text.")
+            raise DataError(f"{self._path}: contains no {self._unit}. Choose a file with text.")
         return found
 
     @property
     def _cut(self) -> int:
-        """Where the validation part begins."""
+        """Start of the validation part."""
         count = len(self._coded.codes)
         return count - round(count * self._share)
 
     @cached_property
     def _vocabulary(self) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-        """The units by number, and their numbers by code."""
+        """The vocabulary by token number, and the token number of each code."""
         units = self._coded.units
         known = {units[code]: code for code in self._coded.most_frequent(self._cut, self._most - 1)}
         known.pop(UNKNOWN, None)
@@ -144,13 +144,13 @@ class Text(Splits):
 
 
 class WindowSamples(Samples):
-    """Windows of a long sequence of numbers; targets are the same windows one place further on.
+    """Windows of a long token sequence; targets are the same windows shifted by one.
 
     Args:
-        codes: the sequence, in memory or mapped from a file
-        length: numbers in a window
-        stride: how far the next window begins after one
-        numbers: those of the codes
+        codes: the sequence of codes, in memory or memory-mapped
+        length: tokens per window
+        stride: distance between the starts of two windows
+        numbers: token number of each code
     """
 
     def __init__(self, codes: NDArray[Any], length: int, stride: int, numbers: NDArray[np.int64]) -> None:

@@ -23,7 +23,7 @@ from engine.shape import Spec
 from engine.system.files import read_regular
 
 _LONGEST_NAMES = 2**16
-"""Bytes of a file of class names."""
+"""Maximum size of a class name file in bytes."""
 _PARTS = {
     10: (tuple(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"),
     100: (("train.bin",), "test.bin"),
@@ -34,13 +34,13 @@ _PARTS = {
     category="Images", title="CIFAR images", outputs=("samples",), tags=("CIFAR-10", "CIFAR-100", "binary", "colour")
 )
 class CIFAR(Splits):
-    """60,000 colour images of 32×32 pixels in a folder: the binary version of CIFAR-10 or CIFAR-100, unpacked.
+    """CIFAR-10 or CIFAR-100, unpacked binary version: 60,000 color images of 32×32 pixels.
 
-    The files stay on disk and are read as they are needed. The test images validate.
+    The files are memory-mapped. The test images are the validation data.
 
     Args:
-        folder: where data_batch_1.bin and so on are, or train.bin and test.bin
-        labels: for CIFAR-100, whether the 100 classes are learned or the 20 groups of them
+        folder: folder with data_batch_1.bin to data_batch_5.bin (CIFAR-10) or train.bin and test.bin (CIFAR-100)
+        labels: for CIFAR-100, use the 100 classes or the 20 groups of classes as targets
     """
 
     def __init__(
@@ -50,22 +50,22 @@ class CIFAR(Splits):
         kind = next((kind for kind, (parts, _) in _PARTS.items() if (self._folder / parts[0]).is_file()), None)
         if kind is None:
             raise DataError(
-                f"{folder}: has neither data_batch_1.bin, as CIFAR-10, nor train.bin, as CIFAR-100. "
+                f"{folder}: has neither data_batch_1.bin (CIFAR-10) nor train.bin (CIFAR-100). "
                 "Choose the folder of the unpacked binary version."
             )
         self._kind = 20 if kind == 100 and labels == "groups" else kind
         heads = ["label"] if kind == 10 else ["group", "label"]
         self._record = np.dtype([*((head, "u1") for head in heads), ("image", "u1", (3, 32, 32))])
         parts, test = _PARTS[kind]
-        # Copies with fewer of the five files are used for trials.
+        # A copy may have fewer than the five training files.
         self._train = [self._folder / part for part in parts if (self._folder / part).is_file()]
         self._test = [self._folder / test] if (self._folder / test).is_file() else []
         for path in self.files:
             size = path.stat().st_size
             if not size or size % self._record.itemsize:
                 raise DataError(
-                    f"{path}: has {size} bytes, which is no multiple of the {self._record.itemsize} that an image of "
-                    f"CIFAR-{kind} takes. Download the file again."
+                    f"{path}: has {size} bytes, which is not a multiple of the {self._record.itemsize} bytes of a "
+                    f"CIFAR-{kind} record. Download the file again."
                 )
 
     @property
@@ -111,6 +111,6 @@ class CIFAR(Splits):
         targets = records["group" if self._kind == 20 else "label"].astype(np.int64)
         if targets.max() >= self._kind:
             raise DataError(
-                f"{path}: holds the label {targets.max()}, but classes are 0 to {self._kind - 1}. Download it again."
+                f"{path}: contains label {targets.max()}, but classes are 0 to {self._kind - 1}. Download it again."
             )
         return ArraySamples(records["image"], targets)

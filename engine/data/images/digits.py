@@ -1,4 +1,4 @@
-"""The handwritten digits that come with Gradwire."""
+"""The bundled handwritten digits."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from engine.system.assets import asset
 
 @DATASETS.register(category="Images", outputs=("samples",), tags=("handwritten", "UCI", "bundled", "example"))
 class Digits(IDXSplits):
-    """1,797 handwritten digits of 8×8 pixels, each from 0 to 16. Bundled: nothing is downloaded.
+    """1,797 handwritten digits of 8×8 pixels with values from 0 to 16. Bundled with Gradwire; no download.
 
     Source: E. Alpaydin, C. Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository, 1998.
 
     Args:
-        validation: the share of the digits to keep for validation
+        validation: fraction of the digits used for validation
     """
 
     def __init__(self, validation: Share = 0.2) -> None:

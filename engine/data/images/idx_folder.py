@@ -1,4 +1,4 @@
-"""Folders of IDX files, as MNIST and its relatives come."""
+"""Image data sets in folders of IDX files, such as MNIST."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 
 
 class ImageLabelPair:
-    """A file of images and one of labels. Headers are read at once, data when asked for, and once.
+    """A file of images and a file of labels. Reads the headers at once and the data on first use.
 
-    Raises DataError if the two do not belong together.
+    Raises DataError if the two files do not match.
     """
 
     def __init__(self, images: Path, labels: Path) -> None:
@@ -31,24 +31,24 @@ class ImageLabelPair:
         self.labels = idx_format.read_header(labels)
         if len(self.images.shape) < 3:
             found = format_shape(self.images.shape)
-            raise DataError(f"{images}: holds {found} numbers, but images are at least N×H×W.")
+            raise DataError(f"{images}: has shape {found}, but images need at least N×H×W.")
         if len(self.labels.shape) != 1 or self.labels.dtype.kind not in "iu":
             found = f"{format_shape(self.labels.shape)} {self.labels.dtype.name}"
-            raise DataError(f"{labels}: holds {found}, but labels are one whole number an image.")
+            raise DataError(f"{labels}: holds {found}, but labels must be one integer per image.")
         if self.labels.shape[0] != self.images.shape[0]:
             raise DataError(
                 f"{labels}: has {self.labels.shape[0]} labels, but {images.name} has {self.images.shape[0]} images. "
-                "Download both files again, from the same place."
+                "Download both files again from the same source."
             )
         if self.images.shape[0] == 0:
-            raise DataError(f"{images}: has no images. Download the file again.")
+            raise DataError(f"{images}: contains no images. Download the file again.")
 
     def __len__(self) -> int:
         return self.images.shape[0]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one image: grey ones, N×H×W in the file, get a dimension of one channel."""
+        """Shape of one image, C×H×W. Grayscale images, N×H×W in the file, get one channel."""
         sizes = self.images.shape[1:]
         return (1, *sizes) if len(sizes) == 2 else sizes
 
@@ -64,7 +64,7 @@ class ImageLabelPair:
     def targets(self) -> NDArray[np.int64]:
         targets = np.asarray(idx_format.read(self.labels), np.int64)
         if targets.min() < 0:
-            raise DataError(f"{self.labels.path}: holds the label {targets.min()}, but classes are counted from 0.")
+            raise DataError(f"{self.labels.path}: contains label {targets.min()}, but class numbers start at 0.")
         return targets
 
     @property
@@ -73,11 +73,11 @@ class ImageLabelPair:
 
 
 class IDXSplits(Splits):
-    """Splits of one or two pairs of files.
+    """Training and validation samples from one or two pairs of IDX files.
 
     Args:
-        train: images and labels to train with
-        validation: images and labels to validate with, or the share of `train` to keep for it
+        train: training images and labels
+        validation: validation images and labels, or the fraction of `train` used for validation
     """
 
     def __init__(self, train: ImageLabelPair, validation: ImageLabelPair | float) -> None:
@@ -86,7 +86,7 @@ class IDXSplits(Splits):
         if isinstance(validation, ImageLabelPair) and validation.input != train.input:
             raise DataError(
                 f"{validation.images.path}: images are {validation.input}, but those of {train.images.path.name} are "
-                f"{train.input}. Use files of one data set."
+                f"{train.input}. Use files of the same data set."
             )
 
     @property
@@ -127,27 +127,27 @@ class IDXSplits(Splits):
     category="Images", title="IDX images", outputs=("samples",), tags=("MNIST", "Fashion-MNIST", "EMNIST", "ubyte")
 )
 class IDX(IDXSplits):
-    """Images and labels in a folder of IDX files, such as MNIST: train-images-idx3-ubyte and so on, gzipped or not.
+    """Images and labels in IDX files, such as MNIST: train-images-idx3-ubyte and so on, optionally gzipped.
 
-    Unpacked files stay on disk and are read as they are needed.
+    Uncompressed files are memory-mapped.
 
     Args:
-        folder: where the files are
-        validation: the share of the training images to keep for validation; only if the folder has no t10k files
+        folder: folder of the files
+        validation: fraction of the training images used for validation if the folder has no t10k files
     """
 
     def __init__(self, folder: Annotated[str, PathTo("folder")], validation: Share = 0.1) -> None:
         if not folder:
-            raise DataError("IDX: no folder is chosen. Set folder to the one that holds train-images-idx3-ubyte.")
+            raise DataError("IDX: no folder selected. Set folder to the one with train-images-idx3-ubyte.")
         path = Path(folder)
         if not path.is_dir():
-            raise DataError(f"{path}: there is no such folder. Check the path.")
+            raise DataError(f"{path}: folder not found. Check the path.")
         held = _pair(path, "t10k")
         train = _pair(path, "train")
         if train is None:
             raise DataError(
                 f"{path}: has no train-{_IMAGES} and train-{_LABELS}, with or without .gz. "
-                "Choose the folder that holds the four files of MNIST or a data set like it."
+                "Choose a folder with the four files of MNIST or a similar data set."
             )
         super().__init__(train, validation if held is None else held)
 
@@ -161,7 +161,7 @@ def _pair(folder: Path, part: str) -> ImageLabelPair | None:
 
 
 def _find(folder: Path, name: str) -> Path | None:
-    """The unpacked file before the gzipped one. Some copies have a dot before `idx`."""
+    """The uncompressed file if there is one, else the gzipped one. Some copies have a dot before `idx`."""
     names = (name, name.replace("-idx", ".idx"))
     paths = (folder / (each + suffix) for suffix in ("", ".gz") for each in names)
     return next((path for path in paths if path.is_file()), None)

@@ -1,4 +1,4 @@
-"""Images in files of any format that Pillow reads, as arrays of bytes."""
+"""Decoding of image files to uint8 arrays with Pillow."""
 
 from __future__ import annotations
 
@@ -23,54 +23,54 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", "
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
 
 _OF_PILLOW = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
-"""A filter for what Pillow finds odd but reads, and for its own lower limit of pixels."""
+"""A filter for Pillow's warnings about unusual images and large sizes."""
 
 _LARGE = 2**24
-"""Pixels from which on the free memory is asked for."""
+"""Images with more pixels are checked against the free memory."""
 _BYTES_A_PIXEL = 12
-"""What decoding and converting take: up to three copies of four channels."""
+"""Peak memory of decoding and conversion: three copies of four channels."""
 
 
 def decode_image(source: Path | bytes, colour: ColorMode, name: str) -> NDArray[np.uint8]:
-    """An image, upright, as 3×H×W or 1×H×W bytes.
+    """Decode an image to uint8, 3×H×W or 1×H×W.
 
-    It is turned as its EXIF data say; 16 bits become 8; palettes and CMYK become RGB; what is transparent becomes
-    white; of an animation the first picture counts.
+    Applies the EXIF orientation, and converts 16 bits to 8, palettes and CMYK to RGB, and transparent pixels to white.
+    Uses the first frame of an animation.
 
     Args:
-        source: a file, or what it holds
-        colour: whether there are three channels or a grey one
-        name: what the image is called in errors
+        source: path, or content of the file
+        colour: three color channels, or one grayscale channel
+        name: name of the image in errors
 
     Raises:
-        DataError: it does not decode, or declares more than 179 million pixels.
+        DataError: the image cannot be decoded, or has more than 179 million pixels.
     """
-    # Filters belong to all threads: lifted again after each image, they would swallow warnings of others meanwhile.
+    # Warning filters are global: a temporary filter would also hide the warnings of other threads.
     if _OF_PILLOW not in warnings.filters:
         warnings.filterwarnings("ignore", module=_OF_PILLOW[3].pattern)
     try:
         with _opened(source) as file, Image.open(file, formats=FORMATS) as image:
             pixels = image.width * image.height
             if pixels > _LARGE:
-                check_memory(name, pixels * _BYTES_A_PIXEL, "Make it smaller.")
+                check_memory(name, pixels * _BYTES_A_PIXEL, "Reduce its size.")
             ImageOps.exif_transpose(image, in_place=True)
             return _array(_flat(image, colour))
     except DataError:
         raise
     except FileNotFoundError:
-        raise DataError(f"{name}: there is no such file any more. Check whether the folder was moved.") from None
+        raise DataError(f"{name}: file not found. Check whether the folder was moved.") from None
     except UnidentifiedImageError:
-        raise DataError(f"{name}: is no image that can be read. Remove it, or set on_error to skip.") from None
+        raise DataError(f"{name}: is not a readable image. Remove it, or set on_error to skip.") from None
     except Image.DecompressionBombError:
-        raise DataError(f"{name}: declares more pixels than are ever decoded (179 million). Make it smaller.") from None
+        raise DataError(f"{name}: declares more than 179 million pixels, the limit. Reduce its size.") from None
     except MemoryError:
-        raise DataError(f"{name}: does not fit the memory that is free. Make it smaller.") from None
+        raise DataError(f"{name}: does not fit into the free memory. Reduce its size.") from None
     except OSError as error:
         raise DataError(
-            f"{name}: does not decode ({error.strerror or error}). Replace it, or set on_error to skip."
+            f"{name}: cannot be decoded ({error.strerror or error}). Replace it, or set on_error to skip."
         ) from None
     except (SyntaxError, ValueError, TypeError, IndexError, EOFError) as error:
-        raise DataError(f"{name}: does not decode ({error}). Replace it, or set on_error to skip.") from None
+        raise DataError(f"{name}: cannot be decoded ({error}). Replace it, or set on_error to skip.") from None
 
 
 def _opened(source: Path | bytes) -> BinaryIO:
@@ -78,7 +78,7 @@ def _opened(source: Path | bytes) -> BinaryIO:
 
 
 def _flat(image: Image.Image, colour: ColorMode) -> Image.Image:
-    """Without palette, transparency, or more than 8 bits."""
+    """Convert to 8 bits without palette and transparency."""
     if image.mode in ("I", "I;16", "I;16B", "I;16L", "F"):
         image = _eight_bits(image)
     if image.mode == "P":
@@ -91,7 +91,7 @@ def _flat(image: Image.Image, colour: ColorMode) -> Image.Image:
 
 
 def _eight_bits(image: Image.Image) -> Image.Image:
-    """Pillow would cut off what is above 255. Whole numbers are taken to be of 16 bits, fractions to go from 0 to 1."""
+    """Scale to 8 bits: integers from 16 bits, floats from 0 to 1. Pillow would clip values above 255."""
     values = np.asarray(image).astype(np.float64)
     factor = 255 if image.mode == "F" else 255 / 65535
     return Image.fromarray(np.clip(np.rint(values * factor), 0, 255).astype(np.uint8))

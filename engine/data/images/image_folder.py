@@ -1,4 +1,4 @@
-"""Images in folders: one folder for each class."""
+"""Images in one folder per class."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _HELD = ("val", "valid", "validation", "test")
     tags=("JPEG", "PNG", "photos", "ImageFolder"),
 )
 class ImageFolder(Splits):
-    """Images in one folder for each class, which is its name: ``cats/1.jpg``, ``dogs/2.png``.
+    """Images in one folder per class, named after the class: ``cats/1.jpg``, ``dogs/2.png``.
 
-    Classes are numbered in the order of their names. A folder with the two parts train and val, each with folders of
-    classes, is taken as divided. Images are decoded as they are needed, turned as their EXIF data say; what is
-    transparent becomes white. They may differ in size: add Resize or a crop.
+    Classes are numbered in alphabetical order. If the folder has subfolders train and val, val is the validation data.
+    Images are decoded on access and rotated by their EXIF orientation; transparent pixels become white. Images of
+    different sizes need Resize or a crop.
 
     Args:
-        folder: the folder that holds those of the classes
-        validation: the share of the images to keep for validation; only if there is no folder val
-        channels: three channels of colour, or a grey one
-        on_error: what an image does that does not decode: end the training, or leave its place to the next
+        folder: folder with one subfolder per class
+        validation: fraction of the images used for validation if there is no val folder
+        channels: three color channels, or one grayscale channel
+        on_error: if an image cannot be decoded, stop the run or skip to the next image
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class ImageFolder(Splits):
         self._names = _folders(train)
         if not self._names:
             raise DataError(
-                f"{train}: has no folders of classes. Put the images of each class into a folder of its own, "
-                "for instance cats and dogs."
+                f"{train}: has no class folders. Put the images of each class into a separate folder, "
+                "for example cats and dogs."
             )
         self._channels: ColorMode = channels
         self._share = validation
@@ -63,7 +63,7 @@ class ImageFolder(Splits):
         self._held = None if held is None else _Files(held, self._names, channels, on_error)
         extra = sorted(set(_folders(held)) - set(self._names)) if held else []
         if extra:
-            raise DataError(f"{held}: has the class {extra[0]!r}, but {train} has none of that name. Add it to both.")
+            raise DataError(f"{held}: has class {extra[0]!r}, but {train} does not. Add it to both folders.")
 
     @property
     def input(self) -> Spec:
@@ -94,18 +94,18 @@ class ImageFolder(Splits):
         return self._train.folders + (() if self._held is None else self._held.folders)
 
     def unlabelled(self, path: Path) -> Samples:
-        """An image, or all that are in a folder and in the folders in it, in the order of their names."""
+        """Samples of an image file, or of all images in a folder and its subfolders, sorted by name."""
         return _Unlabelled(path, self._channels)
 
 
 def _parts_of(root: Path) -> tuple[Path, Path | None]:
-    """The folders of the two parts, or the whole one."""
+    """The training and the validation folder, or `root` and None."""
     train, held = (next((root / name for name in names if (root / name).is_dir()), None) for names in (_TRAIN, _HELD))
     return (root, None) if train is None or held is None else (train, held)
 
 
 class _Files(ImageSamples):
-    """The images of all classes, by class and name."""
+    """The images of all classes, sorted by class and name."""
 
     def __init__(self, root: Path, names: list[str], colour: ColorMode, on_error: OnError) -> None:
         self.folders = tuple(root / name for name in names)
@@ -113,7 +113,7 @@ class _Files(ImageSamples):
         empty = next((folder for folder, images in zip(self.folders, found, strict=True) if not images), None)
         if empty is not None:
             known = ", ".join(SUFFIXES)
-            raise DataError(f"{empty}: has no images ({known}). Add some, or remove the folder of this class.")
+            raise DataError(f"{empty}: contains no images ({known}). Add images, or remove this class folder.")
         self._images = [name for images in found for name in images]
         super().__init__(np.repeat(np.arange(len(names)), [len(images) for images in found]), colour, on_error)
 
@@ -123,14 +123,14 @@ class _Files(ImageSamples):
 
 
 class _Unlabelled(ImageSamples):
-    """Images of no known class."""
+    """Images without class labels."""
 
     def __init__(self, path: Path, colour: ColorMode) -> None:
         with ReadErrorContext(path):
             found = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
         self._paths = [each for each in found if each.name.lower().endswith(SUFFIXES)]
         if not self._paths:
-            raise DataError(f"{path}: has no images ({', '.join(SUFFIXES)}).")
+            raise DataError(f"{path}: contains no images ({', '.join(SUFFIXES)}). Choose another file or folder.")
         super().__init__(np.zeros(len(self._paths), np.int64), colour, "stop")
 
     def source(self, row: int) -> tuple[Path, str]:

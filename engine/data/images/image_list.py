@@ -1,4 +1,4 @@
-"""Images named in a table, with what is to be learned of each."""
+"""Images listed in a CSV file, with their targets."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from engine.shape import Spec
     category="Images", title="Image list", outputs=("samples",), tags=("CSV", "JPEG", "PNG", "photos", "regression")
 )
 class ImageList(HeldOutSplits):
-    """Images named in a column of a CSV file, and in another one a class or number of each.
+    """Images listed in a CSV file, with a class or number per image.
 
-    Names are paths from the folder of the CSV file. Images are decoded as they are needed, as by Image folder.
+    Paths are relative to the folder of the CSV file. Images are decoded on access, as in Image folder.
 
     Args:
-        path: the CSV file, in UTF-8, with a line of column names
-        image: name of the column of image files
-        target: name of the column to learn
-        task: learn classes (the target is any text) or a number
-        validation: the share of the images to keep for validation
-        channels: three channels of colour, or a grey one
-        on_error: what an image does that does not decode: end the training, or leave its place to the next
-        separator: what stands between two columns
+        path: CSV file in UTF-8 with a header line
+        image: name of the column with image paths
+        target: name of the target column
+        task: learn classes (any text) or a number
+        validation: fraction of the images used for validation
+        channels: three color channels, or one grayscale channel
+        on_error: if an image cannot be decoded, stop the run or skip to the next image
+        separator: column separator
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ImageList(HeldOutSplits):
         names = column_names(self._path, Dialect(separator))
         for name in (image, target):
             if name not in names:
-                raise DataError(f"{path}: has no column {name!r}, only {column_list(path, names)}.")
+                raise DataError(f"{path}: has no column {name!r}. It has {column_list(path, names)}.")
         self._columns = (image, target)
         self._task = task
         self._dialect = Dialect(separator)
@@ -82,17 +82,17 @@ class ImageList(HeldOutSplits):
         return (self._path,)
 
     def unlabelled(self, path: Path) -> Samples:
-        """Of a list that may lack the target."""
+        """Samples of a list whose target column may be missing; targets are zeros."""
         image = self._columns[0]
         names = column_names(path, self._dialect)
         if image not in names:
-            raise DataError(f"{path}: has no column {image!r}, only {column_list(path, names)}.")
+            raise DataError(f"{path}: has no column {image!r}. It has {column_list(path, names)}.")
         images = read_columns(path, self._dialect, [image], [])[image].tolist()
         return _Listed(path.parent, images, np.zeros(len(images), np.int64), self._colour, "stop")
 
     @cached_property
     def _listed(self) -> tuple[list[str], NDArray[Any], tuple[str, ...]]:
-        """Names of images, targets and class names."""
+        """Image paths, targets and class names."""
         image, target = self._columns
         number = self._task == "number"
         texts, numbers = ([image], [target]) if number else ([image, target], [])
@@ -105,7 +105,7 @@ class ImageList(HeldOutSplits):
 
 
 class _Listed(ImageSamples):
-    """The images of a list."""
+    """The listed images."""
 
     def __init__(
         self, folder: Path, images: list[str], targets: NDArray[Any], colour: ColorMode, on_error: OnError

@@ -1,4 +1,4 @@
-"""Samples of which the inputs are images that are decoded when asked for."""
+"""Samples whose inputs are images, decoded on access."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ OnError: TypeAlias = Literal["stop", "skip"]
 
 
 def image_spec(colour: ColorMode) -> Spec:
-    """Of images of any size."""
+    """Shape and dtype of images with symbolic height and width."""
     return Spec((3 if colour == "colour" else 1, Dim("H"), Dim("W")), uint8)
 
 
 def skipped_image_warning(error: DataError, instead: str) -> DataWarning:
-    """What is said of an image that another one stands in for."""
-    return DataWarning(f"{str(error).replace(', or set on_error to skip', '')} {instead} takes its place.")
+    """The warning about an undecodable image that another image replaces."""
+    return DataWarning(f"{str(error).replace(', or set on_error to skip', '')} {instead} replaces it.")
 
 
 class ImageSamples(Samples):
-    """Images with targets. Subclasses give `source`.
+    """Images with targets. Subclasses implement `source`.
 
     Args:
-        targets: of all images, N×…
-        colour: whether images have three channels or a grey one
-        on_error: whether an image that does not decode ends the training, or the next one takes its place
+        targets: targets of all images, N×…
+        colour: three color channels, or one grayscale channel
+        on_error: whether an undecodable image stops the run or is replaced by the next image
     """
 
     def __init__(self, targets: NDArray[Any], colour: ColorMode, on_error: OnError) -> None:
@@ -46,7 +46,7 @@ class ImageSamples(Samples):
 
     @abstractmethod
     def source(self, row: int) -> tuple[Any, str]:
-        """Where an image is, or its bytes, and what it is called in errors."""
+        """The path or content of an image, and its name in errors."""
 
     def __len__(self) -> int:
         return len(self._targets)
@@ -59,7 +59,7 @@ class ImageSamples(Samples):
         return [image for image, _ in read], self.targets(np.array([row for _, row in read], np.int64))
 
     def _read(self, row: int) -> tuple[NDArray[np.uint8], int]:
-        """An image and its row: another one if the first is skipped."""
+        """A decoded image and its row; another image if this one is skipped."""
         for step in range(len(self) if self.on_error == "skip" else 1):
             place = (row + step) % len(self)
             try:
@@ -69,4 +69,4 @@ class ImageSamples(Samples):
                 if self.on_error == "stop":
                     raise
                 warnings.warn(skipped_image_warning(error, "The next image"), stacklevel=2)
-        raise DataError(f"none of the {len(self)} images can be read. Check the folder.")
+        raise DataError(f"none of the {len(self)} images can be decoded. Check the folder.")

@@ -1,8 +1,8 @@
-"""Images in tar files, as the WebDataset library lays them out.
+"""Images in tar files in the layout of the WebDataset library.
 
-Files of one sample follow each other and have one name up to the first dot: ``0001.jpg``, ``0001.cls``. Nothing is ever
-unpacked to disk: the places of images in a shard are noted, and their bytes are read from it. A stream notes those of
-the images that come next, so that training begins at once and what is held in memory does not depend on the shards.
+Files of one sample are adjacent and share their name up to the first dot: ``0001.jpg``, ``0001.cls``. Nothing is
+unpacked to disk: images are read from the shard at their byte offsets. A stream keeps the offsets of the next images
+only, so training starts at once and memory use does not depend on the number of shards.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from engine.system.files import open_regular
 
 _LONGEST_LABEL = 1000
 _LONGEST_HEADER = 2**20
-"""Bytes that long names and other properties of a file may take."""
+"""Maximum size in bytes of long names and other properties of a member."""
 _MOST_DIGITS = 6
-"""Of a class number: a network has an output for each class."""
+"""Maximum digits of a class number: a network has one output per class."""
 
 
 class Member(NamedTuple):
-    """A file in a shard."""
+    """A file in a shard, by its byte offset."""
 
     shard: int
     name: str
@@ -52,21 +52,21 @@ class Member(NamedTuple):
     category="Images", title="WebDataset shards", outputs=("samples",), tags=("tar", "shards", "archive", "streaming")
 )
 class WebDataset(HeldOutSplits):
-    """Images and their classes in the tar files of a folder, as WebDataset writes them: 0001.jpg, 0001.cls and so on.
+    """Images and class labels in tar files (shards), as WebDataset writes them: 0001.jpg, 0001.cls and so on.
 
-    The shards stay as they are; images are read and decoded as they are needed, as by Image folder. As a stream, shards
-    are read one after the other and nothing is listed before: for data of which listing alone takes long.
+    Images are read from the shards and decoded on access, as in Image folder. As a stream, shards are read one after
+    the other without listing their files first, for data that take long to list.
 
     Args:
-        folder: where the tar files are
-        label: whether classes are numbers in files .cls, or names in files .txt
-        validation: the share of the images to keep for validation; of a stream, of the shards
-        channels: three channels of colour, or a grey one
-        on_error: what an image does that does not decode: end the training, or leave its place to the next
-        stream: take images in the order of the shards, which nobody counts before. Where the loader shuffles, shards
-            come in random order, and images are drawn from those that are next
-        buffer: of a stream, how many images are next; only their places are held in memory
-        classes: how many classes there are; counted unless given, which a stream cannot do
+        folder: folder of the tar files
+        label: class numbers in .cls files, or class names in .txt files
+        validation: fraction of the images used for validation; for a stream, fraction of the shards
+        channels: three color channels, or one grayscale channel
+        on_error: if an image cannot be decoded, stop the run or skip to another image
+        stream: read the shards one after the other without counting their images; with a shuffling loader, shards
+            come in random order and images are drawn from a buffer
+        buffer: size of a stream's shuffle buffer in images; only their byte offsets are in memory
+        classes: number of classes; counted if empty, except for a stream
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class WebDataset(HeldOutSplits):
         self._shards = tuple(sorted(root.glob("*.tar")))
         if not self._shards:
             packed = next(iter(sorted(root.glob("*.tar.*")) + sorted(root.glob("*.tgz"))), None)
-            remedy = f"Unpack {packed.name} with gunzip or the like." if packed else "Choose the folder of the shards."
+            remedy = f"Unpack {packed.name} with gunzip." if packed else "Choose the folder with the shards."
             raise DataError(f"{folder}: has no tar files. {remedy}")
         self._label = label
         self._channels: ColorMode = channels
@@ -98,7 +98,7 @@ class WebDataset(HeldOutSplits):
 
     @property
     def classes(self) -> int | None:
-        """None for a stream of which nobody said."""
+        """Number of classes; None for a stream if it was not given."""
         if self._classes is not None or self._streams:
             return self._classes
         targets, names = self._indexed[1:]
@@ -132,18 +132,18 @@ class WebDataset(HeldOutSplits):
     def _check_stream(self, folder: str, validation: float) -> None:
         if self._label == "txt":
             raise DataError(
-                f"{folder}: a stream does not know all names of classes before it has ended. Write class numbers to "
-                "files .cls, or turn stream off."
+                f"{folder}: a stream cannot number class names before it has read all of them. Write class numbers "
+                "to .cls files, or turn stream off."
             )
         if validation and len(self._shards) == 1:
             raise DataError(
-                f"{folder}: a stream keeps whole shards for validation, but there is one alone. Set validation to 0, "
-                "make several shards of it, or turn stream off."
+                f"{folder}: a stream uses whole shards for validation, but has only one. Set validation to 0, split "
+                "the shard, or turn stream off."
             )
 
     @cached_property
     def _parts(self) -> tuple[SampleStream, SampleStream | None]:
-        """A stream of some shards to train with, and of the others to validate with."""
+        """Streams of the training shards and of the validation shards."""
         train, held = validation_split(len(self._shards), self._share)
         parts = [
             _Shards(tuple(self._shards[n] for n in rows), self._channels, self._on_error, self._classes, self._buffer)
@@ -162,7 +162,7 @@ class WebDataset(HeldOutSplits):
                 labels.append(text)
         if not images:
             raise DataError(
-                f"{self._shards[0].parent}: the tar files have no images with labels. Choose the folder of the shards."
+                f"{self._shards[0].parent}: no labelled images in the tar files. Choose the folder with the shards."
             )
         if self._label == "txt":
             return images, *class_codes(np.array(labels))
@@ -197,14 +197,14 @@ class _Members(ImageSamples):
 
 
 class _Shards(SampleStream):
-    """Images in shards, one shard after the other.
+    """A stream of the images in shards, one shard after the other.
 
     Args:
-        shards: their files
-        colour: whether images have three channels or a grey one
-        on_error: whether an image that does not decode ends the training, or another one takes its place
-        classes: how many there are, if that is known
-        buffer: how many images are drawn from
+        shards: tar files
+        colour: three color channels, or one grayscale channel
+        on_error: whether an undecodable image stops the run or is skipped
+        classes: number of classes, if known
+        buffer: size of the shuffle buffer in images
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class _Shards(SampleStream):
         return [image for image, _ in read], self.targets(rows[[place for _, place in read]])
 
     def _read(self, rows: NDArray[Any], place: int) -> tuple[NDArray[np.uint8], int]:
-        """An image and its place in the batch: another one if the first is skipped."""
+        """A decoded image and its index in the batch; another image if this one is skipped."""
         for step in range(len(rows) if self._on_error == "skip" else 1):
             found = (place + step) % len(rows)
             try:
@@ -241,7 +241,7 @@ class _Shards(SampleStream):
                     raise
                 warnings.warn(skipped_image_warning(error, "Another image"), stacklevel=2)
         name = self._shards[int(rows[place]["shard"])]
-        raise DataError(f"{name}: none of the {len(rows)} images of a batch can be read. Check the shards.")
+        raise DataError(f"{name}: none of the {len(rows)} images of a batch can be decoded. Check the shards.")
 
     def _decoded(self, record: Any) -> NDArray[np.uint8]:
         shard, start = self._shards[record["shard"]], int(record["offset"])
@@ -257,16 +257,15 @@ def _number(shard: Path, image: Member, text: str, classes: int | None) -> int:
     name = f"{shard}: the label of {image.name}"
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise DataError(
-            f"{name} is {text[:40]!r}, which is no class number. Write a whole number from 0, with "
-            f"{_MOST_DIGITS} digits at most."
+            f"{name} is {text[:40]!r}, not a class number. Write an integer from 0 with at most {_MOST_DIGITS} digits."
         )
     if classes is not None and int(text) >= classes:
-        raise DataError(f"{name} is {text}, but there are {classes} classes, counted from 0. Set classes, or mend it.")
+        raise DataError(f"{name} is {text}, but classes are 0 to {classes - 1}. Set classes, or correct it.")
     return int(text)
 
 
 def _pairs(shard: Path, number: int, label: str) -> Iterator[tuple[Member, str]]:
-    """The images of a shard with their labels, as they come."""
+    """The images of a shard with their label texts, in file order."""
     images: dict[str, Member] = {}
     texts: dict[str, str] = {}
     known: set[str] = set()
@@ -277,7 +276,7 @@ def _pairs(shard: Path, number: int, label: str) -> Iterator[tuple[Member, str]]
             key = f"{folder}/{stem}"
             if f".{suffix}" in SUFFIXES:
                 if key in known:
-                    raise DataError(f"{shard}: {found.name} is a second image of one sample. Give each its own name.")
+                    raise DataError(f"{shard}: {found.name} is a second image of one sample. Use unique sample names.")
                 images[key] = found
                 known.add(key)
             elif suffix == label:
@@ -286,11 +285,11 @@ def _pairs(shard: Path, number: int, label: str) -> Iterator[tuple[Member, str]]
             if key in images and key in texts:
                 yield images.pop(key), texts.pop(key)
     for image in images.values():
-        raise DataError(f"{shard}: {image.name} has no file .{label} beside it. Add it, or set label.")
+        raise DataError(f"{shard}: {image.name} has no .{label} file. Add it, or change label.")
 
 
 def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
-    """All files of a shard. Raises DataError for what is none, or could not have been meant."""
+    """The files in a shard. Raises DataError for a damaged shard or an unsafe member."""
     end = shard.stat().st_size
     try:
         with tarfile.open(fileobj=cast("IO[bytes]", _Headers(file)), mode="r:") as archive:
@@ -299,19 +298,19 @@ def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
                 if info.isdir():
                     continue
                 if not info.isreg() or name.startswith("/") or ".." in name.split("/"):
-                    what = "is no ordinary file" if not info.isreg() else "leads out of the archive"
-                    raise DataError(f"{shard}: {name[:200]!r} {what}. Make the shard again without it.")
+                    what = "is not a regular file" if not info.isreg() else "points outside the archive"
+                    raise DataError(f"{shard}: {name[:200]!r} {what}. Create the shard again without it.")
                 if info.size < 0 or info.offset_data + info.size > end:
                     raise DataError(f"{shard}: ends inside {name!r}. Download the shard again.")
                 yield Member(number, name, info.offset_data, info.size)
     except DataError:
         raise
     except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
-        raise DataError(f"{shard}: is no tar file, or damaged ({error}). Download the shard again.") from None
+        raise DataError(f"{shard}: is not a tar file, or is damaged ({error}). Download the shard again.") from None
 
 
 class _Headers:
-    """Limits each read of `tarfile` to the size of a header, whatever size the header declares."""
+    """Limits the reads of `tarfile` to the size of a header: a damaged header may declare any size."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

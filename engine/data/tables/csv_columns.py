@@ -26,13 +26,13 @@ Separator: TypeAlias = Literal["comma", "semicolon", "tab"]
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
-"""What stands for a missing number where values may be missing."""
+"""Texts that mark a missing number."""
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
-"""Of tables."""
+"""File name suffixes of tables."""
 
 MISSING_TEXTS = ", ".join(MISSING[1:])
-"""The same for texts, unless an argument says otherwise."""
+"""Default of `missing_texts`."""
 
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -40,13 +40,13 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a CSV file is written."""
+    """Format of a CSV file."""
 
     separator: Separator = "comma"
     header: bool = True
-    """Whether the first line holds the names of the columns."""
+    """Whether the first line has the column names."""
     missing: tuple[str, ...] = ()
-    """Texts that stand for a missing number beside `MISSING`."""
+    """Texts that mark a missing number, in addition to `MISSING`."""
 
     @property
     def sign(self) -> str:
@@ -54,84 +54,81 @@ class Dialect:
 
 
 def column_names(path: Path, dialect: Dialect) -> list[str]:
-    """The names in the first line. A column without a name is called after its place: ``column 1``.
+    """The column names in the first line. Unnamed columns are named by number: ``column 1``.
 
-    Raises DataError if there is no line, or if a name is there twice.
+    Raises DataError for an empty file or a repeated name.
     """
     first = first_row(path, dialect)
     names = [name if dialect.header and name.strip() else f"column {place}" for place, name in enumerate(first, 1)]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        which = repr(repeated) if path.suffix.lower() in _SUFFIXES else "of one name"
-        raise DataError(
-            f"{path}: has two columns {which}. Give each column of the first line a name of its own."
-            f"{header_hint(first)}"
-        )
+        which = f"named {repeated!r}" if path.suffix.lower() in _SUFFIXES else "with the same name"
+        raise DataError(f"{path}: has two columns {which}. Give each column a unique name.{header_hint(first)}")
     return names
 
 
 def first_row(path: Path, dialect: Dialect) -> list[str]:
-    """The texts in the first line, names or not. Raises DataError if there are none."""
+    """The fields of the first line. Raises DataError for an empty or undecodable line."""
     try:
-        # Other lines than the first may be anything; bytes that are no UTF-8 become surrogates.
+        # Invalid UTF-8 in later lines becomes surrogates and is reported when they are read.
         with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
             texts = next(csv.reader(file, delimiter=dialect.sign, strict=True), [])
         start = "".join(texts).encode(errors="surrogateescape")
         if start.startswith(_UTF_16) or b"\0" in start:
-            found = "is UTF-16" if start.startswith(_UTF_16) else "has zero bytes in its first line, as UTF-16 has"
+            found = "is UTF-16" if start.startswith(_UTF_16) else "has zero bytes in its first line, as in UTF-16"
             raise DataError(f"{path}: {found}, not UTF-8. Save the table as CSV in UTF-8.")
         start.decode()
     except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file. Check the path.") from None
+        raise DataError(f"{path}: file not found. Check the path.") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
     except (UnicodeError, csv.Error):
-        raise DataError(f"{path}: its first line is not CSV in UTF-8. Save the table as CSV in UTF-8.") from None
+        raise DataError(f"{path}: the first line is not valid UTF-8 CSV. Save the table as CSV in UTF-8.") from None
     if not texts:
-        raise DataError(f"{path}: is empty; its first line must hold the names of the columns.")
+        raise DataError(f"{path}: is empty. The first line must have the column names.")
     return texts
 
 
 def column_list(path: Path | str, names: Sequence[str]) -> str:
-    """The names of columns for an error. Of a file that is not called a table only their number: it may be anything."""
+    """The column names for an error message; only their number if the suffix is not that of a table."""
     if Path(path).suffix.lower() in _SUFFIXES:
-        return ", ".join(map(repr, names[:20]))
-    return "1 other" if len(names) == 1 else f"{len(names)} others"
+        return ("column " if len(names) == 1 else "columns ") + ", ".join(map(repr, names[:20]))
+    return "1 other column" if len(names) == 1 else f"{len(names)} other columns"
 
 
 def looks_like_values(names: Sequence[str]) -> bool:
-    """Whether a line of names is rather a row: half of them are numbers, which do not simply count up."""
+    """Whether a header line looks like data: at least half are numbers that do not count up by 1."""
     numbers = [float(name) for name in names if _is_number(name)]
     counts_up = len(numbers) > 1 and all(after - before == 1 for before, after in pairwise(numbers))
     return bool(numbers) and 2 * len(numbers) >= len(names) and not counts_up
 
 
 def header_hint(names: Sequence[str]) -> str:
-    """What to add to an error about names that look like values."""
+    """Addition to an error about column names that look like values."""
     return " Turn header off if the first line is a row." if looks_like_values(names) else ""
 
 
 def column_number_hint(name: str, names: Sequence[str]) -> str:
-    """What to add to an error about a column that is called by its number."""
+    """Addition to an error about a column that is given by number."""
     number = name.removeprefix("column ")
     if not (number.isascii() and number.isdecimal() and len(number) < 9 and 1 <= int(number) <= len(names)):
         return ""
     place = f"column {int(number)}"
     if place in names:
-        return f" Columns without names are called by their place: write {place!r}."
+        return f" Unnamed columns are named by number: write {place!r}."
     return f" It is then {place!r}." if looks_like_values(names) else ""
 
 
 def csv_blocks(
     path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str], may_miss: bool, most: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Some thousand rows at a time, with columns of texts and of float64.
+    """Blocks of several thousand rows with string and float64 columns.
 
-    Raises DataError naming line and column of what is no finite number and, unless values may be missing, of what is
-    empty. If they may, missing numbers are null, and texts are as they stand there.
+    With `may_miss`, missing numbers are null. Raises DataError with the line and column of a value that is not a finite
+    number or, without `may_miss`, is empty.
 
     Args:
-        most: rows that are read, at least; all unless given
+        most: stop after at least this many rows; all rows if None
     """
     names = column_names(path, dialect)
     missing = (*MISSING, *dialect.missing) if may_miss else ()
@@ -155,7 +152,7 @@ def csv_blocks(
     try:
         if most is None and _leaves_quotation_open(path):
             raise fault("a quotation mark is not closed")
-        check_regular(path)  # Arrow opens it by itself
+        check_regular(path)  # Arrow opens the file itself
         with arrow_csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
             for batch in reader:
                 if not may_miss and any(column.null_count for column in batch.columns):
@@ -173,22 +170,22 @@ def csv_blocks(
 
 
 def read_columns(path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Whole columns by name, of which no value may be missing."""
+    """Complete columns by name. Raises DataError for a missing value."""
     blocks = list(csv_blocks(path, dialect, texts, numbers, may_miss=False))
     if not sum(len(block) for block in blocks):
-        raise DataError(f"{path}: has no rows below the column names. Add some.")
+        raise DataError(f"{path}: has no rows below the column names. Add rows.")
     return {name: np.concatenate([as_array(block.column(name)) for block in blocks]) for name in (*texts, *numbers)}
 
 
 def as_array(column: Any) -> NDArray[Any]:
-    """Texts as an array of texts, numbers as float64, in which NaN is what is missing."""
+    """A string array, or a float64 array in which missing values are NaN."""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return column.fill_null("").to_numpy(zero_copy_only=False).astype(np.str_)
     return column.cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
 def class_codes(labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Class numbers and the names of classes, in the order of their names: as numbers if all are numbers."""
+    """Class numbers and class names in sorted order, numerically if all names are numbers."""
     names, codes = np.unique(labels, return_inverse=True)
     order = class_order(names.tolist())
     rank = np.empty(len(order), np.int64)
@@ -197,7 +194,7 @@ def class_codes(labels: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...
 
 
 def parse_names(text: str) -> list[str]:
-    """Names with commas between them; one that holds a comma, or begins or ends with a space, in quotation marks."""
+    """Split a comma-separated list. Names with commas or outer spaces are in quotation marks."""
     if '"' not in text:
         return [name.strip() for name in text.split(",") if name.strip()]
     found: list[str] = []
@@ -211,7 +208,7 @@ def parse_names(text: str) -> list[str]:
 
 
 def format_names(names: Iterable[str]) -> str:
-    """Names as `parse_names` reads them."""
+    """A comma-separated list that `parse_names` reads."""
     return ", ".join(
         f'"{escaped}"' if not name or "," in name or '"' in name or name != name.strip() else name
         for name in names
@@ -220,7 +217,7 @@ def format_names(names: Iterable[str]) -> str:
 
 
 def separator_hint(names: list[str], separator: Separator) -> str:
-    """What to do about a table that is read as one column with another separator in its name; else empty."""
+    """The next step for a table that was read as one column because of a wrong separator; else empty."""
     other = next((word for word, sign in SEPARATORS.items() if word != separator and sign in names[0]), None)
     return f"Set separator to {other}." if other and len(names) == 1 else ""
 
@@ -234,19 +231,19 @@ def _is_number(text: str) -> bool:
 
 def _is_finite(column: Any) -> bool:
     values = column.to_numpy(zero_copy_only=False)
-    with np.errstate(over="ignore"):  # it becomes infinite, which is refused
+    with np.errstate(over="ignore"):  # becomes infinite, which is rejected
         finite = np.isfinite(values.astype(np.float32))
     return bool(finite.all()) if not column.null_count else bool((finite | ~column.is_valid().to_numpy(False)).all())
 
 
 def _leaves_quotation_open(path: Path) -> bool:
-    """Arrow would take the rest of the file for one text."""
+    """Whether a quotation mark is not closed: Arrow would read the rest of the file as one text."""
     with open_regular(path) as file:
         return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b"")) % 2 == 1
 
 
 def class_order(names: list[str]) -> list[int]:
-    """Places of names that are sorted as texts, in the order of their numbers if all are numbers."""
+    """Indices that sort class names numerically if all are numbers; `names` are sorted as text."""
     try:
         return sorted(range(len(names)), key=lambda code: float(names[code]))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which cell of a CSV file is wrong: a slow second reading, only done after a fast one has failed."""
+"""Find the invalid cell in a CSV file, in a slow second pass after the fast reader has failed."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def find_csv_fault(
     *,
     header: bool,
 ) -> str | None:
-    """A sentence on the first fault with line and column, both counted from 1; None if there is none to see.
+    """Describe the first fault with its line and column, counted from 1; None if there is none.
 
     Args:
         path: a CSV file
-        separator: the sign between two columns
-        numbers: the columns that must hold numbers
-        texts: the columns that must not be empty
-        missing: what may stand for a number that is missing
-        names: of all columns
-        header: whether the first line holds names
+        separator: the separator character
+        numbers: numeric columns
+        texts: text columns that must not be empty
+        missing: texts that mark a missing number
+        names: all column names
+        header: whether the first line has the column names
     """
     last = 0
     try:
@@ -43,7 +43,7 @@ def find_csv_fault(
                 if row and (fault := _row_fault(row, names, set(numbers), set(texts), set(missing))):
                     return f"{path}: line {line}{fault}"
     except csv.Error as error:
-        return f"{path}: line {last + 1} is not CSV ({error}). Look for a quotation mark that is not closed."
+        return f"{path}: line {last + 1} is not valid CSV ({error}). Look for an unclosed quotation mark."
     return None
 
 
@@ -52,26 +52,26 @@ def _row_fault(
 ) -> str | None:
     if len(row) != len(names):
         return (
-            f": has {len(row)} columns, but the first line names {len(names)}. "
-            "Complete the row, or put texts that contain the separator in quotation marks."
+            f": has {len(row)} columns, but the first line has {len(names)}. "
+            "Complete the row, or quote texts that contain the separator."
         )
     for place, (name, text) in enumerate(zip(names, row, strict=True), start=1):
         where = f", column {place} ({name!r})"
         if not text.isascii() and (byte := _foreign_byte(text)):
-            return f"{where}: holds the byte {byte}, which is not UTF-8. Save the table as CSV in UTF-8."
+            return f"{where}: contains byte {byte}, which is not valid UTF-8. Save the table as CSV in UTF-8."
         if text.strip() in missing:
             continue
         if not text.strip() and name in numbers | texts:
             return f"{where}: is empty. Fill it in, delete the row, or ignore the column."
         if name in numbers and any(sign.isdigit() and not sign.isascii() for sign in text):
-            return f"{where}: {text[:40]!r} is not written with the digits 0 to 9. Correct it, or ignore the column."
+            return f"{where}: {text[:40]!r} uses digits other than 0 to 9. Correct it, or ignore the column."
         if name in numbers and not _is_number(text):
             return f"{where}: {text[:40]!r} is not a finite number. Correct it, delete the row, or ignore the column."
     return None
 
 
 def _foreign_byte(text: str) -> str | None:
-    """The first byte that could not be decoded, which the reading turned into a surrogate."""
+    """The first undecodable byte, which was decoded to a surrogate, in hexadecimal."""
     return next((f"{ord(sign) - 0xDC00:02x}" for sign in text if 0xDC80 <= ord(sign) <= 0xDCFF), None)
 
 

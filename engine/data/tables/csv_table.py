@@ -1,4 +1,4 @@
-"""Tables, and those in CSV files: columns to learn from, and a column to learn."""
+"""Data sets from tables, and the CSV data set."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ from engine.shape import Spec
 Missing: TypeAlias = Literal["stop", "drop", "keep"]
 
 READ_BY_CHECK = 32 * 2**20
-"""Bytes of a file that is read as a whole to find what it loses, although nothing else needs that before a run."""
+"""Largest file in bytes that is read completely for diagnostics before a run."""
 
 
 class TableSplits(Splits):
-    """Rows of a table, read in pieces; many of them lie in a file. Subclasses say how they are read.
+    """Training and validation rows of a table, read in blocks. Subclasses implement the file format.
 
     Args:
         path: the file
-        names: all columns that it has
-        target, task, columns, ignore, categorical, missing, validation: as of `CSV`
-        missing_texts: those that stand for a missing value; None if no text does
-        hint: what to do if there is nothing to learn from
-        unknown_hint: what to add if a column is not there
+        names: all column names
+        target, task, columns, ignore, categorical, missing, validation: as in `CSV`
+        missing_texts: texts that mark a missing value; None if the format has null values
+        hint: next step of the error for a table without feature columns
+        unknown_hint: addition to the error for an unknown column
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class TableSplits(Splits):
             if name not in names:
                 known = column_list(path, names)
                 raise DataError(
-                    f"{path}: has no column {name!r}, only {known}.{unknown_hint}{column_number_hint(name, names)}"
+                    f"{path}: has no column {name!r}. It has {known}.{unknown_hint}{column_number_hint(name, names)}"
                 )
         self._named = {"target": target, "columns": chosen, "ignore": ignored, "categorical": categories}
         self._missing_texts = None if missing_texts is None else tuple(parse_names(missing_texts))
@@ -96,33 +96,33 @@ class TableSplits(Splits):
         self._texts = [name for name in features if name in categories]
         self._numbers = [name for name in features if name not in categories]
         if not features:
-            raise DataError(f"{path}: has no column but the target {target!r}. {hint}")
+            raise DataError(f"{path}: has no columns besides the target {target!r}. {hint}")
 
     @abstractmethod
     def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
-        """These columns of a table, some thousand rows at a time; texts as texts, numbers as numbers."""
+        """Blocks of several thousand rows with these columns: categories as strings, other columns as float64."""
 
     @abstractmethod
     def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
-        """The same as it is written, as texts, of some more than the first rows; without what is no text or whole."""
+        """Blocks of at least the first `most` rows as unparsed strings; only text and integer columns."""
 
     @abstractmethod
     def _names_in(self, path: Path) -> list[str]:
-        """The names of the columns of a table."""
+        """The column names of a file."""
 
     @property
     @abstractmethod
     def _dialect(self) -> Hashable:
-        """What decides about the rows beside the file and the columns."""
+        """Cache key of the format options."""
 
     @property
     def input(self) -> Spec:
-        """Reads the file if there are categories, as their number is part of the shape."""
+        """Reads the file if there are categorical columns: the number of categories is part of the shape."""
         return Spec((len(self.feature_names),), float32)
 
     @property
     def target(self) -> Spec:
-        """A class number, or one number as a vector of one, which is the shape that a Linear layer gives."""
+        """A class number, or a number with shape (1,), which matches the output of a Linear layer."""
         return Spec((), int64) if self._task == "classes" else Spec((1,), float32)
 
     @property
@@ -135,7 +135,7 @@ class TableSplits(Splits):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the inputs; of a category ``column=text``."""
+        """Names of the inputs; ``column=text`` for each category."""
         return self._table.feature_names if self._texts else tuple(self._numbers)
 
     @property
@@ -151,11 +151,11 @@ class TableSplits(Splits):
         return (self._path,)
 
     def unlabelled(self, path: Path) -> Samples:
-        """Of a table that may lack the target. A row that misses a value is not dropped but refused."""
+        """Samples of a table whose target may be missing. Missing values raise DataError unless `missing` is keep."""
         known = self._names_in(path)
         lacking = next((name for name in (*self._numbers, *self._texts) if name not in known), None)
         if lacking is not None:
-            raise DataError(f"{path}: has no column {lacking!r}, only {column_list(path, known)}.")
+            raise DataError(f"{path}: has no column {lacking!r}. It has {column_list(path, known)}.")
         blocks = self._blocks(path, [*self._numbers, *self._texts], may_miss=self._missing == "keep")
         categories = self._table.categories if self._texts else {}
         if self._missing == "keep":
@@ -169,7 +169,7 @@ class TableSplits(Splits):
         choices = TableArguments(self._path.name, self._target, classes, ignored, categorical, self._missing_texts)
         found: list[Diagnostic] = []
         for part in (self._of_rows(choices, whole=whole), self._of_columns(choices)):
-            with suppress(DataError):  # said by whoever reads it
+            with suppress(DataError):  # raised again when the samples are read
                 found.extend(part)
         return tuple(found)
 
@@ -210,7 +210,7 @@ class TableSplits(Splits):
 
     @property
     def _needed(self) -> Sequence[str]:
-        """The columns without whose value a row is left out."""
+        """Columns in which a missing value drops the row."""
         return (*self._numbers, *self._texts, self._target) if self._missing == "drop" else (self._target,)
 
     def _read(self) -> EncodedTable:
@@ -222,27 +222,27 @@ class TableSplits(Splits):
             return replace(found, losses=rows.losses)
         if self._missing == "drop":
             raise DataError(
-                f"{self._path}: has no rows without missing values below the column names. Ignore the columns that "
-                "lack most, or set missing to keep."
+                f"{self._path}: every row has a missing value. Ignore the columns with the most missing values, or "
+                "set missing to keep."
             )
         if rows.losses.left_out:
             why = format_counts(rows.losses.without[self._target])
             raise DataError(
-                f"{self._path}: has no rows with a value in {self._target!r} ({why}). Fill them in, or take what is a "
-                "value out of missing_texts."
+                f"{self._path}: no row has a value in {self._target!r} ({why}). Fill in the values, or remove from "
+                "missing_texts what is a value."
             )
-        raise DataError(f"{self._path}: has no rows below the column names. Add some.")
+        raise DataError(f"{self._path}: has no rows below the column names. Add rows.")
 
     def _collected(
         self, path: Path, blocks: Iterable[pa.RecordBatch], categories: Mapping[str, Sequence[str]] | None = None
     ) -> EncodedTable:
-        """Rows with a target, unless the categories are known: then it is zero."""
+        """Encode all rows. With known categories (unlabelled data) the targets are zeros."""
         target = self._target if categories is None else None
         columns = TableColumns(tuple(self._numbers), tuple(self._texts), target, classes=self._task == "classes")
         return read_table(path, blocks, columns, self._share, categories)
 
     def _row_filter(self, needed: Iterable[str]) -> MissingRowFilter:
-        """What an empty cell is, and which texts, says `missing_texts`; where nothing may miss, there is no such."""
+        """The filter of rows with missing values in `needed`."""
         texts = () if self._missing == "stop" or self._missing_texts is None else ("", *self._missing_texts)
         return MissingRowFilter(tuple(needed), self._texts, texts)
 
@@ -252,24 +252,23 @@ class TableSplits(Splits):
 
 @DATASETS.register(category="Tables", title="CSV table", outputs=("samples",), tags=("table", "spreadsheet", "tabular"))
 class CSV(TableSplits):
-    """A table in a UTF-8 text file with a line of column names. Inputs are numbers, and categories as one-hot vectors.
+    """A CSV table in UTF-8 with a header line. Inputs are numeric columns and one-hot encoded categorical columns.
 
-    Classes are numbered in the order of their names: as numbers if all are numbers, as texts otherwise. Categories are
-    those of the training rows; one that only validation has is a vector of zeros.
+    Classes are numbered in sorted order, numerically if all are numbers. Categories come from the training rows; a
+    category that only occurs in validation is encoded as zeros.
 
     Args:
-        path: the file
-        target: name of the column to learn
-        task: learn classes (the target is any text) or a number
-        ignore: names of columns to leave out, with commas between them
-        validation: the share of the rows to keep for validation
-        separator: what stands between two columns
-        columns: names of the columns to learn from, with commas between them; all unless given
-        categorical: names of the columns that hold texts to choose from, with commas between them
-        missing: what a missing value does: stop, drop its row, or be kept, as NaN, for Fill missing
-        missing_texts: classes and categories that stand for a missing value, with commas between them; an empty cell
-            always does, where values may be missing
-        header: the first line holds the names of the columns; else they are column 1, column 2 and so on
+        path: CSV file
+        target: name of the target column
+        task: learn classes (any text) or a number
+        ignore: columns to leave out, separated by commas
+        validation: fraction of the rows used for validation
+        separator: column separator
+        columns: feature columns, separated by commas; all columns if empty
+        categorical: categorical columns, separated by commas; they are one-hot encoded
+        missing: for a missing value, stop the run, drop its row, or keep it as NaN for Fill missing
+        missing_texts: texts that mark a missing class or category, separated by commas; empty cells always do
+        header: the first line has the column names; otherwise the columns are named column 1, column 2 and so on
     """
 
     def __init__(
@@ -287,7 +286,7 @@ class CSV(TableSplits):
         header: bool = True,
     ) -> None:
         if not path:
-            raise DataError("CSV: no file is chosen. Set path.")
+            raise DataError("CSV: no file selected. Set path.")
         found, dialect = Path(path), Dialect(separator, header, tuple(parse_names(missing_texts)))
         names = column_names(found, dialect)
         chosen = (target, task, columns, ignore, categorical, missing, validation, missing_texts)
@@ -309,12 +308,12 @@ class CSV(TableSplits):
         return self._csv
 
     def _names_in(self, path: Path) -> list[str]:
-        """Without a header columns are known by their place, so only the last may lack, if it is the target."""
+        """Without a header, columns are matched by number, so only a target in the last column may be missing."""
         names, known = column_names(path, self._csv), self._names
         complete = [known, known[:-1]] if self._target == known[-1] else [known]
         if not self._csv.header and names not in complete:
             raise DataError(
-                f"{path}: has {len(names)} columns, but {self._path.name} has {len(known)}, and columns without names "
-                "are found by their place. Give it the same columns."
+                f"{path}: has {len(names)} columns, but {self._path.name} has {len(known)}. Without a header, both "
+                "files must have the same columns."
             )
         return names

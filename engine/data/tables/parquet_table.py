@@ -21,20 +21,20 @@ from engine.system.files import check_regular
     category="Tables", title="Parquet table", outputs=("samples",), tags=("table", "tabular", "Arrow", "columns")
 )
 class Parquet(TableSplits):
-    """A table in a Parquet file. Inputs are numbers, and categories as one-hot vectors. Only columns in use are read.
+    """A table in a Parquet file. Inputs are numeric and one-hot encoded categorical columns. Reads only used columns.
 
-    Classes are numbered in the order of their names: as numbers if all are numbers, as texts otherwise. Categories are
-    those of the training rows; one that only validation has is a vector of zeros.
+    Classes are numbered in sorted order, numerically if all are numbers. Categories come from the training rows; a
+    category that only occurs in validation is encoded as zeros.
 
     Args:
-        path: the file
-        target: name of the column to learn
-        task: learn classes (the target is any text or whole number) or a number
-        ignore: names of columns to leave out, with commas between them
-        validation: the share of the rows to keep for validation
-        columns: names of the columns to learn from, with commas between them; all unless given
-        categorical: names of the columns that hold texts to choose from, with commas between them
-        missing: what a missing value does: stop, drop its row, or be kept, as NaN, for Fill missing
+        path: parquet file
+        target: name of the target column
+        task: learn classes (any text or integer) or a number
+        ignore: columns to leave out, separated by commas
+        validation: fraction of the rows used for validation
+        columns: feature columns, separated by commas; all columns if empty
+        categorical: categorical columns, separated by commas; they are one-hot encoded
+        missing: for a missing value, stop the run, drop its row, or keep it as NaN for Fill missing
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Parquet(TableSplits):
                 yield block
 
     def _cast(self, name: str, column: Any) -> Any:
-        """Whole numbers beyond float64 are rounded, as in CSV files; diagnostics say so."""
+        """Integers beyond the precision of float64 are rounded, as in CSV files; diagnostics report this."""
         return column.cast(pa.string()) if self._is_text(name) else column.cast(pa.float64(), safe=False)
 
     def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
@@ -93,7 +93,7 @@ class Parquet(TableSplits):
             kind = schema.field(name).type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
                 raise DataError(
-                    f"{path}: column {name!r} holds {kind}, no numbers. Name it in categorical or in ignore."
+                    f"{path}: column {name!r} has type {kind}, not numbers. Add it to categorical or ignore."
                 )
 
 
@@ -102,7 +102,7 @@ def _check_values(path: Path, block: pa.RecordBatch, row: int, *, may_miss: bool
         column = block.column(name)
         if not may_miss and column.null_count:
             place = row + int(np.argmin(column.is_valid().to_numpy(zero_copy_only=False))) + 1
-            raise DataError(f"{path}: row {place}, column {name!r}: is missing. Set missing, or ignore the column.")
+            raise DataError(f"{path}: row {place}, column {name!r}: missing value. Set missing, or ignore the column.")
         if pa.types.is_floating(column.type):
             values = column.to_numpy(zero_copy_only=False)
             with np.errstate(over="ignore"):
@@ -123,7 +123,7 @@ class _ReadingParquet:
 
     def __enter__(self) -> None:
         with ReadErrorContext(self.path):
-            check_regular(self.path)  # Arrow opens it by itself
+            check_regular(self.path)  # Arrow opens the file itself
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, (pa.ArrowException, OSError)):

@@ -1,4 +1,4 @@
-"""What is done to samples on their way to a batch."""
+"""Transforms of samples: scaling, labels, geometry and augmentation."""
 
 from __future__ import annotations
 

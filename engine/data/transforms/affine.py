@@ -1,4 +1,4 @@
-"""Images turned, shifted, stretched and slanted."""
+"""Random affine transforms of images."""
 
 from __future__ import annotations
 
@@ -23,16 +23,14 @@ from engine.shape import Spec
     tags=("rotation", "rotate", "shift", "translate", "shear", "zoom", "turn"),
 )
 class RandomAffine(Augmentation):
-    """Images turned about their middle, shifted, stretched and slanted at random, with zeros beyond their borders.
-
-    In validation they stay as they are.
+    """Rotate, translate, scale and shear training images at random. Pixels outside the image are zero.
 
     Args:
-        degrees: turned by up to so much to either side
-        translate: shifted by up to this share of the size, to either side; one number, or down and across
-        scale: the smallest and the largest factor of size
-        shear: slanted by up to so many degrees to either side
-        interpolation: how pixels between pixels are found
+        degrees: maximum rotation about the center in degrees, in both directions
+        translate: maximum translation as a fraction of the image size; one number, or vertical and horizontal
+        scale: minimum and maximum scale factor
+        shear: maximum shear angle in degrees, in both directions
+        interpolation: resampling method
     """
 
     numbers = 5
@@ -80,7 +78,7 @@ class RandomAffine(Augmentation):
 def both(values: float | tuple[float, ...]) -> tuple[float, float]:
     if isinstance(values, tuple):
         if len(values) != 2:
-            raise ValueError(f"RandomAffine: translate is one number or two, but is {values}.")
+            raise ValueError(f"RandomAffine: translate needs one or two numbers, not {values}.")
         return values[0], values[1]
     return float(values), float(values)
 

@@ -1,4 +1,4 @@
-"""Statistics of samples by channel, collected batch by batch."""
+"""Per-channel statistics of samples, accumulated over batches."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from engine.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class ChannelMoments:
-    """Of each channel: how many numbers there are, their mean, the sum of squared distances from it, and their range.
+    """Count, mean, sum of squared deviations, minimum and maximum of each channel, ignoring NaN.
 
-    NaN does not count. Samples without dimensions have one channel.
+    Samples without dimensions have one channel.
     """
 
     count: NDArray[np.float64]
@@ -27,22 +27,24 @@ class ChannelMoments:
 
     @property
     def std(self) -> NDArray[np.float64]:
-        """The standard deviation of the population: divided by the count."""
+        """Population standard deviation."""
         return np.sqrt(self.squares / np.maximum(self.count, 1))
 
     @classmethod
     def of(cls, batches: Iterable[NDArray[Any]]) -> ChannelMoments:
-        """One pass. Raises DataError where a channel has no number at all, or an infinite one."""
+        """Accumulate in one pass. Raises DataError for a channel without numbers or with an infinite number."""
         total: ChannelMoments | None = None
         for batch in batches:
             if len(batch):
                 part = _of_batch(np.asarray(batch))
                 total = part if total is None else total.joined(part)
         if total is None:
-            raise DataError("there are no training samples to learn from. Choose data that have some.")
+            raise DataError("there are no training samples to fit. Choose data with training samples.")
         for wrong, what in ((total.count == 0, "has no number"), (~np.isfinite(total.mean), "has an infinite number")):
             if wrong.any():
-                raise DataError(f"channel {int(np.argmax(wrong))} (counted from 0) of the training samples {what}.")
+                raise DataError(
+                    f"channel {int(np.argmax(wrong))} (from 0) of the training data {what}. Clean the data."
+                )
         return total
 
     def joined(self, other: ChannelMoments) -> ChannelMoments:

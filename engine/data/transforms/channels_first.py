@@ -1,4 +1,4 @@
-"""Where the channels of images lie."""
+"""Layout of image channels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.shape import Spec
     category="Geometry", title="Channels first", outputs=("samples",), tags=("permute", "HWC", "CHW", "transpose")
 )
 class ChannelsFirst(Transform):
-    """Images with their channels last, H×W×C, as layers take them: C×H×W. Grey ones, H×W, get one channel."""
+    """Convert images from H×W×C to C×H×W, the layout of the layers. Grayscale images, H×W, get one channel."""
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
         return samples[:, np.newaxis].copy() if samples.ndim == 3 else np.ascontiguousarray(np.moveaxis(samples, -1, 1))

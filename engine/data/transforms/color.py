@@ -1,4 +1,4 @@
-"""Brightness, contrast and colour."""
+"""Color transforms of images."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from engine.registry import TRANSFORMS, NonNegative, Probability, Range
 from engine.shape import Dim, Spec
 
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)
-"""How bright red, green and blue look (ITU-R BT.601)."""
+"""Luma weights of red, green and blue (ITU-R BT.601)."""
 _LUMA_16 = np.array([19595, 38470, 7471], np.uint32)
 """The same in 65,536ths, as Pillow computes with bytes."""
 
 
 @TRANSFORMS.register(category="Colour", outputs=("samples",), tags=("grey", "gray", "black and white", "luma"))
 class Grayscale(Transform):
-    """Colour images, 3×H×W, as grey ones: ``0.299 R + 0.587 G + 0.114 B``. Grey ones stay as they are.
+    """Convert color images, 3×H×W, to grayscale: ``0.299 R + 0.587 G + 0.114 B``. Grayscale images are unchanged.
 
     Args:
-        channels: 1, or 3 equal ones for networks that expect colour
+        channels: 1, or 3 equal channels for networks that expect color
     """
 
     def __init__(self, channels: Literal[1, 3] = 1) -> None:
@@ -46,15 +46,16 @@ class Grayscale(Transform):
     tags=("brightness", "contrast", "saturation", "hue", "colour"),
 )
 class ColorJitter(Augmentation):
-    """Other brightness, contrast, saturation and hue, in this order; in validation the images stay as they are.
+    """Change brightness, contrast, saturation and hue of training images at random, in this order.
 
-    Bytes go from 0 to 255, numbers with a fraction from 0 to 1. Grey images have neither saturation nor hue.
+    Integers use the range of their dtype, floating-point numbers the range 0 to 1. Grayscale images only change in
+    brightness and contrast.
 
     Args:
-        brightness: a factor of up to so much more or less than 1
-        contrast: a factor, up to so much more or less than 1, of distances from the mean grey
-        saturation: a factor, up to so much more or less than 1, of distances from grey
-        hue: turned by up to this share of the colour circle to either side
+        brightness: the brightness factor is drawn from 1 - brightness to 1 + brightness
+        contrast: the contrast factor is drawn from 1 - contrast to 1 + contrast
+        saturation: the saturation factor is drawn from 1 - saturation to 1 + saturation
+        hue: maximum hue shift as a fraction of the color circle, in both directions
     """
 
     numbers = 4
@@ -101,15 +102,15 @@ class ColorJitter(Augmentation):
     category="Augmentation", title="Random erasing", outputs=("samples",), tags=("cutout", "occlusion", "mask")
 )
 class RandomErasing(Augmentation):
-    """A rectangle of some images painted over; in validation none.
+    """Fill a random rectangle of training images.
 
-    Source: Z. Zhong et al., "Random Erasing Data Augmentation", 2017. Rectangles that do not fit are cut to the image.
+    Source: Z. Zhong et al., "Random Erasing Data Augmentation", 2017. Rectangles are clipped to the image.
 
     Args:
-        p: how likely an image loses a rectangle
-        scale: smallest and largest share of the image's area
-        ratio: smallest and largest height in widths
-        value: what is painted
+        p: probability of a rectangle
+        scale: minimum and maximum area as a fraction of the image area
+        ratio: minimum and maximum aspect ratio, height / width
+        value: fill value
     """
 
     numbers = 5

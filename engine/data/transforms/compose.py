@@ -1,4 +1,4 @@
-"""Transforms made of others and of functions; for scripts, as a project file holds no code."""
+"""Transforms composed of other transforms or functions. For scripts only: project files contain no code."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from engine.shape import Spec
 
 
 class Compose(Transform):
-    """Transforms one after the other. `Splits.map` applies them as if each were given to it alone.
+    """Apply several transforms in order. `Splits.map` applies each of them separately.
 
     Args:
-        transforms: in the order of their application
+        transforms: transforms in the order of application
     """
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
@@ -29,10 +29,10 @@ class Compose(Transform):
         return samples
 
     def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
-        """N×… → N×…: what `apply` was given, up to rounding. Raises TypeError if a part cannot be undone."""
+        """N×… → N×…: the inverse of `apply`, up to rounding. Raises TypeError if a transform has no inverse."""
         for transform in reversed(self.transforms):
             if not isinstance(transform, Invertible | Compose):
-                raise TypeError(f"Compose: {type(transform).__name__} cannot be undone. Leave it out.")
+                raise TypeError(f"Compose: {type(transform).__name__} has no inverse. Remove it.")
             samples = transform.inverse(samples)
         return samples
 
@@ -43,11 +43,11 @@ class Compose(Transform):
 
 
 class Lambda(Transform):
-    """Any function of arrays of samples. Worker processes can only take it if it can be pickled.
+    """Apply any function to arrays of samples. Worker processes need a picklable function.
 
     Args:
-        function: N×… → N×…, treating each sample alike
-        sample_spec: shape and dtype of one result; found by calling `function` with zeros unless given
+        function: N×… → N×…, applied to each sample independently
+        sample_spec: shape and dtype of one result; found by calling `function` with zeros if None
     """
 
     def __init__(self, function: Callable[[NDArray[Any]], NDArray[Any]], sample_spec: Spec | None = None) -> None:
@@ -61,7 +61,7 @@ class Lambda(Transform):
         if self.sample_spec is not None:
             return self.sample_spec
         if sample.is_open:
-            raise ValueError(f"Lambda: samples are {sample}, which can be of any size. Give it sample_spec.")
+            raise ValueError(f"Lambda: samples are {sample} with sizes that vary. Set sample_spec.")
         shape = tuple(int(size) for size in sample.shape)  # pyright: ignore[reportArgumentType] - no size is symbolic
         result = self.apply(np.zeros((1, *shape), sample.dtype.numpy))
         return Spec(result.shape[1:], from_numpy(result.dtype))

@@ -1,4 +1,4 @@
-"""Parts of images and of sequences."""
+"""Cropping and padding of images and sequences."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _TRIES = 10
 
 @TRANSFORMS.register(category="Geometry", title="Center crop", outputs=("samples",), tags=("cut", "middle", "pad"))
 class CenterCrop(Transform):
-    """The middle of images. Those that are smaller get a border of zeros.
+    """Crop the center of images. Smaller images are padded with zeros.
 
     Args:
-        size: height and width; a single number is for both
+        size: height and width, or one number for both
     """
 
     def __init__(self, size: Size | tuple[Size, Size] = 32) -> None:
@@ -40,13 +40,13 @@ class CenterCrop(Transform):
 
 @TRANSFORMS.register(category="Augmentation", title="Random crop", outputs=("samples",), tags=("cut", "shift", "pad"))
 class RandomCrop(Augmentation):
-    """A part of each image at a random place; in validation its middle. Smaller images get a border of zeros.
+    """Crop training images at a random position; validation images at the center. Pads smaller images with zeros.
 
-    With the size of the images and a `padding` it shifts them by up to that many pixels.
+    With `size` equal to the image size, images are shifted by up to `padding` pixels.
 
     Args:
-        size: height and width; a single number is for both
-        padding: a border of zeros added on every side first
+        size: height and width, or one number for both
+        padding: zero padding added on each side before cropping, in pixels
     """
 
     numbers = 2
@@ -81,15 +81,15 @@ class RandomCrop(Augmentation):
     category="Augmentation", title="Random resized crop", outputs=("samples",), tags=("zoom", "Inception", "ImageNet")
 )
 class RandomResizedCrop(Augmentation):
-    """A random part of each image, stretched to one size; in validation the largest part in the middle that fits.
+    """Crop training images to a random box and resize it; validation images to the largest center box.
 
     Source: C. Szegedy et al., "Going Deeper with Convolutions", 2014, as in torchvision.
 
     Args:
-        size: height and width; a single number is for both
-        scale: smallest and largest share of the image's area
-        ratio: smallest and largest width in heights
-        interpolation: how pixels between pixels are found
+        size: height and width of the result, or one number for both
+        scale: minimum and maximum area of the box as a fraction of the image area
+        ratio: minimum and maximum aspect ratio of the box, width / height
+        interpolation: resampling method
     """
 
     numbers = 2 * _TRIES + 2
@@ -127,7 +127,7 @@ class RandomResizedCrop(Augmentation):
         return np.array([self._box(height, width, row) for row in numbers.tolist()], np.int64).reshape(-1, 4)
 
     def _box(self, height: int, width: int, numbers: list[float]) -> tuple[int, int, int, int]:
-        """The first of ten drawn boxes that fits; else as much of the middle as the ratio allows."""
+        """The first of ten random boxes that fits, else the largest center box within `ratio`."""
         (small, large), (least, most) = self.scale, self.ratio
         low, high = math.log(least), math.log(most)
         for area, ratio in zip(numbers[:_TRIES], numbers[_TRIES:-2], strict=True):
@@ -147,11 +147,11 @@ class RandomResizedCrop(Augmentation):
     category="Geometry", title="Crop or pad", outputs=("samples",), tags=("sequence", "length", "truncate", "padding")
 )
 class CropOrPad(Transform):
-    """Sequences of one length: the end of longer ones is cut off, shorter ones are filled up.
+    """Truncate or pad sequences at the end to one length.
 
     Args:
-        length: how long they are afterwards
-        value: what shorter ones are filled up with
+        length: length of the result
+        value: padding value
     """
 
     def __init__(self, length: Size = 64, value: float = 0.0) -> None:
@@ -171,16 +171,16 @@ class CropOrPad(Transform):
 
 
 def center_crop(images: NDArray[Any], height: int, width: int) -> NDArray[Any]:
-    """The middle, as a view where nothing has to be added around it."""
+    """The center of images, zero-padded if they are smaller; a view if no padding is needed."""
     down, right = max(height - images.shape[-2], 0), max(width - images.shape[-1], 0)
     images = zero_pad(images, down // 2, down - down // 2, right // 2, right - right // 2)
-    # Halves are rounded as in torchvision, to the even neighbour.
+    # Round half to even, as torchvision does.
     top, left = round((images.shape[-2] - height) / 2), round((images.shape[-1] - width) / 2)
     return images[..., top : top + height, left : left + width]
 
 
 def zero_pad(images: NDArray[Any], top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
-    """With so many zeros around each image."""
+    """Pad images with zeros."""
     if not any((top, bottom, left, right)):
         return images
     height, width = images.shape[-2:]
@@ -190,12 +190,12 @@ def zero_pad(images: NDArray[Any], top: int, bottom: int, left: int, right: int)
 
 
 def scale_to_range(bounds: tuple[float, float], numbers: NDArray[Any]) -> NDArray[Any]:
-    """Numbers of [0, 1) spread over a range."""
+    """Scale numbers in [0, 1) to a range."""
     return bounds[0] + numbers * (bounds[1] - bounds[0])
 
 
 def check_range(name: str, argument: str, bounds: tuple[float, ...]) -> tuple[float, float]:
-    """A smallest and a largest number. Raises ValueError if they are none."""
+    """A minimum and a maximum. Raises ValueError for any other tuple."""
     if len(bounds) != 2 or bounds[0] > bounds[1]:
-        raise ValueError(f"{name}: {argument} is the smallest and the largest number, but is {bounds}.")
+        raise ValueError(f"{name}: {argument} needs a minimum and a maximum, not {bounds}.")
     return bounds[0], bounds[1]

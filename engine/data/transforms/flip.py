@@ -1,4 +1,4 @@
-"""Mirror images."""
+"""Random flips."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from engine.shape import Spec
 
 
 class RandomFlip(Augmentation):
-    """Mirrors some of the images along `axis`.
+    """Flip images along `axis` with probability `p`.
 
     Args:
-        p: how likely an image is flipped
+        p: probability of a flip
     """
 
     numbers = 1
@@ -43,7 +43,7 @@ class RandomFlip(Augmentation):
     category="Augmentation", title="Random horizontal flip", outputs=("samples",), tags=("mirror", "left right")
 )
 class RandomHorizontalFlip(RandomFlip):
-    """Some of the images with left and right exchanged; in validation none."""
+    """Flip training images left to right at random."""
 
     axis = -1
 
@@ -52,6 +52,6 @@ class RandomHorizontalFlip(RandomFlip):
     category="Augmentation", title="Random vertical flip", outputs=("samples",), tags=("mirror", "up down")
 )
 class RandomVerticalFlip(RandomFlip):
-    """Some of the images upside down; in validation none."""
+    """Flip training images upside down at random."""
 
     axis = -2

@@ -1,4 +1,4 @@
-"""Classes as numbers and as vectors."""
+"""Encoding of class labels."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from engine.shape import Spec
     category="Labels", title="One-hot", outputs=("samples",), tags=("onehot", "indicator", "dummy", "encode")
 )
 class OneHot(Fitted, Invertible):
-    """Class numbers as vectors of float32: 1 at the place of the class, 0 elsewhere.
+    """One-hot encode class numbers as float32 vectors: 1 at the index of the class, 0 elsewhere.
 
     Args:
-        size: how many classes there are, and so the length of the vectors
+        size: number of classes, the length of the vectors
     """
 
     def __init__(self, size: Size = 10) -> None:
@@ -32,8 +32,8 @@ class OneHot(Fitted, Invertible):
         wrong = (samples < 0) | (samples >= self.size)
         if wrong.any():
             raise DataError(
-                f"OneHot: the class {samples[wrong][0]} is none of {self.size}, which are counted from 0. "
-                "Set size higher, or add LabelEncode before it."
+                f"OneHot: class {samples[wrong][0]} is not in 0 to {self.size - 1}. "
+                "Increase size, or add LabelEncode before it."
             )
         result = np.zeros((*samples.shape, self.size), np.float32)
         np.put_along_axis(result, samples[..., np.newaxis].astype(np.int64), 1, -1)
@@ -49,10 +49,10 @@ class OneHot(Fitted, Invertible):
 
     @classmethod
     def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
-        """One class more than the highest number."""
+        """The highest class number plus 1."""
         highest = max((int(batch.max()) for batch in batches if batch.size), default=None)
         if highest is None:
-            raise DataError("there are no training samples to learn from. Choose data that have some.")
+            raise DataError("there are no training samples to fit. Choose data with training samples.")
         return {"size": highest + 1}
 
 
@@ -60,10 +60,10 @@ class OneHot(Fitted, Invertible):
     category="Labels", title="Label encode", outputs=("samples",), tags=("LabelEncoder", "classes", "categories")
 )
 class LabelEncode(Fitted, Invertible):
-    """Labels as class numbers from 0: a label's place among the labels listed.
+    """Encode labels as class numbers from 0: the index in the list of labels.
 
     Args:
-        labels: the labels in the order of their classes; scripts may list texts
+        labels: labels in the order of their class numbers; scripts may use texts
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class LabelEncode(Fitted, Invertible):
         self._known = np.asarray(self.labels)
         self._order = np.argsort(self._known, kind="stable")
         if len(np.unique(self._known)) != len(self.labels):
-            raise ValueError(f"LabelEncode: a label is listed twice among {self.labels}. List each once.")
+            raise ValueError(f"LabelEncode: labels {self.labels} has a duplicate. List each label once.")
         if not self.labels:
-            raise ValueError("LabelEncode: no label is listed. List at least one.")
+            raise ValueError("LabelEncode: labels is empty. Add at least one label.")
         self.classes = len(self.labels)
         self.class_names = tuple(map(str, self.labels))
 
@@ -85,7 +85,7 @@ class LabelEncode(Fitted, Invertible):
         wrong = self._known[codes] != samples
         if wrong.any():
             label, count = samples[wrong].tolist()[0], len(self.labels)
-            raise DataError(f"LabelEncode: {label!r} is none of the {count} labels listed. Add it to labels.")
+            raise DataError(f"LabelEncode: {label!r} is not among the {count} labels. Add it to labels.")
         return codes.astype(np.int64)
 
     def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
@@ -93,9 +93,7 @@ class LabelEncode(Fitted, Invertible):
 
     def spec(self, sample: Spec) -> Spec:
         if sample.dtype.is_floating_point:
-            raise DTypeError(
-                f"LabelEncode needs labels, but samples are {sample}. Classes are no numbers with a fraction."
-            )
+            raise DTypeError(f"LabelEncode needs integer or text labels, but samples are {sample}.")
         return Spec(sample.shape, int64)
 
     @classmethod
@@ -105,5 +103,5 @@ class LabelEncode(Fitted, Invertible):
         for batch in batches:
             found.update(np.unique(batch).tolist())
         if not found:
-            raise DataError("there are no training samples to learn from. Choose data that have some.")
+            raise DataError("there are no training samples to fit. Choose data with training samples.")
         return {"labels": tuple(sorted(found))}

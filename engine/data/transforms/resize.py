@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ FILTERS = {
     "bicubic": Resampling.BICUBIC,
     "area": Resampling.BOX,
 }
-"""Pillow's filters; all but the nearest grow with the reduction, so that nothing flickers (antialiasing)."""
+"""Pillow's filters. All except nearest widen with the reduction (antialiasing)."""
 
 
 @TRANSFORMS.register(category="Geometry", outputs=("samples",), tags=("scale", "thumbnail", "interpolate", "Pillow"))
 class Resize(Transform):
-    """Images of another size, resampled as Pillow does, with antialiasing.
+    """Resize images with Pillow's antialiased resampling.
 
     Args:
-        size: height and width; a single number is the shorter side, and the other keeps its proportion
-        interpolation: how pixels between pixels are found; area averages, which suits masks and strong reductions
+        size: height and width; one number is the shorter side, and the aspect ratio is kept
+        interpolation: resampling method; area averages pixels, for masks and strong reductions
     """
 
     def __init__(self, size: Size | tuple[Size, Size] = (32, 32), interpolation: Interpolation = "bilinear") -> None:
@@ -61,7 +61,7 @@ def resized(
     interpolation: Interpolation,
     boxes: NDArray[np.int64] | None = None,
 ) -> NDArray[Any]:
-    """Images, or a box of each (left, top, right, bottom), at `size`: height and width."""
+    """Resize images, or one box of each (left, top, right, bottom), to (height, width)."""
     if boxes is None and images.shape[-2:] == size:
         return images.copy()
     filter, (height, width) = FILTERS[interpolation], size

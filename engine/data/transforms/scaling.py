@@ -1,4 +1,4 @@
-"""Transforms of the range of numbers, with arguments that the training samples may give."""
+"""Transforms of the value range, whose arguments can be fitted to the training samples."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from engine.shape import Spec
 
 @TRANSFORMS.register(category="Scaling", title="To float", outputs=("samples",), tags=("ToTensor", "convert"))
 class ToFloat(Transform):
-    """Whole numbers of 8 and 16 bits as float32 from 0 to 1: divided by the largest that they can be, 255 for bytes.
+    """Convert 8-bit and 16-bit integers to float32 from 0 to 1, dividing by the maximum of the dtype (255 for uint8).
 
-    Wider ones are no pixels, and keep their values, as numbers with a fraction do; so does torchvision's ToTensor.
+    Wider integers and floating-point numbers keep their values, as with torchvision's ToTensor.
     """
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
@@ -38,14 +38,14 @@ class ToFloat(Transform):
     tags=("scale", "standardize", "standardise", "divide", "rescale"),
 )
 class Normalize(Fitted, Invertible):
-    """Subtract a mean and divide by a spread: ``(x - mean) / std``, as float32.
+    """Standardize: ``(x - mean) / std``, as float32.
 
-    One number is used for the whole sample; several are for its channels: the first dimension of an image, the
-    columns of a table.
+    One number applies to the whole sample. Several apply per channel: the first dimension of an image, or the columns
+    of a table.
 
     Args:
-        mean: what becomes 0, in the units of the data
-        std: the distance from `mean` that becomes 1, in the units of the data
+        mean: value that becomes 0, in units of the data
+        std: distance from `mean` that becomes 1, in units of the data
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class Normalize(Fitted, Invertible):
         self.mean = vector(mean)
         self.std = vector(std)
         if (self.std == 0).any():
-            raise ValueError(f"Normalize: std must not be 0, but is {std}. Leave out the constant columns.")
+            raise ValueError(f"Normalize: std must not be 0, but is {std}. Remove the constant columns.")
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
         mean, std = (along_channels("Normalize", numbers, samples.shape[1:]) for numbers in (self.mean, self.std))
-        # One float32 array is made and then changed in place, whatever the dtype of the samples.
+        # Allocate one float32 array, then change it in place.
         scaled = np.subtract(samples, mean, dtype=np.float32)
         scaled /= std
         return scaled
@@ -78,7 +78,7 @@ class Normalize(Fitted, Invertible):
 
     @classmethod
     def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
-        """Mean and standard deviation of each channel; one that never changes gets the spread 1."""
+        """Mean and standard deviation of each channel; 1 for a constant channel."""
         moments = ChannelMoments.of(batches)
         std = np.where(moments.std > 0, moments.std, 1)
         return {"mean": plain(moments.mean.astype(np.float32)), "std": plain(std.astype(np.float32))}
@@ -88,14 +88,14 @@ class Normalize(Fitted, Invertible):
     category="Scaling", title="Min-max scale", outputs=("samples",), tags=("range", "rescale", "MinMaxScaler")
 )
 class MinMaxScale(Fitted, Invertible):
-    """Stretch a range to 0…1: ``(x - low) / (high - low)``, as float32. What lies outside is not cut off.
+    """Scale a range to 0…1: ``(x - low) / (high - low)``, as float32. Values outside the range are not clipped.
 
-    One number is used for the whole sample; several are for its channels: the first dimension of an image, the
-    columns of a table.
+    One number applies to the whole sample. Several apply per channel: the first dimension of an image, or the columns
+    of a table.
 
     Args:
-        low: what becomes 0, in the units of the data
-        high: what becomes 1, in the units of the data
+        low: value that becomes 0, in units of the data
+        high: value that becomes 1, in units of the data
     """
 
     def __init__(self, low: float | tuple[float, ...] = 0.0, high: float | tuple[float, ...] = 1.0) -> None:
@@ -124,7 +124,7 @@ class MinMaxScale(Fitted, Invertible):
 
     @classmethod
     def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
-        """Smallest and largest number of each channel; one that never changes gets the width 1."""
+        """Minimum and maximum of each channel; a constant channel gets the width 1."""
         moments = ChannelMoments.of(batches)
         low, high = moments.low.astype(np.float32), moments.high.astype(np.float32)
         return {"low": plain(low), "high": plain(np.where(low < high, high, low + 1))}
@@ -136,10 +136,10 @@ class MinMaxScale(Fitted, Invertible):
 
 @TRANSFORMS.register(category="Scaling", title="Log scale", outputs=("samples",), tags=("logarithm", "log1p", "skewed"))
 class LogScale(Invertible):
-    """Natural logarithm, ``ln(x + offset)``, as float32: evens out numbers that differ by powers of ten.
+    """Natural logarithm ``ln(x + offset)``, as float32, for values that span orders of magnitude.
 
     Args:
-        offset: added first, so that 0 can be in the data
+        offset: added before the logarithm, so that the data can contain 0
     """
 
     def __init__(self, offset: float = 1.0) -> None:
@@ -149,8 +149,8 @@ class LogScale(Invertible):
         shifted = np.add(samples, self.offset, dtype=np.float64)
         if (shifted <= 0).any():
             raise DataError(
-                f"LogScale: there is no logarithm of {shifted.min():g}, which {shifted.min() - self.offset:g} becomes "
-                f"with the offset {self.offset:g}. Set offset above {self.offset - shifted.min():g}."
+                f"LogScale: the logarithm needs positive numbers, but {shifted.min() - self.offset:g} + offset "
+                f"{self.offset:g} is {shifted.min():g}. Set offset above {self.offset - shifted.min():g}."
             )
         return np.log(shifted).astype(np.float32)
 
@@ -163,11 +163,11 @@ class LogScale(Invertible):
 
 @TRANSFORMS.register(category="Scaling", outputs=("samples",), tags=("clamp", "limit", "outliers"))
 class Clip(Transform):
-    """Numbers below a bound become the bound, and so do those above the other; the dtype stays.
+    """Clip values to the range from low to high. Keeps the dtype.
 
     Args:
-        low: the smallest number that is kept
-        high: the largest number that is kept
+        low: lower bound
+        high: upper bound
     """
 
     def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
@@ -191,10 +191,10 @@ class Clip(Transform):
     category="Scaling", title="Fill missing", outputs=("samples",), tags=("NaN", "impute", "missing values")
 )
 class FillMissing(Fitted):
-    """Put a number where one is missing, which is where the data have NaN.
+    """Replace missing values (NaN) with a number.
 
     Args:
-        value: what is put there: one number, or one for each channel or column
+        value: replacement: one number, or one per channel or column
     """
 
     def __init__(self, value: float | tuple[float, ...] = 0.0) -> None:
@@ -206,11 +206,11 @@ class FillMissing(Fitted):
 
     def spec(self, sample: Spec) -> Spec:
         if not sample.dtype.is_floating_point:
-            raise DTypeError(f"FillMissing: samples are {sample.dtype.name}, of which no number can be missing.")
+            raise DTypeError(f"FillMissing: samples are {sample.dtype.name}, which has no NaN. Remove FillMissing.")
         along_channels("FillMissing", self.value, sample.shape)
         return sample
 
     @classmethod
     def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
-        """The mean of what is there, by channel."""
+        """The mean of each channel without missing values."""
         return {"value": plain(ChannelMoments.of(batches).mean.astype(np.float32))}

@@ -1,4 +1,4 @@
-"""What all transforms have in common. They work on many samples at once."""
+"""Base classes of transforms, which work on many samples at once."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from engine.errors import ShapeError
 from engine.shape import Shape, Spec, format_shape
 
 Batch: TypeAlias = NDArray[Any] | list[NDArray[Any]]
-"""Samples along the first dimension, N×…; a list of them where they differ in size."""
+"""An array N×…, or a list of arrays for samples of different sizes."""
 
 
 class Transform(ABC):
-    """A function of samples that treats each alike. Subclasses give `apply` and `spec`."""
+    """A function applied to each sample independently. Subclasses implement `apply` and `spec`."""
 
     classes: int | None = None
-    """How many classes there are, if it makes class numbers of targets."""
+    """Number of classes if the transform turns targets into class numbers."""
     class_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """As it would be typed: each argument is kept as an attribute of its name."""
+        """The constructor call. Each argument is stored in an attribute of the same name."""
         values = {name: getattr(self, name) for name in signature(type(self)).parameters}
         shown = {name: plain(value) if isinstance(value, np.ndarray) else value for name, value in values.items()}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def __call__(self, samples: Batch) -> Batch:
-        """N×… → N×…, or a list of samples of different sizes → one array if they are equal afterwards, else a list."""
+        """N×… → N×…; a list → one array if the results have equal sizes, else a list."""
         return self.apply(samples) if isinstance(samples, np.ndarray) else apply_each(self.apply, samples)
 
     @abstractmethod
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
-        """N×… → N×…; the samples given are not changed."""
+        """N×… → N×…; does not change `samples` in place."""
 
     @abstractmethod
     def spec(self, sample: Spec) -> Spec:
-        """What becomes of one sample of this shape and dtype. Raises ShapeError if it cannot be transformed.
+        """Shape and dtype of a transformed sample. Raises ShapeError for an unsupported shape.
 
-        Sizes that differ from sample to sample are symbols.
+        Sizes that differ between samples are symbolic.
         """
 
 
 class Augmentation(Transform):
-    """A transform that changes training samples at random. Called like others it leaves chance out: so validation goes.
+    """A random transform of training samples. `__call__` is its deterministic form for validation.
 
-    What becomes of a sample follows from it and `numbers` numbers of [0, 1), whatever other samples are beside it.
+    The result depends only on the sample and `numbers` random numbers in [0, 1), not on the other samples of the batch.
     """
 
     numbers: ClassVar[int]
@@ -59,7 +59,7 @@ class Augmentation(Transform):
         """N×… → N×…, given N×`numbers` random numbers."""
 
     def vary(self, samples: Batch, numbers: NDArray[np.float64]) -> Batch:
-        """`augment` for samples of equal or different sizes."""
+        """`augment` for an array, or for a list of samples of different sizes."""
         if isinstance(samples, np.ndarray):
             return self.augment(samples, numbers)
         rows = iter(numbers)
@@ -67,52 +67,52 @@ class Augmentation(Transform):
 
 
 class Fitted(Transform):
-    """A transform with arguments that can be learned from training samples."""
+    """A transform whose arguments can be computed from the training samples."""
 
     @classmethod
     @abstractmethod
     def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
-        """Arguments for the constructor, as plain numbers, from one pass over batches of samples, N×… each.
+        """Constructor arguments computed in one pass over batches of samples, N×… each.
 
-        Raises DataError if the samples leave nothing to learn.
+        Raises DataError if there are no samples.
         """
 
 
 class Invertible(Transform):
-    """A transform that can be undone."""
+    """A transform with an inverse."""
 
     @abstractmethod
     def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
-        """N×… → N×…: what `apply` was given, up to rounding."""
+        """N×… → N×…: the inverse of `apply`, up to rounding."""
 
 
 def apply_each(function: Callable[[NDArray[Any]], NDArray[Any]], samples: Sequence[NDArray[Any]]) -> Batch:
-    """A function of arrays applied to samples of different sizes, one by one; one array if all come out equal."""
+    """Apply a function to samples of different sizes one by one; one array if the results have equal shapes."""
     results = [function(sample[np.newaxis])[0] for sample in samples]
     return np.stack(results) if len({result.shape for result in results}) == 1 else results
 
 
 def along_channels(name: str, numbers: NDArray[Any], sample: Shape) -> NDArray[Any]:
-    """One number, or one for each channel, shaped so that it meets the first dimension of each sample."""
+    """One number, or one per channel reshaped to broadcast along the first dimension of each sample."""
     if len(numbers) == 1:
         return numbers.reshape(())
     if not sample or sample[0] != len(numbers):
         raise ShapeError(
             f"{name} has numbers for {len(numbers)} channels, but samples are {format_shape(sample)}. "
-            "Give one number, or one for each size of the first dimension."
+            "Give one number, or one per channel (the first dimension)."
         )
     return numbers.reshape(-1, *[1] * (len(sample) - 1))
 
 
 def image_size(name: str, sample: Spec) -> tuple[Any, Any]:
-    """Height and width of an image, C×H×W or H×W. Raises ShapeError for what is none."""
+    """Height and width of an image, C×H×W or H×W. Raises ShapeError for another number of dimensions."""
     if sample.ndim not in (2, 3):
         raise ShapeError(f"{name} needs images, C×H×W or H×W, but samples are {sample}.")
     return sample.shape[-2], sample.shape[-1]
 
 
 def pair(size: int | tuple[int, ...]) -> tuple[int, int]:
-    """Height and width, given both or one for both."""
+    """(height, width) of a size given as one number or two."""
     if isinstance(size, int):
         return size, size
     if len(size) == 1:
@@ -127,5 +127,5 @@ def vector(value: float | Sequence[float]) -> NDArray[np.float32]:
 
 
 def plain(numbers: NDArray[Any]) -> Any:
-    """A number, or a tuple of them, as it would be typed."""
+    """A Python number, or a tuple of numbers."""
     return numbers.item() if numbers.size == 1 else tuple(numbers.tolist())

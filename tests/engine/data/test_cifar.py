@@ -54,7 +54,7 @@ def test_cifar_100(tmp_path: Path) -> None:
 
 
 def test_bad_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no folder is chosen"):
+    with pytest.raises(DataError, match="no folder selected"):
         data.CIFAR("")
     with pytest.raises(DataError, match=r"neither data_batch_1.bin"):
         data.CIFAR(str(tmp_path))
@@ -62,8 +62,8 @@ def test_bad_files(tmp_path: Path) -> None:
     whole = (tmp_path / "data_batch_1.bin").read_bytes()
     for content in (whole[:-1], b""):
         (tmp_path / "data_batch_1.bin").write_bytes(content)
-        with pytest.raises(DataError, match="which is no multiple of the 3073"):
+        with pytest.raises(DataError, match="not a multiple of the 3073"):
             data.CIFAR(str(tmp_path))
     (tmp_path / "data_batch_1.bin").write_bytes(b"\x0b" + whole[1:])
-    with pytest.raises(DataError, match="holds the label 11, but classes are 0 to 9"):
+    with pytest.raises(DataError, match="contains label 11, but classes are 0 to 9"):
         _ = data.CIFAR(str(tmp_path)).train

@@ -86,7 +86,7 @@ def test_more_than_the_free_memory(tmp_path: Path, write_idx, monkeypatch: pytes
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="file not found"):
         idx_format.read_header(tmp_path / "missing")
     with pytest.raises(DataError, match="cannot be read"):
         idx_format.read_header(tmp_path)

@@ -114,7 +114,7 @@ def test_random_resized_crop_is_crop_and_resize() -> None:
         np.testing.assert_array_equal(found, array(pillow(image).crop(box).resize((7, 6), FILTERS["bilinear"])))
     middle = pillow(IMAGES[0]).crop((5, 0, 25, 20)).resize((8, 8), FILTERS["bilinear"])
     np.testing.assert_array_equal(transforms.RandomResizedCrop(8)(IMAGES)[0], array(middle))
-    with pytest.raises(ValueError, match="smallest and the largest"):
+    with pytest.raises(ValueError, match="a minimum and a maximum"):
         transforms.RandomResizedCrop(8, scale=(0.5, 0.2))
 
 

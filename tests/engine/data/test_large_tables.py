@@ -120,7 +120,7 @@ def test_a_table_is_read_once_until_its_file_changes(tmp_path: Path, monkeypatch
 def test_a_full_disk_is_said(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path)[0]
     monkeypatch.setattr(row_buffer, "_SPARE", 2**62)
-    with pytest.raises(DataError, match=r"t\.csv: is larger than .* cannot be written to .*GRADWIRE_TABLES"):
+    with pytest.raises(DataError, match=r"t\.csv: too large for memory.* cannot be written to .*GRADWIRE_TABLES"):
         _ = data.CSV(str(path), "y", ignore="kind").train
     assert list(place.iterdir()) == []
 

@@ -77,10 +77,10 @@ def test_errors_name_the_line_wherever_pieces_end(folder: Path, kind: UnitKind, 
     path.write_bytes(before.encode() + b"\xff and more\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_encoding, "_PIECE", piece)
-        with pytest.raises(DataError, match=f"line {before.count(chr(10)) + 1}: holds the byte ff"):
+        with pytest.raises(DataError, match=f"line {before.count(chr(10)) + 1}: contains byte ff"):
             encode_file(path, kind)
     path.write_bytes(before.encode() + b"\xe6\xbc")  # of three
-    with pytest.raises(DataError, match=f"line {before.count(chr(10)) + 1}: holds the byte e6"):
+    with pytest.raises(DataError, match=f"line {before.count(chr(10)) + 1}: contains byte e6"):
         encode_file(path, kind)
 
 
@@ -168,6 +168,6 @@ def test_a_full_disk_and_an_error_far_below_leave_no_file(
     assert list(place.iterdir()) == []
     (tmp_path / "t.txt").write_bytes(b"some text\n" * 10_000)
     monkeypatch.setattr(row_buffer, "_SPARE", 2**62)
-    with pytest.raises(DataError, match=r"t\.txt: is larger than .* cannot be written to .*GRADWIRE_TABLES"):
+    with pytest.raises(DataError, match=r"t\.txt: too large for memory.* cannot be written to .*GRADWIRE_TABLES"):
         encode_file(tmp_path / "t.txt", "characters")
     assert list(place.iterdir()) == []

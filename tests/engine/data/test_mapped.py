@@ -136,7 +136,7 @@ def test_a_folder_that_disappears_is_named(tmp_path: Path, kind: str, workers: i
     batches = iter(data.Batches(READ[kind](folder), 2, workers=workers).train)
     next(batches)
     shutil.rmtree(folder)
-    with pytest.raises(DataError, match=r"data.*there is no such file"):
+    with pytest.raises(DataError, match=r"data.*file not found"):
         list(batches)
 
 
@@ -156,7 +156,7 @@ def test_an_array_that_is_gone_when_a_worker_opens_it_is_named(tmp_path: Path) -
     with pytest.raises(DataError, match=r"x\.npy: is shorter than it was"):
         pickle.loads(content)
     (tmp_path / "x.npy").unlink()
-    with pytest.raises(DataError, match=r"x\.npy: there is no such file"):
+    with pytest.raises(DataError, match=r"x\.npy: file not found"):
         pickle.loads(content)
 
 

@@ -62,17 +62,17 @@ def written(path: Path, header: str, content: bytes = b"") -> str:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "holds Python objects, which are never read"),
+        ("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "contains Python objects, which are never loaded"),
         (
             "{'descr': '<f4', 'fortran_order': False, 'shape': (100000, 100000, 100), }",
             "declares .* but 0 bytes follow",
         ),
-        ("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 2), }", "its header is damaged"),
-        ("{'descr': '<U4', 'fortran_order': False, 'shape': (0,), }", "holds <U4, but numbers are needed"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 2), }", "damaged header"),
+        ("{'descr': '<U4', 'fortran_order': False, 'shape': (0,), }", "has dtype <U4, but numbers are needed"),
         ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (0,), }", "but numbers are needed"),
-        ("{'descr': '<c8', 'fortran_order': False, 'shape': (0,), }", "holds complex64"),
-        ("__import__('os').system('true')", "its header is damaged"),
-        ("{'descr': '<f4'}", "its header is damaged"),
+        ("{'descr': '<c8', 'fortran_order': False, 'shape': (0,), }", "has dtype complex64"),
+        ("__import__('os').system('true')", "damaged header"),
+        ("{'descr': '<f4'}", "damaged header"),
         ("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", "declares scalar float32"),
     ],
 )
@@ -85,7 +85,7 @@ def test_bad_headers(tmp_path: Path, header: str, message: str) -> None:
 
 def test_objects_are_refused_in_archives(tmp_path: Path) -> None:
     path = npz(tmp_path / "a.npz", x=X, y=np.array([None] * 10))
-    with pytest.raises(DataError, match=r"a\.npz: y: holds Python objects"):
+    with pytest.raises(DataError, match=r"a\.npz: y: contains Python objects"):
         data.NPY(path)
 
 
@@ -120,20 +120,20 @@ def test_bad_files(tmp_path: Path) -> None:
         return data.NPY(str(tmp_path / inputs), targets and str(tmp_path / targets))
 
     for inputs, targets, message in (
-        ("x.npy", "", "holds one array. Set targets"),
+        ("x.npy", "", "contains only one array. Set targets"),
         ("x.npy", "short.npy", "has 9 rows, but"),
         ("one.npy", "one.npy", "is a single number"),
         ("none.npy", "none.npy", "has no rows"),
-        ("text.npy", "", "neither a .npy nor a .npz"),
+        ("text.npy", "", "is not a .npy or .npz"),
         ("cut.npy", "short.npy", "declares 10×2×3 float32"),
         ("zip.npz", "", "is damaged"),
-        ("gone.npy", "", "no such file"),
+        ("gone.npy", "", "file not found"),
     ):
         with pytest.raises(DataError, match=message):
             make(inputs, targets)
-    with pytest.raises(DataError, match="holds the label -2"):
+    with pytest.raises(DataError, match="contains label -2"):
         _ = make("x.npy", "negative.npy").train
-    with pytest.raises(DataError, match="has no array 'y', only 'x'"):
+    with pytest.raises(DataError, match=r"has no array 'y'. It has 'x'"):
         data.NPY(npz(tmp_path / "a.npz", x=X))
 
 
@@ -171,11 +171,11 @@ def test_whole_numbers_may_be_numbers_to_learn(tmp_path: Path, shape: tuple[int,
     assert (source.target, source.classes) == (Spec(shape[1:] or (1,), dtypes.float32), None)
     np.testing.assert_array_equal(source.train.targets(np.arange(20)), prices.reshape(20, -1))
     if shape == (20,):
-        with pytest.raises(DataError, match=r"holds the label -5, .* Set task to numbers if they are no classes"):
+        with pytest.raises(DataError, match=r"contains label -5, .* If these are not classes, set task to numbers"):
             _ = data.NPY(str(tmp_path / "a.npz")).classes
 
 
 def test_numbers_with_a_fraction_are_no_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.ones((4, 2)), y=np.ones(4))
-    with pytest.raises(DataError, match=r"holds 4 float64, but classes are one whole number .* Set task to numbers"):
+    with pytest.raises(DataError, match=r"is 4 float64, but classes need one integer .* Set task to numbers"):
         data.NPY(str(tmp_path / "a.npz"), task="classes")

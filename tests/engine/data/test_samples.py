@@ -121,7 +121,7 @@ def test_lambda() -> None:
     double = transforms.Lambda(lambda samples: np.concatenate([samples, samples], 1) * 2)
     assert double.spec(Spec((3,), dtypes.int64)) == Spec((6,), dtypes.int64)
     assert np.asarray(double(np.ones((1, 2)))).tolist() == [[2, 2, 2, 2]]
-    with pytest.raises(ValueError, match="Give it sample_spec"):
+    with pytest.raises(ValueError, match="Set sample_spec"):
         double.spec(Spec((Dim("L"),), dtypes.int64))
 
 
@@ -149,13 +149,13 @@ def test_samples_of_different_sizes() -> None:
     inputs, _ = mapped.arrays(np.array([0, 2]))
     assert [value.tolist() for value in inputs] == [[0], [2, 2, 2]]
     assert isinstance(mapped.arrays(np.array([2, 2]))[0], np.ndarray)
-    with pytest.raises(DataError, match="samples of 1 and 3 do not make one batch"):
+    with pytest.raises(DataError, match="samples of 1 and 3 cannot be stacked into a batch"):
         mapped.batch(np.array([0, 2]))
     assert mapped.batch(np.array([2]))[0].tolist() == [[2, 2, 2]]
     assert [len(sample) for sample, _ in mapped.__getitems__([0, 2])] == [1, 3]
     joined = data.JoinedSamples([ragged, ragged])
     assert [len(value) for value in joined.arrays(np.array([7, 0, 11, 2]))[0]] == [2, 1, 6, 3]
-    with pytest.raises(ShapeError, match="samples are 3×H×W uint8: H and W may differ from one to the next"):
+    with pytest.raises(ShapeError, match="samples are 3×H×W uint8: H and W may vary between samples"):
         check_sizes(Spec((3, Dim("H"), Dim("W")), dtypes.uint8))
 
 
@@ -185,7 +185,7 @@ def test_k_folds_validate_each_sample_once() -> None:
         seen += validation
     assert sorted(seen) == [*range(12), 100, 101, 102, 103]
     assert len(data.KFold(line(), folds=5, fold=5).train) == len(data.KFold(line(), folds=5, fold=0).train)
-    with pytest.raises(DataError, match="Set folds to 16 or less"):
+    with pytest.raises(DataError, match="Set folds to at most 16"):
         _ = data.KFold(line(), folds=17).train
 
 

@@ -209,15 +209,15 @@ def test_opening_a_stream_reads_no_shard(shards: Path) -> None:
     (shards / "9.tar").write_bytes(b"no tar file" * 100)
     source = data.WebDataset(str(shards), validation=0, stream=True)
     assert labels(source.train, 4) == [0, 1, 2, 0]
-    with pytest.raises(DataError, match=r"9\.tar: is no tar file"):
+    with pytest.raises(DataError, match=r"9\.tar: is not a tar file"):
         shades(source.train)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label": "txt"}, "does not know all names of classes before it has ended"),
-        ({"classes": 2}, "the label of part/0002.png is 2, but there are 2 classes, counted from 0. Set classes"),
+        ({"label": "txt"}, "cannot number class names before it has read all of them"),
+        ({"classes": 2}, "the label of part/0002.png is 2, but classes are 0 to 1. Set classes"),
     ],
 )
 def test_what_a_stream_of_shards_cannot_be(shards: Path, options: dict[str, Any], message: str) -> None:
@@ -227,7 +227,7 @@ def test_what_a_stream_of_shards_cannot_be(shards: Path, options: dict[str, Any]
 
 def test_one_shard_is_not_divided(tmp_path: Path) -> None:
     shard(tmp_path / "0.tar", samples(0, 5))
-    with pytest.raises(DataError, match="keeps whole shards for validation, but there is one alone"):
+    with pytest.raises(DataError, match="uses whole shards for validation, but has only one"):
         data.WebDataset(str(tmp_path), stream=True)
     assert shades(data.WebDataset(str(tmp_path), validation=0, stream=True).train) == list(range(5))
 
@@ -236,10 +236,10 @@ def test_images_of_a_stream_that_do_not_decode(tmp_path: Path) -> None:
     files = samples(0, 4)
     files["part/0001.png"] = b"damaged"
     shard(tmp_path / "0.tar", files)
-    with pytest.raises(DataError, match=r"0\.tar: part/0001\.png: is no image that can be read"):
+    with pytest.raises(DataError, match=r"0\.tar: part/0001\.png: is not a readable image"):
         shades(data.WebDataset(str(tmp_path), validation=0, stream=True).train)
     source = data.WebDataset(str(tmp_path), validation=0, on_error="skip", stream=True)
-    with pytest.warns(UserWarning, match="Another image takes its place"):
+    with pytest.warns(UserWarning, match="Another image replaces it"):
         assert shades(source.train) == [0, 2, 2, 3]
 
 
@@ -249,7 +249,7 @@ def test_a_shard_that_disappears_is_named(shards: Path) -> None:
     next(batches)
     for path in shards.iterdir():
         path.unlink()
-    with pytest.raises(DataError, match=r"\.tar: there is no such file"):
+    with pytest.raises(DataError, match=r"\.tar: file not found"):
         list(batches)
 
 

@@ -91,8 +91,8 @@ def test_only_the_first_line_is_read_for_specs(table) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,y\n1,u\n2\n3,v\n", "line 3: has 1 columns, but the first line names 2"),
-        ("a,y\n1,u\n2,v,w\n", "line 3: has 3 columns, but the first line names 2"),
+        ("a,y\n1,u\n2\n3,v\n", "line 3: has 1 columns, but the first line has 2"),
+        ("a,y\n1,u\n2,v,w\n", "line 3: has 3 columns, but the first line has 2"),
         ("a,b,y\n1,2,u\n1,two,v\n", r"line 3, column 2 \('b'\): 'two' is not a finite number.*ignore the column"),
         ('a,b,y\n1,2,"u\nu"\n1,two,v\n', r"line 4, column 2 \('b'\)"),
         ("a,y\n1,u\n,v\n", r"line 3, column 1 \('a'\): is empty"),
@@ -102,9 +102,9 @@ def test_only_the_first_line_is_read_for_specs(table) -> None:
         ("a,y\n1,u\n1e39,v\n", "'1e39' is not a finite number"),
         ("a,y\n1,u\n-inf,v\n", "'-inf' is not a finite number"),
         ("a,y\n1,u\n1_000,v\n", "'1_000' is not a finite number"),
-        ("a,y\n1,u\n٣,v\n", r"line 3, column 1 \('a'\): '٣' is not written with the digits 0 to 9"),
-        (b"a,y\n1,caf\xe9\n", r"line 2, column 2 \('y'\): holds the byte e9, which is not UTF-8. Save the table"),
-        ('a,y\n1,"u\n2,v\n', "quotation mark that is not closed"),
+        ("a,y\n1,u\n٣,v\n", r"line 3, column 1 \('a'\): '٣' uses digits other than 0 to 9"),
+        (b"a,y\n1,caf\xe9\n", r"line 2, column 2 \('y'\): contains byte e9, which is not valid UTF-8. Save the table"),
+        ('a,y\n1,"u\n2,v\n', "unclosed quotation mark"),
         ("a,y\n", "has no rows below the column names"),
         (b"a,y\n1,u\n" + b"\0" * 20 + b",v\n", "line 3"),
     ],
@@ -118,11 +118,11 @@ def test_bad_rows(table, text: str | bytes, message: str) -> None:
 
 def test_a_target_that_is_called_by_its_number(table) -> None:
     path = table("0.5,1.7,u\n2.5,3,v\n")
-    with pytest.raises(DataError, match=r"Columns without names are called by their place: write 'column 3'\."):
+    with pytest.raises(DataError, match=r"Unnamed columns are named by number: write 'column 3'\."):
         data.CSV(path, "3", header=False)
     with pytest.raises(DataError, match=r"Turn header off if the first line is a row\. It is then 'column 3'\."):
         data.CSV(path, "3")
-    with pytest.raises(DataError, match=r"only 'column 1', 'column 2', 'column 3'\.$"):
+    with pytest.raises(DataError, match=r"It has columns 'column 1', 'column 2', 'column 3'\.$"):
         data.CSV(path, "4", header=False)
 
 
@@ -142,13 +142,13 @@ def test_bad_targets_of_a_regression(table) -> None:
     ("text", "target", "message"),
     [
         ("", "y", "is empty"),
-        (b"\xff\xff\x01", "y", "first line is not CSV in UTF-8"),
+        (b"\xff\xff\x01", "y", "first line is not valid UTF-8 CSV"),
         ("a,y\n1,2\n".encode("utf-16"), "y", "is UTF-16, not UTF-8"),
-        ("a,y\n1,2\n".encode("utf-16-le"), "y", "zero bytes in its first line, as UTF-16 has, not UTF-8"),
-        ("цена,y\n1,2\n".encode("utf-16-be"), "y", "zero bytes in its first line, as UTF-16 has, not UTF-8"),
-        ("a,b\n1,2\n", "y", "has no column 'y', only 'a', 'b'"),
-        ("a,a,y\n1,2,3\n", "y", "two columns 'a'"),
-        ("y\n1\n", "y", "no column but the target 'y'. Add columns"),
+        ("a,y\n1,2\n".encode("utf-16-le"), "y", "zero bytes in its first line, as in UTF-16, not UTF-8"),
+        ("цена,y\n1,2\n".encode("utf-16-be"), "y", "zero bytes in its first line, as in UTF-16, not UTF-8"),
+        ("a,b\n1,2\n", "y", "has no column 'y'. It has columns 'a', 'b'"),
+        ("a,a,y\n1,2,3\n", "y", "two columns named 'a'"),
+        ("y\n1\n", "y", "no columns besides the target 'y'. Add columns"),
     ],
 )
 def test_bad_headers(table, text: str | bytes, target: str, message: str) -> None:
@@ -164,8 +164,8 @@ def test_the_wrong_separator_is_guessed(table, target: str) -> None:
 
 def test_bad_paths(tmp_path: Path) -> None:
     for path, message in (
-        ("", "no file is chosen"),
-        (tmp_path / "no.csv", "no such file"),
+        ("", "no file selected"),
+        (tmp_path / "no.csv", "file not found"),
         (tmp_path, "cannot be read"),
     ):
         with pytest.raises(DataError, match=message):
@@ -230,7 +230,7 @@ def test_rows_with_missing_values_are_dropped_or_kept(table) -> None:
     assert filled.train.batch(np.array([1]))[0].tolist()[0][0] == pytest.approx(8 / 3)
     targets = data.CSV(table("a,y\n1,0\n2,\n3,1\n"), "y", missing="keep", validation=0)
     assert whole(targets)[0].tolist() == [[1], [3]]  # without a target there is nothing to learn
-    with pytest.raises(DataError, match="no rows without missing values"):
+    with pytest.raises(DataError, match="every row has a missing value"):
         _ = data.CSV(table("a,y\n,0\n"), "y", missing="drop").train
     with pytest.raises(DataError, match=r"line 3, column 1 \('a'\): 'x' is not a finite number"):
         _ = data.CSV(table("a,y\nNA,0\nx,1\n"), "y", missing="keep").train
@@ -283,9 +283,9 @@ def test_parquet_reads_only_the_header_for_specs(parquet_file, monkeypatch: pyte
 
 def test_bad_parquet(tmp_path: Path, parquet_file) -> None:
     path = parquet_file({"a": [1.0, None, 3.0, 4.0], "b": ["x", "y", "x", "y"], "y": [0, 1, 0, 1]})
-    with pytest.raises(DataError, match=r"column 'b' holds string, no numbers. Name it in categorical"):
+    with pytest.raises(DataError, match=r"column 'b' has type string, not numbers. Add it to categorical"):
         data.Parquet(path, "y")
-    with pytest.raises(DataError, match="row 2, column 'a': is missing"):
+    with pytest.raises(DataError, match="row 2, column 'a': missing value"):
         _ = data.Parquet(path, "y", columns="a").train
     assert len(data.Parquet(path, "y", columns="a", missing="drop", validation=0).train) == 3
     assert np.isnan(whole(data.Parquet(path, "y", columns="a", missing="keep"))[0]).sum() == 1
@@ -299,5 +299,5 @@ def test_bad_parquet(tmp_path: Path, parquet_file) -> None:
     (tmp_path / "cut.parquet").write_bytes(cut[: len(cut) // 2])
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         data.Parquet(str(tmp_path / "cut.parquet"), "y")
-    with pytest.raises(DataError, match="no file is chosen"):
+    with pytest.raises(DataError, match="no file selected"):
         data.Parquet("", "y")

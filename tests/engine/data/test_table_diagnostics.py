@@ -247,10 +247,10 @@ def test_a_table_without_names_loses_no_row(tmp_path: Path) -> None:
     new.write_text("7,8\n")
     np.testing.assert_array_equal(whole.unlabelled(new).arrays(np.array([0]))[0], [[8, 7]])
     first = data.CSV(written(tmp_path, "1,2,u\n2,3,v\n"), "column 1", ignore="column 3", header=False)
-    with pytest.raises(DataError, match=r"new.csv: has 2 columns, but table.csv has 3, and columns without names"):
+    with pytest.raises(DataError, match=r"new.csv: has 2 columns, but table.csv has 3. Without a header"):
         first.unlabelled(new)
     twice = written(tmp_path, "1,1,u\n2,3,v\n")
-    with pytest.raises(DataError, match=r"two columns '1'.*Turn header off"):
+    with pytest.raises(DataError, match=r"two columns named '1'.*Turn header off"):
         data.CSV(twice, "u")
     assert count(data.CSV(twice, "column 3", header=False)) == 2
     with pytest.raises(DataError, match=r"line 1, column 1 \('column 1'\): 'x' is not a finite"):

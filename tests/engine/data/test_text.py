@@ -58,17 +58,17 @@ def test_windows(count: int, length: int, stride: int) -> None:
 
 
 def test_bad_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match="no file is chosen"):
+    with pytest.raises(DataError, match="no file selected"):
         data.Text("")
-    with pytest.raises(DataError, match="has no characters"):
+    with pytest.raises(DataError, match="contains no characters"):
         _ = data.Text(write(tmp_path, "")).classes
-    with pytest.raises(DataError, match="line 2: holds the byte ff, which is not UTF-8"):
+    with pytest.raises(DataError, match="line 2: contains byte ff, which is not valid UTF-8"):
         _ = data.Text(write(tmp_path, b"abc\nd\xff")).classes
     short = data.Text(write(tmp_path, "a" * 20), length=10)
     assert len(short.train) == 1
     with pytest.raises(
-        DataError, match=r"validation part has 2 characters, .* take 11. Set length lower or validation"
+        DataError, match=r"validation part has 2 characters, .* need 11. Decrease length or set validation"
     ):
         _ = short.validation
-    with pytest.raises(DataError, match=r"training part has 18 characters, .* take 65. Set length lower\."):
+    with pytest.raises(DataError, match=r"training part has 18 characters, .* need 65. Decrease length\."):
         _ = data.Text(write(tmp_path, "a" * 20)).train

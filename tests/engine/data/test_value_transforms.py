@@ -37,7 +37,7 @@ def test_what_is_missing_does_not_count() -> None:
         transforms.Normalize.fitted([np.array([[np.inf]])])
     with pytest.raises(DataError, match="no training samples"):
         transforms.MinMaxScale.fitted([])
-    with pytest.raises(DTypeError, match="no number can be missing"):
+    with pytest.raises(DTypeError, match="which has no NaN"):
         transforms.FillMissing().spec(Spec((3,), dtypes.uint8))
 
 
@@ -61,7 +61,7 @@ def test_min_max_scale() -> None:
 
 def test_log_scale() -> None:
     np.testing.assert_allclose(transforms.LogScale(1.0).apply(np.array([[0, 9]])), np.log([[1, 10]]), rtol=1e-6)
-    with pytest.raises(DataError, match=r"no logarithm of -2, which -3 becomes with the offset 1. Set offset above 3"):
+    with pytest.raises(DataError, match=r"-3 \+ offset 1 is -2. Set offset above 3"):
         transforms.LogScale(1.0).apply(np.array([[-3.0]]))
 
 
@@ -78,7 +78,7 @@ def test_one_hot() -> None:
     assert transforms.OneHot(3).apply(np.array([[2], [0]])).shape == (2, 1, 3)
     assert transforms.OneHot.fitted([np.array([0, 4]), np.array([1])]) == {"size": 5}
     for wrong in (-1, 3):
-        with pytest.raises(DataError, match=f"the class {wrong} is none of 3"):
+        with pytest.raises(DataError, match=f"class {wrong} is not in 0 to 2"):
             transforms.OneHot(3).apply(np.array([0, wrong]))
     with pytest.raises(DTypeError, match="class numbers"):
         transforms.OneHot(3).spec(Spec((), dtypes.float32))
@@ -92,9 +92,9 @@ def test_label_encode() -> None:
     texts = transforms.LabelEncode(("dog", "cat"))
     assert texts.apply(np.array(["cat", "dog"])).tolist() == [1, 0]
     assert transforms.LabelEncode.fitted([np.array([5, 2]), np.array([2, 9])]) == {"labels": (2, 5, 9)}
-    with pytest.raises(DataError, match=r"none of the 3 labels listed. Add it to labels"):
+    with pytest.raises(DataError, match=r"not among the 3 labels. Add it to labels"):
         encode.apply(np.array([7, 8]))
-    with pytest.raises(ValueError, match="listed twice"):
+    with pytest.raises(ValueError, match="has a duplicate"):
         transforms.LabelEncode((1, 1))
 
 
@@ -116,5 +116,5 @@ def test_a_composition_is_undone_from_its_end() -> None:
     values = np.random.default_rng(0).random((5, 3)).astype(np.float32)
     changed = np.asarray(composed(values))
     np.testing.assert_allclose(composed.inverse(changed), values, atol=1e-5)
-    with pytest.raises(TypeError, match="Clip cannot be undone"):
+    with pytest.raises(TypeError, match="Clip has no inverse"):
         transforms.Compose([transforms.Clip(), composed]).inverse(changed)

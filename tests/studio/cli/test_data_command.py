@@ -41,4 +41,4 @@ def test_a_source_that_cannot_be_read_is_named(gradwire: Callable[..., Result], 
     project.write_text(project.read_text().replace('"data.Digits"', '"data.IDX"'))
     result = gradwire("data", project, "--set", 'digits.folder="gone"')
     assert result.code == 2
-    assert "digits: " in result.err and "there is no such folder" in result.err
+    assert "digits: " in result.err and "folder not found" in result.err

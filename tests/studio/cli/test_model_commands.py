@@ -101,7 +101,7 @@ def test_arrays_of_other_numbers_are_taken_as_the_source_gives_them(gradwire, tm
     assert damaged.out.splitlines()[2] == "1,,nan,nan"
     for array, problem in (
         (inputs[:0], "has no rows. Give an array of samples"),
-        (inputs[:3].astype(np.complex64), "holds complex64, but numbers are needed"),
+        (inputs[:3].astype(np.complex64), "has dtype complex64, but numbers are needed"),
         (inputs[:3, :2], "holds samples of 2, but the network learnt 3"),
     ):
         refused = answered(array)
@@ -191,7 +191,7 @@ def test_a_new_table_needs_no_target_and_keeps_the_categories_of_the_old_one(gra
     assert [row[1] for row in rows if row[0] != "2"] == ["cold", "warm", "warm"]
     result = gradwire("predict", project, write("other", {"size": [1]}), "-w", tmp_path / "run")
     assert result.code == 2
-    assert "has no column 'colour', only 'size'" in result.err
+    assert "has no column 'colour'. It has column 'size'" in result.err
     empty = write("empty", {"size": [1, None], "colour": ["red", "red"]})
     result = gradwire("predict", project, empty, "-w", tmp_path / "run", "--set", "table.missing=drop")
     assert result.code == 2, "an answer for each row, or none at all"
@@ -243,11 +243,11 @@ def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> Non
     (folder / "new.csv").write_text("a,b\n1,2\n")
     for name, said in {
         "flat.npy": "holds samples of 5, but the network learnt",
-        "objects.npy": "holds Python objects, which are never read",
+        "objects.npy": "contains Python objects, which are never loaded",
         "text.npy": "is neither a .npy nor a .npz file",
         "damaged.npz": "is damaged",
         "two.npz": "Call the array of the samples input",
-        "nothing.npy": "there is no such file",
+        "nothing.npy": "file not found",
         "new.csv": "no single source of samples whose path could be replaced",
     }.items():
         result = gradwire("predict", project, folder / name, "-w", trained)

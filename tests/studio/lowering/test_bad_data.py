@@ -153,12 +153,12 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "negative labels": (
         lambda folder: trained(arrays(folder, numbers(), np.arange(40) % 3 - 1)),
         "a",
-        r"arrays.npz: y: holds the label -1, but classes are counted from 0. Set task to numbers",
+        r"arrays.npz: y: contains label -1, but class numbers start at 0. If these are not classes",
     ),
     "a class number that no network has outputs for": (
         lambda folder: trained(shard(folder, {"1.png": png(), "1.cls": b"500000000"}), *SMALL),
         "a",
-        r"a.tar: the label of 1.png is '500000000', which is no class number. Write",
+        r"a.tar: the label of 1.png is '500000000', not a class number. Write",
     ),
     "no rows": (
         lambda folder: trained(arrays(folder, numbers(0), np.zeros(0, np.int64))),
@@ -170,15 +170,15 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
         "a",
         r"table.csv: has no rows below the column names. Add",
     ),
-    "no rows without missing values": (
+    "every row has a missing value": (
         lambda folder: trained(text(folder, "a,b,y\n1,,0\n,2,1\n", missing="drop")),
         "a",
-        r"has no rows without missing values below the column names. Ignore",
+        r"every row has a missing value. Ignore",
     ),
     "an empty folder of a class": (
         lambda folder: trained(emptied(folder), *SMALL),
         "a",
-        r"dogs: has no images .*Add some, or remove the folder",
+        r"dogs: contains no images .*Add images, or remove this class",
     ),
     "sizes that differ": (
         lambda folder: trained(pictures(folder, (8, 9)), "transforms.ToFloat"),
@@ -188,7 +188,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "objects": (
         lambda folder: trained(arrays(folder, np.array([{}, 1], object), np.arange(2))),
         "a",
-        r"holds Python objects, which are never read. Save an array of numbers",
+        r"contains Python objects, which are never loaded. Save an array of numbers",
     ),
     "a size beyond what gzip can hold": (
         lambda folder: trained(idx(folder, {"train": LABELS}, struct.pack(">4I", 0x803, 40, 2**20, 2**20))),
@@ -198,7 +198,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "a path out of an archive": (
         lambda folder: trained(shard(folder, {"../1.png": png(), "../1.cls": b"1"}), *SMALL),
         "a",
-        r"'../1.png' leads out of the archive. Make the shard again without it",
+        r"'../1.png' points outside the archive. Create the shard again without it",
     ),
     "a damaged number in a table": (
         lambda folder: trained(text(folder, "a,y\n1,0\nx,1\n")),
@@ -213,7 +213,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "a file that is not there": (
         lambda folder: trained(Node("data.CSV", {"path": "gone.csv", "target": "y"})),
         "a",
-        r"gone.csv: there is no such file. Check the path",
+        r"gone.csv: file not found. Check the path",
     ),
     "batches larger than the data": (
         lambda folder: trained(
@@ -226,7 +226,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "more folds than samples": (
         lambda folder: trained(arrays(folder, numbers(3), np.arange(3)), "data.KFold"),
         "b",
-        r"3 samples do not make 5 folds. Set folds to 3 or less",
+        r"3 samples do not fill 5 folds. Set folds to at most 3",
     ),
     "shares of classes where there are none": (
         lambda folder: trained(
@@ -236,17 +236,17 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
             out=1,
         ),
         "b",
-        r"no classes to keep a share of. Turn stratify off",
+        r"stratify needs classes, .* Turn stratify off",
     ),
     "one sample to divide": (
         lambda folder: trained(arrays(folder, numbers(1), np.zeros(1, np.int64)), "data.HoldOut", out=1),
         "b",
-        r"1 sample cannot be divided. Add samples, or set validation to 0",
+        r"1 sample cannot be split. Add samples, or set validation to 0",
     ),
     "a text that is shorter than its windows": (
         lambda folder: trained(corpus(folder, 300), "transforms.ToFloat"),
         "a",
-        r"the validation part has 30 characters, but a window and what follows take 65. Set length lower or validation",
+        r"the validation part has 30 characters, but a window and its target need 65. Decrease length",
     ),
     "classes beyond one-hot vectors": (
         lambda folder: trained(
@@ -320,12 +320,12 @@ FOUND_BY_RUN: dict[str, tuple[Made, Callable[[Path], None], str]] = {
     "a folder that disappears": (
         lambda folder: trained(pictures(folder), *SMALL),
         goes,
-        r"pictures.*\.png: there is no such file any more. Check whether the folder was moved",
+        r"pictures.*\.png: file not found. Check whether the folder was moved",
     ),
-    "an image that does not decode": (
+    "an image that cannot be decoded": (
         lambda folder: trained(pictures(folder), *SMALL),
         damaged,
-        r"3.png: is no image that can be read. Remove it, or set on_error to skip",
+        r"3.png: is not a readable image. Remove it, or set on_error to skip",
     ),
     "gzip data that end early": (
         lambda folder: trained(
@@ -386,7 +386,7 @@ def test_a_damaged_image_behind_a_division_and_workers_is_found_at_its_source(tm
     made = trained(pictures(tmp_path), SMALL[0], "data.KFold", SMALL[1], batches=batches)
     damaged(tmp_path)
     program = lower(check(made, catalogue(), base=tmp_path))
-    with pytest.raises(EngineError, match=r"3\.png: is no image") as raised:
+    with pytest.raises(EngineError, match=r"3\.png: is not a readable image") as raised:
         list(fit.fit(program.build(), epochs=1))
     assert program.node_of(raised.value) == "a"
 
@@ -395,7 +395,7 @@ def test_the_transform_that_fails_is_found_among_others(tmp_path: Path) -> None:
     labels = Node("transforms.LabelEncode", {"on": "targets", "labels": [0, 1]})
     data = arrays(tmp_path, numbers(), np.arange(40) % 3), "transforms.ToFloat", labels, "transforms.Normalize"
     program = lower(check(trained(*data, out=2), catalogue(), base=tmp_path))
-    with pytest.raises(EngineError, match="LabelEncode: 2 is none of the 2 labels listed") as raised:
+    with pytest.raises(EngineError, match="LabelEncode: 2 is not among the 2 labels") as raised:
         list(fit.fit(program.build(), epochs=1))
     assert program.node_of(raised.value) == "c"
 
@@ -405,7 +405,7 @@ def test_an_image_that_does_not_decode_may_be_skipped(tmp_path: Path) -> None:
     damaged(tmp_path)
     made = trained(Node(node.type, {**node.params, "on_error": "skip"}), *SMALL)
     training = fit.fit(lower(check(made, catalogue(), base=tmp_path)).build(), epochs=1)
-    with pytest.warns(UserWarning, match=r"3.png: is no image .* The next image takes its place"):
+    with pytest.warns(UserWarning, match=r"3.png: is not a readable image.* The next image replaces it"):
         events = list(training)
     assert isinstance(events[-1], fit.Done)
 

@@ -26,7 +26,7 @@ def test_a_relative_path_begins_beside_the_project(tmp_path: Path) -> None:
 def test_a_message_tells_the_path_that_was_looked_for(tmp_path: Path) -> None:
     document = Document({"idx": Node("data.IDX", {"folder": "../../gone"})})
     [problem] = [each for each in check(document, catalogue(), tmp_path / "a" / "b").problems if "gone" in each.message]
-    assert f"{tmp_path / 'gone'}: there is no such folder" in problem.message
+    assert f"{tmp_path / 'gone'}: folder not found" in problem.message
 
 
 def test_behind_a_symbolic_link_the_system_finds_the_way(tmp_path: Path) -> None:
