@@ -230,7 +230,7 @@ def test_images_need_no_folders_of_classes_and_are_named(gradwire, tmp_path: Pat
     (tmp_path / "nothing").mkdir()
     result = gradwire("predict", project, tmp_path / "nothing", "-w", tmp_path / "run")
     assert result.code == 2
-    assert "has no images" in result.err
+    assert "contains no images" in result.err
 
 
 def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> None:
@@ -244,7 +244,7 @@ def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> Non
     for name, said in {
         "flat.npy": "holds samples of 5, but the network learnt",
         "objects.npy": "contains Python objects, which are never loaded",
-        "text.npy": "is neither a .npy nor a .npz file",
+        "text.npy": "is not a .npy or .npz file",
         "damaged.npz": "is damaged",
         "two.npz": "Call the array of the samples input",
         "nothing.npy": "file not found",
