@@ -55,8 +55,8 @@ def lossy(tmp_path: Path) -> Path:
     return learning(tmp_path, as_csv(rows), outputs=2, **params)
 
 
-LOST = "table.csv: 30 of 200 rows are left out: no value in 'Survived' (None: 20, NA: 10)."
-INDEX = "table.csv: 'column 1' counts from 0 to 199 in 200 rows, so it identifies a row"
+LOST = "table.csv: 30 of 200 rows are skipped: no value in 'Survived' (None: 20, NA: 10)."
+INDEX = "table.csv: 'column 1' counts from 0 to 199 in 200 rows, so it identifies rows"
 
 
 def test_losses_and_identifiers_are_said_by_every_command(gradwire: Gradwire, lossy: Path) -> None:

@@ -174,7 +174,7 @@ def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> Non
     skipping = Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0, "on_error": "skip"})
     [finding] = [finding for finding in described(previewed(chained(skipping))).findings if finding.code == "skipped"]
     assert finding.message.startswith("1 image is left out: ")
-    assert finding.message.endswith("is no image that can be read. Remove it. The next image takes its place.")
+    assert finding.message.endswith("is not a readable image. Remove it. The next image replaces it.")
 
 
 def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

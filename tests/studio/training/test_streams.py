@@ -177,7 +177,7 @@ def test_a_stream_is_not_divided(folder: Path, division: str) -> None:
     wires += [wire("shards.samples -> part.samples"), wire("part.samples -> sized.samples")]
     divided = Document({**document.nodes, "part": Node(f"data.{division}")}, tuple(sorted(wires)), document.training)
     problem = next(each for each in report(divided).errors if each.node == "part")
-    assert "a stream cannot be divided, as nobody knows how many samples it has" in problem.message
+    assert "a stream cannot be split because its number of samples is unknown" in problem.message
 
 
 # -- looking at it ----------------------------------------------------------------------------

@@ -39,8 +39,8 @@ def test_each_run_names_the_image_that_it_skips(tmp_path: Path, damaged: Documen
         events = run.events()
         assert run.state == "done"
         [warned] = [event for event in events if isinstance(event, Warned)]
-        assert f"{Path('dogs', '3.png')}: is no image" in warned.message
-        assert warned.message.endswith("The next image takes its place.")
+        assert f"{Path('dogs', '3.png')}: is not a readable image" in warned.message
+        assert warned.message.endswith("The next image replaces it.")
 
 
 def test_what_is_not_for_users_goes_where_it_went(monkeypatch: pytest.MonkeyPatch) -> None:
