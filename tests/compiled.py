@@ -88,7 +88,7 @@ class Uncompiled:
     def wait(self) -> None:
         pass
 
-    def stand_in(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
+    def reference(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
         arrays = dict(zip(self.fused.inputs, inputs, strict=True))
         numbers: Any = dict(zip([one.number for one in self.fused.scalars], scalars, strict=True))
         for node in self.fused.nodes:

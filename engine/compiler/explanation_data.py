@@ -8,112 +8,112 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of the program."""
+    """A source line."""
 
     file: str
     number: int
     code: str
-    """Its text; empty where it cannot be had."""
+    """Its text; empty if not available."""
     node: str | None = None
-    """What it belongs to on a canvas."""
+    """The canvas node that it belongs to, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationInfo:
-    """One recorded call of an op."""
+    """One traced op."""
 
     op: str
     inputs: tuple[str, ...]
-    """"%3" for what the recording holds in slot 3, "a number" for one that may be another each time, or its value."""
+    """"%3" for the array in slot 3, "a number" for a number that varies between calls, or a constant."""
     slots: tuple[int, ...]
-    """Where the results are, or what is written to."""
+    """Slots of the results, or the slot that is written."""
     outputs: tuple[str, ...]
-    """Shapes and dtypes of the results, or of what is written to."""
+    """Shapes and dtypes of the results, or of the written array."""
     line: SourceLine | None
     backward: bool
-    """Part of a backward pass; the line is the one whose gradient it is about."""
+    """Whether it belongs to a backward pass; the line is then that of the forward op."""
     writes: bool
-    """It changes its first input in place."""
+    """Whether it changes its first input in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuardInfo:
-    """What must be as it was for a recording to be found again: an array that it takes from outside."""
+    """An input array: later calls reuse the segment only if its shape, dtype, strides and device are equal."""
 
     slot: int
     array: str
     """Shape and dtype."""
     strides: tuple[int, ...]
-    """In elements."""
+    """Strides in elements."""
     device: str
     op: str
-    """The op that it is met by first."""
+    """The first op that uses it."""
     line: SourceLine | None
     written: bool
-    """The recording writes to it."""
+    """Whether the segment writes to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelInfo:
-    """What is done at once: one generated kernel, or one call of NumPy or BLAS."""
+    """One step of a plan: a generated kernel, or a call of NumPy, BLAS or a hand-written kernel."""
 
     ops: tuple[str, ...]
-    """The recorded ops in it."""
+    """Names of its ops."""
     kind: str
-    """"kernel" for generated code, "call" for an op's own kernel, "view" for what only looks at memory otherwise."""
+    """"kernel" for generated code, "call" for other computations, "view" for views."""
     reads: tuple[str, ...]
     makes: tuple[str, ...]
     lines: tuple[SourceLine, ...]
     source: str
-    """Generated code; empty where there is none."""
+    """Generated code; empty for other steps."""
     note: str
-    """Why it is no part of a kernel although ops of its kind can be, or that its kernel is still being compiled."""
+    """Why it is not in a generated kernel, or the state of its kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentInfo:
-    """Ops that are recorded and run together: an island between two breaks."""
+    """Ops that run together, between two graph breaks."""
 
     number: int
     operations: tuple[OperationInfo, ...]
     guards: tuple[GuardInfo, ...]
     numbers: int
-    """Python numbers that may be others in each call, and random states."""
+    """Number of Python numbers and random states that vary between calls."""
     how: str
-    """"fused", "unfused" or "call by call"; "recorded" if it was not run by a plan."""
+    """"fused", "unfused" or "call by call"; "recorded" if it was traced but not run by a plan."""
     note: str
-    """Why it is not run in a better way."""
+    """Why it is not fused; empty if it is."""
     kernels: tuple[KernelInfo, ...]
     plans: int
-    """Ways to run it: one for each choice of results that somebody held at its end."""
+    """Number of plans: one for each set of results that are used after the segment."""
     memory: int
-    """Bytes for values inside, at most at one time."""
+    """Peak bytes of intermediate values."""
     held: int
-    """Bytes for values inside if ops ran one by one, at most at one time."""
+    """Peak bytes of intermediate values if ops ran one by one."""
     seconds: float
-    """To run it."""
+    """Time to run it."""
     ended_by: str | None
-    """The reason of the break after it; None at the end of the function."""
+    """Reason of the graph break after it; None at the end of the function."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphBreak:
-    """A place where recording had to stop."""
+    """A graph break: a line that needs values or cannot be traced."""
 
     reason: str
-    """A stable id: docs/reference/graph-breaks.md has a section for each."""
+    """Stable id; docs/reference/graph-breaks.md has a section for each."""
     what: str
     line: SourceLine | None
     op: str | None
-    """Whose numbers were needed, or what could not be recorded."""
+    """The op whose values were needed, or that could not be traced."""
     count: int
-    """In one call."""
+    """Number of breaks per call."""
     before: int
-    """Ops in the segment that it ended."""
+    """Ops in the segment before it."""
     after: int
-    """Ops in the segment that follows."""
+    """Ops in the segment after it."""
     seconds: float
-    """That one call spent there: what was recorded had to be computed at this point."""
+    """Seconds per call to compute the values."""
     rewrite: str
 
     @property
@@ -123,14 +123,14 @@ class GraphBreak:
 
 @dataclass(frozen=True, slots=True)
 class RecompileInfo:
-    """A call that did something no earlier one did, so that a new recording was made."""
+    """A call that took a new path, so that it was traced."""
 
     call: int
     line: SourceLine | None
     after: int
-    """Ops that were as in the nearest earlier recording."""
+    """Ops that were equal to the nearest earlier trace."""
     expected: str
-    """The op that came at this point in the nearest earlier recording."""
+    """The op at this point in the nearest earlier trace."""
     expected_line: SourceLine | None
     got: str
     differences: tuple[str, ...]
@@ -138,18 +138,18 @@ class RecompileInfo:
 
 @dataclass(frozen=True, slots=True)
 class ReplayInfo:
-    """Calls that ran without Python, as training steps of the studio do."""
+    """Calls that ran without Python, such as fully compiled training steps of the studio."""
 
     count: int
     missed: tuple[str, ...]
-    """What was not as it had been, each time that Python had to run again."""
+    """What had changed, each time that Python ran again."""
     refused: tuple[str, ...]
     """Why Python runs on every call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplanationData:
-    """What a function was compiled to."""
+    """The parts of an explanation."""
 
     name: str
     segments: tuple[SegmentInfo, ...]
@@ -157,17 +157,17 @@ class ExplanationData:
     recompiles: tuple[RecompileInfo, ...]
     replays: ReplayInfo
     calls: int
-    """Calls so far, those for this explanation included."""
+    """Number of calls so far, including those for this explanation."""
     recorded: int
-    """Ops in all recordings together."""
+    """Ops in all traces."""
     eager_seconds: float
-    """Of a call that is not compiled; 0 if it was not measured."""
+    """Time of an eager call; 0 if it was not measured."""
     compiled_seconds: float
     first_seconds: float
-    """Of the first call, which recorded; 0 if it was not seen."""
+    """Time of the first call, with tracing; 0 if it was not measured."""
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
     def memory(self) -> int:
-        """Bytes for values inside segments, at most at one time."""
+        """Peak bytes of intermediate values in a segment."""
         return max((segment.memory for segment in self.segments), default=0)

@@ -58,7 +58,7 @@ class OptimizerStepReplay:
             isinstance(group.get("lr"), Tensor) for group in event.optimizer.param_groups
         ):
             raise ReplayUnsupported(f"a hyperparameter of {type(event.optimizer).__name__} is a tensor")
-        self._due = [(param, _stand_in(param), options) for param, options in event.params]
+        self._due = [(param, _gradient_placeholder(param), options) for param, options in event.params]
         keys = [self._array_keys(param) for param, _, _ in self._due]
         known = {id: (of, key) for of, found in enumerate(keys) for id, key in found}
         self._calls = _recorded(event, arrays, known)
@@ -123,7 +123,7 @@ class OptimizerStepReplay:
         return [(id(param._array), ""), *remembered]
 
 
-def _stand_in(param: Tensor) -> Tensor:
+def _gradient_placeholder(param: Tensor) -> Tensor:
     """A placeholder for a gradient, whose values are not used."""
     return Tensor(np.broadcast_to(np.zeros((), param._array.dtype), param._array.shape), Storage(CPU))
 

@@ -1,7 +1,7 @@
-"""Reference counts of CPython, by which memory is reused that no other object refers to.
+"""Reference counts of CPython, which decide whether the memory of an array can be reused.
 
-A view refers to the array that it is a view of; exports by the buffer protocol and DLPack do as well. So an array with
-a single reference is visible to nobody but the holder of that reference.
+A view refers to its base array, and so do exports by the buffer protocol and DLPack. So an array with a single
+reference is visible only to the holder of that reference.
 
 All uses of reference counts are in this file. Where CPython counts differently, no memory is reused: results are the
 same, with more copies and allocations.

@@ -134,7 +134,7 @@ class CpuKernel:
         function(self._address, *map(id, inputs), *scalars, *map(id, outputs))
 
     @functools.cached_property
-    def stand_in(self) -> ReferenceKernel:
+    def reference(self) -> ReferenceKernel:
         """The reference kernel, which computes the same values with NumPy."""
         return ReferenceKernel(self.program, self.schedule, written_over=bool(self.fused.in_place))
 

@@ -103,7 +103,7 @@ class KernelModule:
         try:
             SELF_TEST.require()
             self.function = _compiled(self, process)
-        except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
+        except Exception as error:  # noqa: BLE001 - raised again in waiting threads
             self.error = LoweringUnsupported(f"{self.title} did not compile: {error}")
             self.error.__cause__ = error
             if isinstance(error, CompilerUnavailableError):

@@ -100,7 +100,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         if target is None:
             return SymbolicArray(found, ndim, self._answers)
         if not isinstance(target, SymbolicArray):
-            raise LoweringUnsupported("it writes to an array that is not its own")
+            raise LoweringUnsupported("it writes to an array that it did not create")
         target.put(found)
         return target
 

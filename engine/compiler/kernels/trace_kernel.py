@@ -1,7 +1,7 @@
-"""From an op to scalar expressions: its own kernel runs over symbols in place of arrays.
+"""Traces the NumPy kernel of an op with symbolic arrays, which gives scalar expressions.
 
-The expressions come in the kernel's order. A kernel that asks for a run-time number (`if p < 1`) is traced once for
-each answer.
+The expressions are in the kernel's order. A kernel that branches on a run-time number (`if p < 1`) is traced once for
+each outcome.
 """
 
 from __future__ import annotations

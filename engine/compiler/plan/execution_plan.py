@@ -70,7 +70,7 @@ class ExecutionPlan:
         """Whether the current function waits for no kernel."""
         if self._gpu is None:
             self._is_final = self._are_all_there()
-            self._write(PlanSource(decisions, self._memory, self._launched))
+            self._write(PlanSource(decisions, self._memory, self._add_kernel_call))
 
     def _decided(self, steps: list[PlanStep]) -> tuple[BufferPlacement, dict[FusedGroup, Any]]:
         """The storage of values, and a kernel for each group. Groups without a kernel become single nodes."""
@@ -128,7 +128,7 @@ class ExecutionPlan:
             if self._gpu is not None:
                 return self._run_there(self._gpu, externals, scalars, settle)
             if not self._is_final and self._are_all_there():
-                self._write(PlanSource(self._decisions, self._memory, self._launched))
+                self._write(PlanSource(self._decisions, self._memory, self._add_kernel_call))
                 self._is_final = True
             try:
                 return self._quietly(externals, scalars, settle, memory)
@@ -204,11 +204,11 @@ class ExecutionPlan:
         exec(compile(self.source, self._file, "exec"), emission.known)  # noqa: S102 - written above, of names alone
         self._run = emission.known["run"]
 
-    def _launched(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
+    def _add_kernel_call(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
         """Adds the call of a kernel with the ids of arrays, or of its reference kernel."""
         kernel = self.kernels[fused]
         if self._waiting or not kernel.ready:
-            self._standing_in(emission, number, fused)
+            self._add_reference_call(emission, number, fused)
             return
         function, layout = kernel.entry
         name = emission.keep(f"kernel{number}", function)
@@ -218,7 +218,7 @@ class ExecutionPlan:
         given += [f"s[{one.number}]" for one in fused.scalars]
         emission.call(number, fused, name, [*given, *(_id(emission, value) for value in written)])
 
-    def _standing_in(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
+    def _add_reference_call(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
         """Adds the call of a reference kernel, which computes the same values.
 
         It is Python code and may be interrupted, so writes to inputs go to temporary arrays first.
@@ -227,7 +227,7 @@ class ExecutionPlan:
         given = [*(emission.names[value] for value in fused.inputs), *(f"s[{one.number}]" for one in fused.scalars)]
         outputs = [emission.names[value] for value in fused.outputs]
         if not emission.is_late(number):
-            name = emission.keep(f"group{number}", _kernel_or_stand_in(kernel))
+            name = emission.keep(f"group{number}", _kernel_or_reference(kernel))
             emission.call(number, fused, name, [*given, *outputs])
             return
         for index, value in enumerate(fused.outputs):
@@ -235,7 +235,7 @@ class ExecutionPlan:
                 emission.changes.append(f"(setitem, {outputs[index]}, ..., w{number}_{index}),  # {fused}")
                 outputs[index] = f"w{number}_{index}"
                 emission.add(f"{outputs[index]} = {emission.empty(value)}")
-        name = emission.keep(f"group{number}", _stand_in(kernel))
+        name = emission.keep(f"group{number}", _reference_call(kernel))
         emission.add(f"{name}({', '.join([*given, *outputs])})  # {fused}")
 
     def _explain(self, error: BaseException, scalars: list[Any]) -> None:
@@ -302,9 +302,9 @@ def _id(emission: PlanSource, value: IRValue) -> str:
     return str(id(emission.known[name])) if value in emission.static else f"id({name})"
 
 
-def _kernel_or_stand_in(kernel: CpuKernel) -> Any:
+def _kernel_or_reference(kernel: CpuKernel) -> Any:
     """Calls the kernel once it is compiled, and the reference kernel before."""
-    stand_in = _stand_in(kernel)
+    reference = _reference_call(kernel)
     inputs = len(kernel.fused.inputs)
     first = inputs + len(kernel.fused.scalars)
 
@@ -312,17 +312,17 @@ def _kernel_or_stand_in(kernel: CpuKernel) -> Any:
         if kernel.ready:
             kernel(given[:inputs], given[inputs:first], given[first:])
         else:
-            stand_in(*given)
+            reference(*given)
 
     return run
 
 
-def _stand_in(kernel: CpuKernel) -> Any:
+def _reference_call(kernel: CpuKernel) -> Any:
     inputs = len(kernel.fused.inputs)
     first = inputs + len(kernel.fused.scalars)
 
     def run(*given: Any) -> None:
-        kernel.stand_in(given[:inputs], given[inputs:first], given[first:])
+        kernel.reference(given[:inputs], given[inputs:first], given[first:])
 
     return run
 

@@ -181,7 +181,7 @@ class PlanSource:
         return f"{name}.reshape{shape}"
 
     def _routine(self, number: int, step: IRNode) -> None:
-        """Adds the call of a hand-written kernel, most of which need C-ordered arrays."""
+        """Adds the call of a hand-written kernel. Most of them need C-ordered arrays."""
         routine = self.keep(f"{step.op.name}{number}", self.decisions.routines[step])
         given = [self._operand(one) for one in step.inputs]
         for index, one in enumerate(() if step.op in STRIDED else step.inputs):

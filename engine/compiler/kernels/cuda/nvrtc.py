@@ -55,7 +55,7 @@ class CudaCompilation:
                     if hasattr(function, "kernel"):
                         _ = function.kernel  # accessing it compiles it for this device
                     self.functions[name] = function
-        except Exception as error:  # noqa: BLE001 - kept for whoever waits, in another thread
+        except Exception as error:  # noqa: BLE001 - raised again in waiting threads
             self.error = LoweringUnsupported(f"{self.title} did not compile: {error}")
             self.error.__cause__ = error
         self._done.set()

@@ -1,9 +1,8 @@
-"""The scalar functions of the CPU's kernels as CUDA C++: their Python source, translated.
+"""Translates the scalar functions of CPU kernels from Python to CUDA C++.
 
-CUDA has an exp of its own, and a tanh, which are as exact. Taken are the CPU's all the same: with every product and
-sum rounded on its own both devices then do the same IEEE operations, so that kernels agree bit for bit, and what is
-tested on a machine without a GPU is what a GPU runs. Kernels wait for memory, not for polynomials. Functions that the
-CPU takes from the C library (sin, arctan2, …) are CUDA's own.
+CUDA has exp and tanh of equal accuracy. The CPU's functions are used instead, so that both devices do the same IEEE
+operations, kernels agree bit for bit, and machines without a GPU can test what a GPU runs. Kernels are limited by
+memory, not by polynomials. Functions that the CPU takes from the C library (sin, arctan2, …) are those of CUDA.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""eˣ and its kin by range reduction and polynomials, without tables or branches: LLVM makes vector code of them.
+"""Exponential functions by range reduction and polynomials, without tables or branches, so that LLVM vectorizes them.
 
-x = n·ln 2 + r with |r| ≤ ½ ln 2, then eˣ = 2ⁿ·eʳ. n is found by adding a number so large that the digits behind the
-point fall off; its bits hold n then.
+x = n·ln 2 + r with |r| ≤ ½ ln 2, then eˣ = 2ⁿ·eʳ. Adding a large constant rounds to the integer n, whose value is in
+the low bits of the sum.
 """
 
 from __future__ import annotations

@@ -71,15 +71,15 @@ class Group:
         kernel = compile(fused, [*strides, *[None] * len(outputs)])
         found = [np.full(value.shape, 77, value.dtype) for value in outputs]
         kernel(given, self.scalars, found)
-        check_stand_in(kernel, given, self.scalars, found)
+        check_reference(kernel, given, self.scalars, found)
         return found
 
 
-def check_stand_in(kernel: CpuKernel, inputs: Sequence[Any], scalars: Sequence[float], found: Sequence[Any]) -> None:
+def check_reference(kernel: CpuKernel, inputs: Sequence[Any], scalars: Sequence[float], found: Sequence[Any]) -> None:
     """Fails unless NumPy computes the very bits that the kernel has computed; which NaN it is does not matter."""
     others = [np.full_like(one, 66) for one in found]
     with np.errstate(all="ignore"):
-        kernel.stand_in(inputs, scalars, others)
+        kernel.reference(inputs, scalars, others)
     for place, (one, other) in enumerate(zip(found, others, strict=True)):
         kind = f"u{one.itemsize}"
         same = np.atleast_1d(one).view(kind) == np.atleast_1d(other).view(kind)

@@ -22,7 +22,7 @@ from engine.compiler.kernels import CpuKernel, compile, thread_pool
 from engine.compiler.kernels.library import start_helpers
 from engine.compiler.kernels.library.routines import library_kernel
 from engine.compiler.kernels.thread_pool import THREAD_POOL
-from tests.engine.compiler.kernels.groups import Group, check_stand_in
+from tests.engine.compiler.kernels.groups import Group, check_reference
 
 RANDOM = np.random.default_rng(0)
 
@@ -115,7 +115,7 @@ def test_the_bits_are_the_same_with_any_number_of_threads(case: Callable[[], Any
         THREAD_POOL.resize(threads)
         before = THREAD_POOL.offers
         for _ in range(20):
-            check_stand_in(kernel, inputs, group.scalars, computed(kernel, group, outputs))
+            check_reference(kernel, inputs, group.scalars, computed(kernel, group, outputs))
         assert (THREAD_POOL.offers > before) == (threads > 1 and case in DIVIDED)
 
 
