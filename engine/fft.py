@@ -1,4 +1,4 @@
-"""What is real of torch.fft: frequencies, and the order in which spectra are kept.
+"""torch.fft without transforms, whose results are complex: frequencies, and the order of spectra.
 
 The transforms themselves give complex numbers, which tensors here do not hold; `numpy.fft` computes them on arrays.
 """
@@ -18,25 +18,25 @@ from engine.tensors.creation.creation_options import Options, made
 
 
 def fftfreq(n: int, d: float = 1.0, **options: Unpack[Options]) -> Tensor:
-    """The frequencies of a spectrum of `n` values, in cycles per unit of the distance `d` between samples."""
+    """Return the frequencies of a spectrum of `n` values, in cycles per unit of the sample spacing `d`."""
     return _made("fftfreq", np.fft.fftfreq(n, d) if n else np.zeros(0), options)
 
 
 def rfftfreq(n: int, d: float = 1.0, **options: Unpack[Options]) -> Tensor:
-    """The frequencies of `fftfreq` from 0 up, which are all that a spectrum of real numbers has."""
+    """Return the non-negative frequencies of `fftfreq`, those of the spectrum of a real signal."""
     if n < 1:
         raise RangeError(f"rfftfreq(): n must be at least 1, not {n}")
     return _made("rfftfreq", np.fft.rfftfreq(n, d), options)
 
 
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """A spectrum with the frequency 0 in the middle, along `dim` or all dimensions."""
+    """Shift the zero frequency to the middle, along `dim` or all dimensions."""
     dims = _dims(input, dim)
     return input.roll([input.shape[one] // 2 for one in dims], dims)
 
 
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """The order before `fftshift`: the frequency 0 comes first."""
+    """Undo `fftshift`: shift the zero frequency to the start."""
     dims = _dims(input, dim)
     return input.roll([(input.shape[one] + 1) // 2 for one in dims], dims)
 

@@ -1,4 +1,4 @@
-"""Linear algebra under PyTorch's names: `engine.linalg.solve` and the like."""
+"""torch.linalg: linear algebra, such as `engine.linalg.solve`."""
 
 from typing import Any
 
@@ -28,12 +28,12 @@ from engine.tensors import Tensor
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonals of matrices."""
+    """Return a view of the diagonals of matrices."""
     return A.diagonal(offset, dim1, dim2)
 
 
 def slogdet(A: Tensor) -> Any:
-    """(sign, logabsdet): the sign of the determinant and the logarithm of its size, safe for large matrices."""
+    """Return (sign, logabsdet): the sign and the logarithm of the absolute value of the determinant."""
     return return_types.linalg_slogdet(*linalg_slogdet(A))
 
 

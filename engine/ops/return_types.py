@@ -1,4 +1,4 @@
-"""What functions with several results return: tuples whose parts have names, printed as PyTorch prints them."""
+"""Named tuples of functions with several results, with PyTorch's field names and repr."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FIELDS = {
     "topk": ("values", "indices"),
     "triangular_solve": ("solution", "cloned_coefficient"),
 }
-"""The names of the parts, by function."""
+"""Field names by function."""
 
 
 def _named(name: str, fields: tuple[str, ...]) -> Any:
@@ -50,7 +50,7 @@ def _named(name: str, fields: tuple[str, ...]) -> Any:
         __slots__ = ()
 
         def __new__(cls, *parts: Any) -> Any:
-            """The parts one by one, or as PyTorch's take them: all in one tuple."""
+            """Create it from separate values, or from one tuple as in PyTorch."""
             return super().__new__(cls, *(parts[0] if len(parts) == 1 else parts))
 
         def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What of PyTorch the engine has, name by name, and why the rest is left out: `python -m engine.parity`."""
+"""Coverage of PyTorch's public names, with reasons for missing ones: `python -m engine.parity`."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def as_table(found: Sequence[Name], shown: Sequence[Name]) -> str:
 
 
 def counts(found: Sequence[Name]) -> dict[str, dict[str, int]]:
-    """By namespace, and of all together."""
+    """Print the counts per namespace, and in total."""
     spaces = dict.fromkeys(name.namespace for name in found)
     groups = {space: [name for name in found if name.namespace == space] for space in spaces} | {"all": list(found)}
     states = {space: Counter(name.state for name in group) for space, group in groups.items()}

@@ -1,4 +1,4 @@
-"""The public names of PyTorch, and which of them the engine has."""
+"""PyTorch's public names, and which of them the engine has."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from engine.torch_compat.left_out import reason
 from engine.torch_compat.paths import PATHS
 
 HOMONYMS = {"torch.ops"}
-"""Names under which the engine has something else."""
+"""PyTorch's names that mean something else in the engine."""
 
 State = Literal["there", "left out", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One public name of PyTorch, such as `relu` of `torch.nn.functional`, or the path of a module."""
+    """A public name of PyTorch, such as `relu` of `torch.nn.functional`, or the path of a module."""
 
     namespace: str
     name: str
     there: bool
     reason: str
-    """Why the engine is without it; empty where nothing is said."""
+    """Why the engine does not have it; empty if there is no reason."""
 
     @property
     def path(self) -> str:
@@ -40,26 +40,26 @@ class Name:
 
 
 def stored() -> dict[str, list[str]]:
-    """PyTorch's names by namespace, as scripts/parity_names.py found them."""
+    """Return PyTorch's names by namespace, as stored by scripts/parity_names.py."""
     return _document()["names"]
 
 
 def version() -> str:
-    """The PyTorch that the names are of."""
+    """Return the version of PyTorch that the names are from."""
     return _document()["version"]
 
 
 MODULES = "import paths"
-"""What stands in place of a namespace for the paths of PyTorch's modules."""
+"""The namespace of the entries for module paths."""
 
 
 def modules() -> list[str]:
-    """The paths of PyTorch's modules, as scripts/parity_names.py found them."""
+    """Return the paths of PyTorch's modules, as stored by scripts/parity_names.py."""
     return _document()["modules"]
 
 
 def names(namespace: str | None = None) -> Iterator[Name]:
-    """Every name, or those of one namespace: "torch", "nn.functional", "Tensor", …, or "import paths" for modules."""
+    """Yield the names of all namespaces or of one: "torch", "nn.functional", "Tensor", "import paths" (modules)."""
     for space, members in stored().items():
         if namespace is None or space in (namespace, f"torch.{namespace}"):
             ours = engine_space(space)
@@ -72,7 +72,7 @@ def names(namespace: str | None = None) -> Iterator[Name]:
 
 
 def can_be_imported(path: str) -> bool:
-    """Whether there is a module with this path. Nothing is imported."""
+    """Return whether a module with this path exists, without importing it."""
     if path in sys.modules or path.removeprefix("engine.") in PATHS:
         return True
     parts = path.split(".")
@@ -86,7 +86,7 @@ def can_be_imported(path: str) -> bool:
 
 
 def engine_space(space: str) -> Any:
-    """The engine's module or class for one of PyTorch; None where there is none."""
+    """Return the engine's module or class for a namespace of PyTorch, or None."""
     path = space.replace("torch", "engine", 1)
     if path == "engine.Tensor":
         return importlib.import_module("engine").Tensor

@@ -1,4 +1,4 @@
-"""Times of ops and of named ranges, under the names of torch.profiler."""
+"""torch.profiler: times of ops and of named ranges."""
 
 from engine.profiler.averages import EventList as EventList
 from engine.profiler.profile import ProfilerAction as ProfilerAction

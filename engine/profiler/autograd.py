@@ -1,4 +1,4 @@
-"""The profiler under the path and with the arguments of torch.autograd.profiler."""
+"""torch.autograd.profiler: the profiler with PyTorch's older arguments."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class profile(_profile):
         super().__init__(schedule=None if enabled else lambda step: ProfilerAction.NONE)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int | None = 55) -> str:
-        """`key_averages().table()`."""
+        """Return `key_averages().table()`."""
         return self.key_averages().table(sort_by, row_limit, max_name_column_width)
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds in ops and named ranges."""
+        """Return the microseconds in ops and named ranges."""
         return self.key_averages().self_cpu_time_total
 
 

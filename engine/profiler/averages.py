@@ -1,4 +1,4 @@
-"""Recorded events as tables and files."""
+"""Tables and trace files of recorded events."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ COLUMNS = ("self_cpu_time_total", "cpu_time_total", "cpu_time", "count")
 
 @dataclass(slots=True)
 class Average:
-    """All events of one name; times are microseconds."""
+    """All events with the same name. Times are in microseconds."""
 
     key: str
     count: int = 0
     cpu_time_total: float = 0.0
     self_cpu_time_total: float = 0.0
-    """Without what it contains."""
+    """Time excluding nested events."""
 
     @property
     def cpu_time(self) -> float:
-        """Mean of one event."""
+        """Mean time of an event."""
         return self.cpu_time_total / self.count
 
 
 class EventList(list[Average]):
-    """One row for each name, in the order of the first events."""
+    """Group events by name, in the order of first occurrence."""
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds in kernels and named ranges."""
+        """Return the microseconds in kernels and named ranges."""
         return sum(row.self_cpu_time_total for row in self)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int | None = 55) -> str:
@@ -63,7 +63,7 @@ class EventList(list[Average]):
 
 
 def averages(events: Iterable[Event]) -> EventList:
-    """One row for each name."""
+    """Rows of a table, one per name."""
     rows: dict[str, Average] = {}
     for event in events:
         row = rows.setdefault(event.name, Average(event.name))
@@ -74,7 +74,7 @@ def averages(events: Iterable[Event]) -> EventList:
 
 
 def write_chrome_trace(events: Iterable[Event], path: str | os.PathLike[str]) -> None:
-    """A file for chrome://tracing or ui.perfetto.dev."""
+    """Write a trace for chrome://tracing or ui.perfetto.dev."""
     found = [
         {
             "name": event.name,

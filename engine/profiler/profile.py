@@ -1,4 +1,4 @@
-"""The profiler: records steps of a program as a schedule says."""
+"""The profiler: records the steps that a schedule selects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.profiler.recorder import Event, Recorder
 
 
 class ProfilerAction(Enum):
-    """What is done in a step."""
+    """What the profiler does in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -24,7 +24,7 @@ class ProfilerAction(Enum):
 
 
 class ProfilerActivity(Enum):
-    """What PyTorch's profiler can measure."""
+    """The activities that PyTorch's profiler can record."""
 
     CPU = 0
     XPU = 1
@@ -38,19 +38,19 @@ RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """The processor alone: kernels on GPUs run beside Python and are not timed."""
+    """Return {CPU}: GPU kernels run asynchronously and are not timed."""
     return {ProfilerActivity.CPU}
 
 
 def kineto_available() -> bool:
-    """Never: this is what PyTorch's profiler measures with."""
+    """Return False: PyTorch's profiler records with Kineto, the engine's does not."""
     return False
 
 
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Cycles of `wait` steps without recording, `warmup` steps that are thrown away, and `active` recorded ones.
+    """Return a schedule: cycles of `wait` skipped, `warmup` discarded and `active` recorded steps.
 
     Args:
         wait: steps before the warm-up
@@ -82,7 +82,7 @@ def schedule(
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[Any], None]:
-    """For `on_trace_ready`: writes each recording into a folder as a Chrome trace.
+    """Return a function for `on_trace_ready` that writes each recording to a folder as a Chrome trace.
 
     Args:
         dir_name: the folder
@@ -102,7 +102,7 @@ def tensorboard_trace_handler(
 
 
 class profile:
-    """Times the ops of this thread, and ranges named by `record_function`, while it is entered.
+    """Context manager that times the ops of this thread, and ranges named by `record_function`.
 
     What is timed is the work of NumPy for each op. Ops of compiled functions run together in plans, kernels on GPUs run
     beside Python, and other threads have their own ops: none of these is timed.
@@ -148,18 +148,18 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begins the first step."""
+        """Start the first step."""
         self._record(self.current_action in RECORDS)
 
     def stop(self) -> None:
-        """Ends the last step."""
+        """End the last step."""
         recorded = self._recorder is not None
         self._record(False)
         if recorded and self._on_trace_ready is not None:
             self._on_trace_ready(self)
 
     def step(self) -> None:
-        """Ends a step and begins the next."""
+        """End the current step and start the next one."""
         ended = self.current_action
         self.step_num += 1
         self.current_action = self._schedule(self.step_num)
@@ -168,15 +168,15 @@ class profile:
         self._record(self.current_action in RECORDS)
 
     def events(self) -> list[Event]:
-        """What the last recording holds."""
+        """Return the events of the last recording."""
         return self._events
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
-        """Times by name. The two arguments have no effect."""
+        """Return times by name. The arguments have no effect."""
         return averages(self._events)
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes a file for chrome://tracing or ui.perfetto.dev."""
+        """Write a trace for chrome://tracing or ui.perfetto.dev."""
         write_chrome_trace(self._events, path)
 
     def _record(self, wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Records when kernels and named ranges of a thread start and how long they take."""
+"""Recorder of the start and duration of kernels and named ranges of a thread."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Event(NamedTuple):
-    """One kernel or range; times are nanoseconds."""
+    """A kernel or named range. Times are in nanoseconds."""
 
     name: str
     start: int
     duration: int
     within: int
-    """Time in what it contains."""
+    """Time of nested events."""
     is_range: bool
 
 
 class Recorder:
-    """Records this thread between `start` and `stop`."""
+    """Recorder of the events of this thread between `start` and `stop`."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.open: list[int] = [0]
-        """Time in what each open range contains; the first is outside of all."""
+        """Time of nested events, per open range. The first entry is for events outside of ranges."""
 
     def start(self) -> None:
         if ACTIVE.recorder is not None:
@@ -51,7 +51,7 @@ class Recorder:
             self.note(op_name(kernel), start)
 
     def note(self, name: str, start: int, within: int = 0, *, is_range: bool = False) -> None:
-        """Adds what started at `start` and ends now."""
+        """Add an event that started at `start` and ends now."""
         duration = time.perf_counter_ns() - start
         self.open[-1] += duration
         self.events.append(Event(name, start, duration, within, is_range))
@@ -65,7 +65,7 @@ ACTIVE = _Active()
 
 
 def _call_kernels_by(call: Callable[..., Any]) -> None:
-    """How this thread calls kernels of NumPy from now on."""
+    """Set the function that calls NumPy kernels in this thread."""
     MODES.quiet = call
     MODES.direct = None if MODES.having_say else call
 

@@ -86,12 +86,12 @@ class Generator:
     # -- state
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the main stream of `seed` from its beginning."""
+        """Set the seed and restart the main stream."""
         self.set_state(State(seed, 0, 0))
         return self
 
     def seed(self) -> int:
-        """Start at a seed that cannot be foreseen, and return it."""
+        """Set a random seed and return it."""
         return self.manual_seed(secrets.randbits(63)).initial_seed()
 
     def initial_seed(self) -> int:
@@ -99,11 +99,11 @@ class Generator:
 
     @property
     def device(self) -> Device:
-        """Where PyTorch would draw: the CPU. A draw is the same on every device."""
+        """Return the CPU, as in PyTorch. Draws are the same on every device."""
         return CPU
 
     def clone_state(self) -> Generator:
-        """Another generator at the same place."""
+        """Return another generator with the same state."""
         return Generator(*self.get_state())
 
     def get_state(self) -> State:
@@ -136,17 +136,17 @@ class Generator:
         return state
 
     def reserved(self, words: int) -> Generator:
-        """A generator of the next `words` words, which this one skips. It may draw them at any time."""
+        """Return a generator for the next `words` words, which this one skips."""
         return Generator(*self.reserve(words))
 
     # -- draws
 
     def bits(self, n: int) -> Words:
-        """The next `n` words of 64 random bits."""
+        """Draw `n` words of 64 random bits."""
         return draw(self.reserve(n), n)
 
     def uniform(self, shape: Shape = (), dtype: DType = float32, low: float = 0.0, high: float = 1.0) -> NDArray[Any]:
-        """Numbers of [low, high), all equally likely; rounding to the dtype may reach `high`."""
+        """Draw uniformly from [low, high). Rounding to the dtype may reach `high`."""
         shape, count = _shape(shape)
         values = unit32(self._halves(count)) if _is_single(dtype) else unit64(self.bits(count))
         if (low, high) != (0.0, 1.0):
@@ -155,7 +155,7 @@ class Generator:
         return _as(values.reshape(shape), dtype)
 
     def normal(self, shape: Shape = (), dtype: DType = float32, mean: float = 0.0, std: float = 1.0) -> NDArray[Any]:
-        """Normal numbers by the transform of Box and Muller."""
+        """Draw from the normal distribution by the Box-Muller transform."""
         shape, count = _shape(shape)
         radius, angle = self._polar32(count) if _is_single(dtype) else self._polar64(count)
         values = np.empty((len(radius), 2), radius.dtype)
@@ -168,7 +168,7 @@ class Generator:
         return _as(values.reshape(shape), dtype)
 
     def integers(self, low: int, high: int, shape: Shape = ()) -> NDArray[np.int64]:
-        """int64 numbers of low, …, high - 1, all equally likely. Raises ValueError if there are none."""
+        """Draw int64 numbers uniformly from low, …, high - 1. Raises ValueError if the range is empty."""
         if not -(2**63) <= low < high <= 2**63:
             raise ValueError(f"there is no int64 number from {low} to below {high}")
         shape, count = _shape(shape)
@@ -181,19 +181,19 @@ class Generator:
         return (below + np.uint64(low & MASK)).view(np.int64).reshape(shape)
 
     def uniform_rows(self, rows: NDArray[np.int64], count: int) -> NDArray[np.float64]:
-        """`count` numbers of [0, 1) for each row number, R×count; the generator stays where it is."""
+        """Draw `count` numbers from [0, 1) for each row number, R×count, without advancing the generator."""
         return unit64(draw_rows(self.get_state(), rows, count))
 
     def poisson(self, rates: NDArray[Any]) -> NDArray[np.int64]:
-        """Poisson numbers of these means. They take one block, the key of NumPy's own Philox stream."""
+        """Draw from Poisson distributions with these means. Takes one block, the key of a NumPy Philox stream."""
         return np.random.Generator(np.random.Philox(key=self.bits(2))).poisson(rates)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """0, …, n - 1 in random order."""
+        """Draw a permutation of 0, …, n - 1."""
         return order_of(self.bits(n))
 
     def _halves(self, count: int) -> NDArray[np.uint32]:
-        """`count` halves of words, the low half of each word first."""
+        """Draw `count` half words, the low half of each word first."""
         words = self.bits((count + 1) // 2)
         return words.astype("<u8", copy=False).view("<u4")[:count]
 
@@ -218,12 +218,12 @@ def _shape(shape: Shape) -> tuple[tuple[int, ...], int]:
 
 
 def words_of_integer(span: int) -> int:
-    """How many words `Generator.integers` takes for each number out of `span`."""
+    """Return the number of words that `Generator.integers` takes per number for a range of `span`."""
     return 1 if span <= 2**32 else 2
 
 
 def _is_single(dtype: DType) -> bool:
-    """Whether numbers of `dtype` are made from half words. float16 rounds those of float32."""
+    """Return whether numbers of `dtype` are made from half words. float16 rounds those of float32."""
     if not dtype.is_floating_point:
         raise DTypeError(f"random numbers with a fraction need a floating-point dtype, not {dtype.name}")
     return dtype is not float64
@@ -237,7 +237,7 @@ def _as(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
 
 
 class _Instead(threading.local):
-    """Who draws in this thread for those who name no generator, if it is not the default one."""
+    """The generator that replaces the default one in this thread, or None."""
 
     generator: Generator | None = None
 
@@ -246,7 +246,7 @@ _INSTEAD = _Instead()
 
 
 class _DefaultGenerator(Generator):
-    """Draws for everybody who names no generator; within `drawing_from`, another does so in its place."""
+    """The global generator. Within `drawing_from`, its draws come from another generator."""
 
     def __repr__(self) -> str:
         return repr(self.clone_state())
@@ -279,7 +279,7 @@ default_generator: Generator = _DefaultGenerator(secrets.randbits(63))
 
 @contextlib.contextmanager
 def drawing_from(generator: Generator) -> Iterator[None]:
-    """Within it, and in this thread alone, `generator` draws in place of the default one, which stays where it is."""
+    """Context manager: `generator` replaces the default one in this thread, whose state does not change."""
     before, _INSTEAD.generator = _INSTEAD.generator, generator
     try:
         yield
@@ -288,33 +288,33 @@ def drawing_from(generator: Generator) -> Iterator[None]:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Make everything that names no generator repeatable."""
+    """Set the seed of the global generator."""
     return default_generator.manual_seed(seed)
 
 
 def initial_seed() -> int:
-    """The seed of those who name no generator."""
+    """Return the seed of the global generator."""
     return default_generator.initial_seed()
 
 
 def seed() -> int:
-    """Start at a seed that cannot be foreseen, and return it."""
+    """Set a random seed of the global generator and return it."""
     return default_generator.seed()
 
 
 def get_rng_state() -> State:
-    """Where the generator of those who name none is."""
+    """Return the state of the global generator."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: tuple[int, int, int]) -> None:
-    """Go on from where `get_rng_state` was called."""
+    """Restore a state that `get_rng_state` returned."""
     default_generator.set_state(new_state)
 
 
 @contextlib.contextmanager
 def fork_rng(devices: object = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """What is drawn inside leaves no trace: afterwards the generator is where it was. The devices are PyTorch's."""
+    """Context manager that restores the state of the global generator at the end. `devices` has no effect."""
     state = get_rng_state()
     try:
         yield

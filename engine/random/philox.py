@@ -1,4 +1,4 @@
-"""The bits of random numbers: Philox4x64-10, and how its words become numbers. `engine.random` says which and why."""
+"""Philox4x64-10 random bits, and their conversion to numbers. See `engine.random.generator`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 class State(NamedTuple):
-    """Where a generator is. Three plain numbers, so that it can be written to any file."""
+    """The state of a generator as three integers, which can be written to any file."""
 
     seed: int
     stream: int
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 class _Philox(threading.local):
-    """NumPy's bit generator: costly to make, cheap to set, so there is one for each thread, with its state."""
+    """NumPy's bit generator of a thread, with its state: expensive to create, cheap to set."""
 
     def __init__(self) -> None:
         self.bits = np.random.Philox(key=0)
@@ -46,7 +46,7 @@ _PHILOX = _Philox()
 
 
 def draw(state: State, n: int) -> Words:
-    """`n` words of a stream."""
+    """Return `n` words of a stream."""
     philox = _PHILOX
     philox.counter[0] = state.offset
     philox.key[0], philox.key[1] = state.seed, state.stream
@@ -60,11 +60,11 @@ _COLUMN_HIGH, _COLUMN_LOW = _COLUMN >> _HALF, _COLUMN & _LOW
 _WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 _ROUNDS = 10
 _FEW = 200
-"""Blocks up to which whole numbers of Python are faster than arrays, whose calls cost more than what they compute."""
+"""Up to this number of blocks, Python integers are faster than NumPy arrays."""
 
 
 def draw_rows(state: State, rows: NDArray[np.int64], n: int) -> Words:
-    """`n` words for each row, R×n: the Philox function of all rows and blocks at once."""
+    """Return `n` words for each row, R×n: the Philox function for all rows and blocks at once."""
     blocks = -(-n // 4)
     counters = np.empty((2, len(rows), blocks), np.uint64)
     counters[0] = np.arange(1, blocks + 1, dtype=np.uint64) + np.uint64(state.offset)
@@ -105,7 +105,7 @@ def _spread(seed: int, stream: int, count: int) -> tuple[int, list[tuple[int, in
 
 
 def _of_many(counters: Words, seed: int, stream: int) -> Words:
-    """The same in arrays."""
+    """The same with NumPy arrays."""
     words = np.zeros((2, *counters.shape), np.uint64)
     words[:, 0] = counters
     even, odd = words[0], words[1]
@@ -128,7 +128,7 @@ def _of_many(counters: Words, seed: int, stream: int) -> Words:
 
 
 def kept(state: State, count: int, p: float) -> NDArray[np.bool_]:
-    """For each of `count` elements, whether the float32 number of `Generator.uniform` at `state` is `p` or more."""
+    """Return for each of `count` elements whether `Generator.uniform` at `state` would give `p` or more."""
     halves = draw(state, (count + 1) // 2).astype("<u8", copy=False).view("<u4")[:count]
     return halves >= math.ceil(float(np.float32(p)) * 2**24) << 8
 
@@ -165,7 +165,7 @@ def order_of(words: Words) -> NDArray[np.int64]:
 
 
 def high_product(words: Words, factor: int | Words) -> Words:
-    """The upper 64 bits of `words * factor`, for any factor below 2**64."""
+    """Return the upper 64 bits of `words * factor`, for a factor below 2**64."""
     high, low = words >> _HALF, words & _LOW
     factor = np.asarray(factor, np.uint64)
     factor_high, factor_low = factor >> _HALF, factor & _LOW
@@ -175,7 +175,7 @@ def high_product(words: Words, factor: int | Words) -> Words:
 
 
 def high_product_128(pairs: Words, factor: int) -> Words:
-    """The part above 128 bits of `(first * 2**64 + second) * factor`."""
+    """Return the bits above 128 of `(first * 2**64 + second) * factor`."""
     if factor == 2**64:
         return pairs[:, 0].copy()
     first, second = pairs[:, 0], pairs[:, 1]

@@ -1,4 +1,4 @@
-"""How a tensor's elements lie in memory, by PyTorch's names."""
+"""PyTorch's memory formats and layouts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class memory_format:
-    """The order of the dimensions in memory; empty where they lie as they are written."""
+    """The order of the dimensions in memory; empty for the logical order."""
 
     name: str
     order: tuple[int, ...] = ()
@@ -24,7 +24,7 @@ channels_last_3d = memory_format("channels_last_3d", (0, 2, 3, 4, 1))
 
 @dataclass(frozen=True, slots=True)
 class layout:
-    """The kind of a tensor's memory."""
+    """The layout of a tensor's memory."""
 
     name: str
 
@@ -33,4 +33,4 @@ class layout:
 
 
 strided = layout("strided")
-"""The only layout here: elements at regular steps."""
+"""The only layout: dense with strides."""

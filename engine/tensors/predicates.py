@@ -1,4 +1,4 @@
-"""Questions about values, asked with functions as in PyTorch."""
+"""Functions that query tensors, such as `is_tensor` and `numel`."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ from engine.tensors.tensor import Tensor
 
 
 def is_tensor(obj: object) -> bool:
-    """Whether it is a tensor."""
+    """Return whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj: object) -> bool:
-    """Whether it is the memory of a tensor."""
+    """Return whether an object is the storage of a tensor."""
     return isinstance(obj, UntypedStorage)
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements may have fractions."""
+    """Return whether the dtype is floating-point."""
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex: never."""
+    """Return False: there are no complex dtypes."""
     return input.is_complex()
 
 
 def is_signed(input: Tensor) -> bool:
-    """Whether there are elements below zero in the dtype."""
+    """Return whether the dtype has negative values."""
     return input.is_signed()
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Whether a tensor of one element is not 0."""
+    """Return whether a tensor with one element is not 0."""
     return bool(input)
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both have one shape."""
+    """Return whether two tensors have the same shape."""
     return input.is_same_size(other)
 
 
 def numel(input: Tensor) -> Any:
-    """How many elements there are."""
+    """Return the number of elements."""
     return input.numel()
 
 
 def typename(obj: Any) -> str:
-    """The name of a tensor's type, or of another object's class."""
+    """Return the name of a tensor's type, or of another object's class."""
     if isinstance(obj, Tensor):
         return obj.type()
     kind = obj if isinstance(obj, type) else type(obj)
@@ -64,7 +64,7 @@ def typename(obj: Any) -> str:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:
-    """The dtype that an op on both comes to; each is a tensor or a number."""
+    """Return the dtype that promotion gives for two tensors or numbers."""
     found = promotion.promote(REGISTRY["eq"], [_shape_only(value) for value in (tensor1, tensor2)])
     assert found is not None
     return found
@@ -77,12 +77,12 @@ def _shape_only(value: Any) -> Any:
 
 
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """The elements of this tensor where `condition` holds, elsewhere those of `other`."""
+    """Return the elements of this tensor where `condition` holds, else those of `other`."""
     return where(condition, self, other)
 
 
 METHODS = {"is_nonzero": is_nonzero, "where": where_method}
-"""What `methods.install` gives to tensors."""
+"""Functions that become methods of Tensor."""
 
 __all__ = [
     "is_complex",

@@ -1,4 +1,4 @@
-"""PyTorch's tensor types of old, which tutorials still use: FloatTensor, LongTensor and the like."""
+"""PyTorch's legacy tensor types, which tutorials still use, such as FloatTensor and LongTensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.tensors.tensor import Tensor, legacy_memory
 
 
 class TensorType(type):
-    """A class whose instances are the tensors of one dtype; called, it makes one of sizes or of data."""
+    """Metaclass of tensor types. Instances are the tensors of a dtype; calling it creates one from sizes or data."""
 
     dtype: DType
     place: str
@@ -28,7 +28,7 @@ class TensorType(type):
 
 
 def type_of(dtype: DType, place: str = "cpu") -> Any:
-    """The tensor type of a dtype on a kind of device."""
+    """Return the tensor type of a dtype on a device type."""
     name, module = f"{dtype.title}Tensor", "engine" if place == "cpu" else f"engine.{place}"
     members = {"dtype": dtype, "place": place, "__doc__": f"Tensors of {dtype.name}.", "__module__": module}
     return TensorType(name, (), members)
@@ -47,7 +47,7 @@ DoubleTensor = type_of(dtypes.float64)
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """PyTorch's old way to set the default dtype, and with "cuda" in the name the default device."""
+    """Set the default dtype, and for a type of "cuda" the default device."""
     dtypes.set_default_dtype(named(t))
     text = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
     if ".cuda." in text:

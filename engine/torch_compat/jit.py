@@ -41,52 +41,52 @@ def script(
 
 
 def script_method(fn: T) -> T:
-    """Returns the method unchanged."""
+    """Return the method unchanged."""
     return fn
 
 
 def script_if_tracing(fn: T) -> T:
-    """Returns the function unchanged."""
+    """Return the function unchanged."""
     return fn
 
 
 def export(fn: T) -> T:
-    """Returns the method unchanged."""
+    """Return the method unchanged."""
     return fn
 
 
 def unused(fn: T) -> T:
-    """Returns the method unchanged: Python can call it."""
+    """Return the method unchanged. Python can call it."""
     return fn
 
 
 def interface(obj: T) -> T:
-    """Returns the class unchanged."""
+    """Return the class unchanged."""
     return obj
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Returns the function unchanged, as `@ignore` or `@ignore(drop=True)`."""
+    """Return the function unchanged. Used as `@ignore` or `@ignore(drop=True)`."""
     return drop if callable(drop) else lambda fn: fn
 
 
 def annotate(the_type: Any, the_value: T) -> T:
-    """Returns the value."""
+    """Return the value."""
     return the_value
 
 
 def is_scripting() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def is_tracing() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether `obj` has a type; of lists, dicts and tuples whether all that is in them has, as in `list[int]`."""
+    """Return whether `obj` has a type; for `list[int]` and the like, check the elements of lists, dicts and tuples."""
     if type(target_type) is tuple:
         return any(isinstance(obj, one) for one in target_type)
     origin, arguments = typing.get_origin(target_type), typing.get_args(target_type)
@@ -107,7 +107,7 @@ _has_type = builtins.isinstance
 
 
 class Future:
-    """The result of `fork`, which is there already.
+    """The result of `fork`, which is available at once.
 
     Args:
         devices: kept for PyTorch's sake
@@ -120,11 +120,11 @@ class Future:
         self._results = [result]
 
     def done(self) -> bool:
-        """Whether it has a result."""
+        """Return whether there is a result."""
         return bool(self._results)
 
     def wait(self) -> Any:
-        """The result. Raises RuntimeError without one."""
+        """Return the result. Raises RuntimeError if there is none."""
         if not self._results:
             raise RuntimeError("this Future has no result. Call set_result() first.")
         return self._results[0]
@@ -133,26 +133,26 @@ class Future:
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
-    """Calls the function at once; `wait` returns its result."""
+    """Call the function at once. `wait` returns its result."""
     future = Future()
     future.set_result(func(*args, **kwargs))
     return future
 
 
 def wait(future: Future) -> Any:
-    """The result of what `fork` was called with."""
+    """Return the result of a `fork`."""
     return future.wait()
 
 
 @contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """Changes nothing."""
+    """Without effect."""
     yield
 
 
 @contextmanager
 def fuser(name: str) -> Iterator[None]:
-    """Changes nothing."""
+    """Without effect."""
     yield
 
 

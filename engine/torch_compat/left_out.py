@@ -1,4 +1,4 @@
-"""Why the engine is without some of PyTorch's public names and modules: patterns by reason. The first match counts."""
+"""Reasons why the engine does not have some of PyTorch's names: patterns by reason. The first match counts."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 REASONS: Final[dict[str, tuple[str, ...]]] = {
-    "its results are complex numbers, and tensors are real; numpy.fft computes them on arrays": (
+    "its results are complex, and there are no complex tensors; use numpy.fft on arrays": (
         "torch.fft.*fft", "torch.fft.*fft2", "torch.fft.*fftn", "torch.stft", "torch.istft", "torch.Tensor.stft",
         "torch.Tensor.istft", "torch.functional.*stft", "torch.backends.cuda.*cuFFT*", "torch.backends.cuda.cufft*",
     ),
-    "complex numbers: tensors are real": (
+    "there are no complex tensors": (
         "torch.chalf", "torch.cfloat", "torch.cdouble", "torch.complex*", "torch.polar", "torch.view_as_*",
         "torch.Complex*Storage", "torch.cuda.Complex*", "torch.Tensor.chalf", "torch.Tensor.cfloat",
         "torch.Tensor.cdouble",
     ),
-    "sparse tensors: tensors are dense": (
+    "there are no sparse tensors": (
         "torch.sparse*", "torch.sparse.*", "torch.optim.sparse_adam", "torch.cuda.sparse", "torch.*_indices_copy",
         "torch.indices_copy", "torch.values_copy", "torch.hspmm", "torch.smm", "torch.sspaddmm",
         "torch.Tensor.sparse*", "torch.Tensor.to_sparse*", "torch.Tensor.is_sparse_csr", "torch.Tensor.*coalesce*",
         "torch.Tensor.*_indices", "torch.Tensor.indices", "torch.Tensor.values", "torch.Tensor.smm",
         "torch.Tensor.sspaddmm", "torch.Tensor.dense_dim", "torch.optim.SparseAdam",
     ),
-    "quantized tensors": (
+    "there are no quantized tensors": (
         "torch.q*int*[0-9]*", "torch.q_*", "torch.qscheme", "torch.per_*_affine*", "torch.per_*_symmetric",
         "torch.quantize*", "torch.quantized*", "torch.dequantize", "torch.int_repr", "torch.fake_quantize*",
         "torch.Q*Storage", "torch.ao", "torch.Tensor.q_*", "torch.Tensor.qscheme", "torch.Tensor.dequantize",
@@ -31,35 +31,35 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.backends.quantized", "torch.backends.*nnpack", "torch.nn.functional.scaled_mm",
         "torch.nn.functional.*grouped_mm", "torch.nn.functional.ScalingType", "torch.nn.functional.SwizzleType",
     ),
-    "nested and masked tensors: nn.utils.rnn.pad_sequence pads, and masked_fill masks": (
+    "there are no nested or masked tensors; use nn.utils.rnn.pad_sequence, or masked_fill": (
         "torch.nested", "torch.masked", "torch.masked*.*", "torch.jagged", "torch.Tensor.to_padded_tensor",
     ),
-    "element types that NumPy and CuPy cannot compute with": (
+    "NumPy and CuPy do not support this dtype": (
         "torch.bit*[0-9]", "torch.bit", "torch.bits*x*", "torch.float8*", "torch.float4*", "torch.int[1-7]",
         "torch.uint[1-7]",
     ),
-    "training over several processes or machines: a program runs in one process": (
+    "distributed training is not supported; a program runs in one process": (
         "torch.distributed.*", "torch.distributed.*.*", "torch.futures", "torch.cuda.nccl", "torch.cuda.comm",
     ),
-    "one module on several GPUs: nn.DataParallel runs it on the first": (
+    "multi-GPU modules are not supported; nn.DataParallel uses the first GPU": (
         "torch.nn.parallel.gather", "torch.nn.parallel.parallel_apply", "torch.nn.parallel.replicate",
         "torch.nn.parallel.scatter*", "torch.nn.parallel.comm",
     ),
-    "TorchScript's traces and files: engine.compile makes calls faster, and engine.save stores a state_dict": (
+    "TorchScript is not supported; use engine.compile for speed, and engine.save for a state_dict": (
         "torch.jit.*", "torch.utils.jit", "torch.utils.jit.*", "torch.utils.mobile_optimizer",
         "torch.utils.bundled_inputs", "torch.utils.model_dump", "torch.nativert", "torch.nativert.*",
     ),
-    "ONNX files, which the engine does not write": ("torch.onnx.*",),
-    "graphs of PyTorch's own form: engine.inspect.trace lists the ops of a call": (
+    "the engine does not write ONNX files": ("torch.onnx.*",),
+    "PyTorch's graph formats are not supported; engine.inspect.trace lists the ops of a call": (
         "torch.fx", "torch.fx.*", "torch.fx.*.*", "torch.export", "torch.export.*", "torch.export.*.*",
         "torch.package", "torch.package.*", "torch.package.*.*", "torch.ops", "torch.library", "torch.classes",
         "torch.Script*", "torch.Sym*", "torch.sym_*", "torch.parse_*", "torch.import_ir_*", "torch.merge_type*",
         "torch.unify_type*", "torch.fork", "torch.wait", "torch.FatalError", "torch.cond", "torch.while_loop",
     ),
-    "functions here call no __torch_function__: engine.overrides has what calls it": (
+    "the engine's functions do not dispatch to __torch_function__; see engine.overrides": (
         "torch.DisableTorchFunction*", "torch.nn.functional.has_torch_function*", "torch.overrides.*",
     ),
-    "other ways to measure: engine.profiler.profile times ops, and time.perf_counter any function": (
+    "use engine.profiler.profile for ops, or time.perf_counter for any function": (
         "torch.profiler.DeviceType", "torch.profiler.ExecutionTraceObserver", "torch.profiler.itt",
         "torch.profiler.python_tracer", "torch.autograd.profiler.[!pr]*",
         "torch.autograd.profiler.parse_nvprof_trace", "torch.autograd.profiler_*", "torch.utils.benchmark",
@@ -67,33 +67,33 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.mps.profiler", "torch.utils.flop_counter", "torch.utils.throughput_benchmark",
         "torch.utils.ThroughputBenchmark",
     ),
-    "distributions and transforms that are not written yet": ("torch.distributions.*",),
-    "code and files from the internet: install a model's package, and download its weights by other means": (
+    "this distribution or transform is not implemented yet": ("torch.distributions.*",),
+    "the engine downloads nothing; install the model's package, and download its weights yourself": (
         "torch.hub.help", "torch.hub.list", "torch.hub.load", "torch.hub.download_url_to_file",
     ),
-    "how PyTorch pickles files: load and save need no settings": ("torch.serialization.*", "torch.utils.show_pickle"),
-    "settings of CUDA's libraries, which CuPy calls": ("torch.backends.cuda.*",),
-    "libraries that the engine does not use": (
+    "load and save do not pickle and need no settings": ("torch.serialization.*", "torch.utils.show_pickle"),
+    "CuPy controls CUDA's libraries": ("torch.backends.cuda.*",),
+    "the engine does not use this library": (
         "torch.backends.cpu", "torch.backends.cudnn.rnn", "torch.backends.cusparselt", "torch.backends.kleidiai",
         "torch.backends.mha", "torch.backends.miopen", "torch.backends.mkl.verbose", "torch.backends.mps.*",
         "torch.backends.python_native", "torch.backends.xeon", "torch.backends.xeon.*", "torch.utils.mkldnn",
         "torch.cuda.has_magma",
     ),
-    "settings of PyTorch's compiler, whose guards and caches are not those of engine.compile": (
+    "engine.compile has other guards and caches than PyTorch's compiler": (
         "torch.compiler.config", "torch.compiler.assume_constant_result", "torch.compiler.substitute_in_graph",
         "torch.compiler.cudagraph_mark_step_begin", "torch.compiler.*guard*", "torch.compiler.*_cache_artifacts",
         "torch.compiler.load_compiled_function", "torch.compiler.nested_compile_region",
         "torch.compiler.set_default_backend", "torch.compiler.set_stance", "torch.compiler.wrap_numpy",
     ),
-    "made for traces of a function, and nothing is traced for these here": (
+    "it belongs to PyTorch's function tracing, which the engine does not have": (
         "torch.func.functionalize", "torch.func.debug_unwrap",
     ),
-    "other kinds of devices: the engine's are cpu, cuda and meta": (
+    "the engine's devices are cpu, cuda and meta": (
         "torch.*Accelerator*", "torch.Tensor.ipu", "torch.Tensor.xpu", "torch.Tensor.mtia", "torch.Tensor.to_mkldnn",
         "torch.utils.*privateuse1*", "torch.utils.backend_registration", "torch.mps.event", "torch.mtia.*",
         "torch.xpu.*", "torch.accelerator.graphs", "torch.accelerator.memory",
     ),
-    "inner workings of PyTorch": (
+    "it is an internal of PyTorch": (
         "torch.autograd.NestedIOFunction", "torch.autograd.enforce_grad_layout_policy",
         "torch.autograd.set_multithreading_enabled", "torch.autograd.graph.region_activation_memory_budget",
         "torch.autograd.graph.set_override_*", "torch.autograd.graph.set_warn_on_*", "torch.hash_tensor",
@@ -115,38 +115,38 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.Tensor.__setstate__", "torch.optim.swap_in_optimizer_*", "torch.utils.dlpack.DLDeviceType",
         "torch.thread_safe_generator", "torch.random.thread_safe_generator",
     ),
-    "choosing op by op what a checkpoint keeps: put the cheap parts alone into checkpoints": (
+    "selective checkpointing is not supported; checkpoint only the parts that are cheap to recompute": (
         "torch.utils.checkpoint.*elective*", "torch.utils.checkpoint.CheckpointPolicy",
     ),
-    "kernels of attention to choose among: there is one, nn.functional.scaled_dot_product_attention": (
+    "there is one attention kernel; use nn.functional.scaled_dot_product_attention": (
         "torch.nn.attention.*_flash_attention_impl*", "torch.nn.attention.WARN_FOR_UNFUSED_KERNELS",
         "torch.nn.attention.bias", "torch.nn.attention.experimental", "torch.nn.attention.flex_attention",
         "torch.nn.attention.varlen",
     ),
-    'amp on the processor under its old path: autocast("cpu")': ("torch.cpu.amp", "torch.cpu.amp.*"),
-    "gradients of convolutions by name: autograd.grad computes them": ("torch.nn.grad",),
-    "random numbers that fill space evenly: scipy.stats.qmc draws them": ("torch.quasirandom",),
-    "C++ code: Python and NumPy functions are called as they are": ("torch.utils.cpp_extension",),
-    "a report of the installation: show_config() prints one": ("torch.utils.collect_env",),
-    "memory that is filled for tests of determinism": ("torch.utils.deterministic",),
-    "functions that only copy what a view shows: clone() the view": ("torch.[!in]*_copy",),
-    "gone from PyTorch as well: what is left there raises, or says which name it has now": (
+    'it is a deprecated path; use autocast("cpu")': ("torch.cpu.amp", "torch.cpu.amp.*"),
+    "use autograd.grad for gradients of convolutions": ("torch.nn.grad",),
+    "use scipy.stats.qmc for quasirandom numbers": ("torch.quasirandom",),
+    "C++ extensions are not supported; call Python and NumPy functions directly": ("torch.utils.cpp_extension",),
+    "use show_config()": ("torch.utils.collect_env",),
+    "there is no setting to fill uninitialized memory": ("torch.utils.deterministic",),
+    "use clone() on the view": ("torch.[!in]*_copy",),
+    "it is removed or deprecated in PyTorch as well": (
         "torch.eig", "torch.lstsq", "torch.solve", "torch.matrix_rank", "torch.Tensor.eig", "torch.Tensor.lstsq",
         "torch.Tensor.solve", "torch.Tensor.volatile", "torch.nn.Container", "torch.cuda.*_cached",
         "torch.cuda.reset_max_*", "torch.cuda.amp.amp_*", "torch.legacy_contiguous_format",
     ),
-    "Python 2's names of methods": (
+    "it is a method name of Python 2": (
         "torch.Tensor.__div__", "torch.Tensor.__idiv__", "torch.Tensor.__rdiv__", "torch.Tensor.__long__",
         "torch.Tensor.__nonzero__",
     ),
-    "typed storages and tensor classes of old versions: give a dtype to engine.tensor": (
+    "typed storages are deprecated; pass a dtype to engine.tensor": (
         "torch.*Storage", "torch.StorageBase", "torch.cuda.*Storage", "torch.Tensor.storage",
         "torch.Tensor.storage_type",
     ),
-    "memory layouts: NumPy and CuPy arrays have none to choose": (
+    "memory layouts cannot be chosen for NumPy and CuPy arrays": (
         "torch.nn.utils.convert_conv*_memory_format", "torch.empty_permuted", "torch.nn.utils.memory_format",
     ),
-    "CUDA's streams, graphs and allocator, which CuPy keeps": (
+    "CuPy manages CUDA's streams, graphs and allocator": (
         "torch.Stream", "torch.Event", "torch.cuda.CUDA*", "torch.cuda.*Stream*", "torch.cuda.*stream*",
         "torch.cuda.GreenContext", "torch.cuda.MemPool", "torch.cuda.*caching_allocator*", "torch.cuda.*mem_pool",
         "torch.cuda.*current_*_handle", "torch.cuda.*allocator*", "torch.cuda.graph*",
@@ -157,44 +157,44 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.Tensor.record_stream", "torch.cuda.gds", "torch.cuda.green_contexts", "torch.cuda.jiterator",
         "torch.cuda.tunable",
     ),
-    "figures of the driver: nvidia-smi shows them": (
+    "use nvidia-smi for figures of the driver": (
         "torch.cuda.clock_rate", "torch.cuda.power_draw", "torch.cuda.temperature", "torch.cuda.utilization",
         "torch.cuda.memory_usage", "torch.cuda.device_memory_used", "torch.cuda.list_gpu_processes",
         "torch.cuda.get_arch_list", "torch.cuda.get_gencode_flags", "torch.cuda.is_tf32_supported",
     ),
-    "data pipes, which PyTorch gave up; datasets and loaders do the same": (
+    "PyTorch has deprecated data pipes; use datasets and loaders": (
         "torch.utils.data.*DataPipe*", "torch.utils.data.*datapipe*", "torch.utils.data.DataChunk",
         "torch.utils.data.*runtime_validation*", "torch.utils.data.argument_validation",
         "torch.utils.data.non_deterministic", "torch.utils.data.datapipes", "torch.utils.data.datapipes.*",
         "torch.utils.data.datapipes.*.*", "torch.utils.data.backward_compatibility", "torch.utils.data.graph*",
     ),
-    "a few eigenvalues of large sparse matrices by iteration: linalg.eigh finds all of a dense one": (
+    "there are no sparse matrices; use linalg.eigh": (
         "torch.lobpcg",
     ),
-    "nn.functional has these under the same name, with words for the numbers that these take": (
+    "use the function of the same name in nn.functional": (
         "torch.batch_norm", "torch.instance_norm", "torch.embedding*", "torch.*_loss", "torch.kl_div",
         "torch.binary_cross_entropy_with_logits",
     ),
-    "nn.functional's pooling functions without it in their names take return_indices=True": (
+    "use the pooling function of nn.functional with return_indices=True": (
         "torch.*_with_indices", "torch.nn.functional.*_with_indices",
     ),
-    "a convolution of time × batch × channels: transpose, and conv1d": (
+    "use conv1d on transposed tensors": (
         "torch.conv_tbc", "torch.nn.functional.conv_tbc",
     ),
-    "names without use: tensors cannot be deleted from, and have neither names nor an index method": (
+    "tensors have no names, no index method, and no item deletion": (
         "torch.Tensor.__delitem__", "torch.Tensor.index", "torch.Tensor.name",
     ),
-    "files mapped into memory: numpy.memmap and from_numpy": ("torch.from_file",),
+    "use numpy.memmap and from_numpy": ("torch.from_file",),
 }  # fmt: skip
 
 
 def reason(path: str) -> str:
-    """Why a name such as "torch.fft.rfft" is left out; empty where nothing is said."""
+    """Return why a name such as "torch.fft.rfft" is left out; empty if there is no reason."""
     return next((why for why, patterns in REASONS.items() if any(matches(path, pattern) for pattern in patterns)), "")
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Namespace and name each match their part of the pattern, so that `torch.*_` is about `torch` alone."""
+    """Match namespace and name separately, so that `torch.*_` matches only names directly in `torch`."""
     parts = zip(path.rpartition("."), pattern.rpartition("."), strict=True)
     return all(fnmatchcase(part, wanted) for part, wanted in parts)
 
@@ -202,7 +202,7 @@ def matches(path: str, pattern: str) -> bool:
 def explanation(module: str, name: str) -> str:
     """The text of the AttributeError for a name that a module such as "engine.fft" does not have."""
     why = "" if name.startswith("_") else reason(f"{module.replace('engine', 'torch', 1)}.{name}")
-    return f"{module}.{name} is left out: {why}" if why else f"module {module!r} has no attribute {name!r}"
+    return f"{module}.{name} is not available: {why}" if why else f"module {module!r} has no attribute {name!r}"
 
 
 SPACES: Final = frozenset(

@@ -1,4 +1,4 @@
-"""Functions that PyTorch has in `torch` although their home is elsewhere, and compositions of functions of others."""
+"""Functions of `torch` that the engine defines in other modules, and compositions of other functions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from engine.utils.dlpack import to_dlpack
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.dropout`, which has defaults."""
+    """`nn.functional.dropout` without default arguments."""
     return functional.dropout(input, p, train)
 
 
@@ -57,7 +57,7 @@ def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.alpha_dropout`, which has defaults."""
+    """`nn.functional.alpha_dropout` without default arguments."""
     return functional.alpha_dropout(input, p, train)
 
 
@@ -67,7 +67,7 @@ def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.feature_alpha_dropout`, which has defaults."""
+    """`nn.functional.feature_alpha_dropout` without default arguments."""
     return functional.feature_alpha_dropout(input, p, train)
 
 
@@ -77,32 +77,32 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def detach(input: Tensor) -> Tensor:
-    """The same numbers in the same memory, without history."""
+    """Return a tensor that shares the data and is detached from the autograd graph."""
     return input.detach()
 
 
 def get_device(input: Tensor) -> int:
-    """The number of the GPU that the tensor is on; -1 on the CPU."""
+    """Return the index of the tensor's GPU; -1 on the CPU."""
     return input.get_device()
 
 
 def real(input: Tensor) -> Tensor:
-    """The real part: the tensor itself."""
+    """Return the tensor: its elements are real."""
     return input.real
 
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part. Raises DTypeError: no tensor here is complex."""
+    """Raise DTypeError: there are no complex tensors."""
     return input.imag
 
 
 def fill(input: Tensor, value: float | Tensor) -> Tensor:
-    """A tensor like `input` whose elements are all `value`."""
+    """Return a tensor like `input` filled with `value`."""
     return input.clone().fill_(value)
 
 
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
-    """`nn.functional.pad` with one value, under PyTorch's inner name."""
+    """`nn.functional.pad` in constant mode."""
     return functional.pad(input, pad, "constant", value)
 
 
@@ -126,7 +126,7 @@ def grid_sampler(
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sampler` of images."""
+    """`grid_sampler` for images (4 dimensions)."""
     _check_dimensions("grid_sampler_2d", input, 4)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -134,7 +134,7 @@ def grid_sampler_2d(
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sampler` of volumes."""
+    """`grid_sampler` for volumes (5 dimensions)."""
     _check_dimensions("grid_sampler_3d", input, 5)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -151,7 +151,7 @@ def _check_dimensions(name: str, input: Tensor, ndim: int) -> None:
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Vandermonde's matrix: the powers N - 1, …, 0 of each element in a row, or 0, …, N - 1 if `increasing`."""
+    """Return the Vandermonde matrix: powers N - 1, …, 0 of each element as columns; 0, …, N - 1 if `increasing`."""
     if x.ndim != 1:
         raise ShapeError(f"vander(): one row of numbers is needed, not a tensor of {x.ndim} dimensions")
     count = len(x) if N is None else N
@@ -163,7 +163,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Places in a tensor of `shape` for places in it when it is flat."""
+    """Convert flat indices to index tensors for a tensor of `shape`."""
     sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     if indices.dtype.is_floating_point or indices.dtype.name == "bool":
         raise ShapeError(f"unravel_index(): places are whole numbers, not {indices.dtype.name}")

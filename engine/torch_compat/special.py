@@ -1,4 +1,4 @@
-"""Special functions under PyTorch's names: those of `engine`, and a few that are composed of them."""
+"""torch.special: special functions of `engine`, and compositions of them."""
 
 from __future__ import annotations
 
@@ -69,22 +69,22 @@ shifted_chebyshev_polynomial_w = POLYNOMIALS["shifted_chebyshev_polynomial_w"]
 
 
 def entr(input: Tensor) -> Tensor:
-    """-x ln x: what an event of probability x adds to the entropy; minus infinity below 0."""
+    """-x ln x, the contribution of a probability to the entropy; -inf for x < 0."""
     return functions.where(input < 0, -math.inf, -xlogy(input, input))
 
 
 def ndtr(input: Tensor) -> Tensor:
-    """The share of the standard normal distribution below x."""
+    """Cumulative distribution function of the standard normal distribution."""
     return 0.5 * erfc(input * -math.sqrt(0.5))
 
 
 def ndtri(input: Tensor) -> Tensor:
-    """Below which number a share x of the standard normal distribution is."""
+    """Quantile function (inverse CDF) of the standard normal distribution."""
     return math.sqrt(2) * erfinv(2 * input - 1)
 
 
 def xlog1py(input: Tensor, other: Tensor) -> Tensor:
-    """x ln(1 + y), and 0 where x is 0, even if y is -1 or infinite."""
+    """x ln(1 + y); 0 where x is 0, even if y is -1 or infinite."""
     found = input * log1p(other)
     return functions.where((input == 0) & ~functions.isnan(other), 0.0, found)
 
