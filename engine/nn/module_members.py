@@ -204,7 +204,7 @@ class ModuleMembers(Generic[M]):
             if name not in module._modules or module._modules[name] is None:
                 known = ", ".join(module._modules) or "none"
                 raise AttributeError(
-                    f"there is no module {target!r}: {type(module).__name__} has no {name!r}, only: {known}"
+                    f"module {target!r} does not exist: {type(module).__name__} has no {name!r}, only: {known}"
                 )
             module = module._modules[name]
         return module

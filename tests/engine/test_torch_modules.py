@@ -163,7 +163,7 @@ def _leave(index: int, code: int) -> None:
 @pytest.mark.skipif("fork" not in mp.get_all_start_methods(), reason="the system has no fork")
 def test_exit_codes_of_processes() -> None:
     assert mp.start_processes(_leave, (0,), nprocs=2, start_method="fork") is None
-    with pytest.raises(mp.ProcessExitedException, match="process 0 ended with exit code 7") as caught:
+    with pytest.raises(mp.ProcessExitedException, match="process 0 exited with code 7") as caught:
         mp.start_processes(_leave, (7,), start_method="fork")
     assert (caught.value.exit_code, caught.value.error_index) == (7, 0)
     context = mp.start_processes(_leave, (0,), join=False, start_method="fork")

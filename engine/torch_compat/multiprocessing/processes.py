@@ -1,4 +1,4 @@
-"""Processes that call one function, each with its index, and whose errors are raised where they are waited for."""
+"""Processes that run one function each and whose errors are raised in `join`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any
 from engine.system.syntax import account_of
 
 GRACE_PERIOD = 30.0
-"""Seconds that other processes have to end after one failed, before they are killed."""
+"""Seconds until the remaining processes are killed after one failed."""
 
 
 class ProcessException(Exception):  # noqa: N818 - PyTorch's name
-    """A process failed: `error_index` is its index, `error_pid` its process ID."""
+    """Failure of the process with index `error_index` and process ID `error_pid`."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg, error_index, error_pid)
@@ -32,11 +32,11 @@ class ProcessException(Exception):  # noqa: N818 - PyTorch's name
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised an error, whose traceback is in the message."""
+    """Failure by an error in the function; the message contains the traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """The process ended with an exit code other than 0, or by a signal."""
+    """Failure by a non-zero exit code or a signal."""
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
@@ -47,7 +47,7 @@ class ProcessExitedException(ProcessException):
 
 
 class ProcessContext:
-    """Processes that were started together."""
+    """Group of processes, started by `start_processes`."""
 
     def __init__(self, processes: Sequence[BaseProcess], error_files: Sequence[Path]) -> None:
         self.processes = list(processes)
@@ -58,14 +58,14 @@ class ProcessContext:
         return [process.pid or 0 for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Waits until a process ends. Returns whether all have ended.
+        """Wait until a process exits. Returns whether all have exited.
 
         Args:
             timeout: seconds to wait
-            grace_period: seconds that the others have to end by themselves after one failed
+            grace_period: seconds until the remaining processes are killed after one failed
 
         Raises:
-            ProcessException: a process failed; the others were ended
+            ProcessException: a process failed; the others were terminated
         """
         for sentinel in connection.wait(list(self.sentinels), timeout) if self.sentinels else ():
             index = self.sentinels.pop(sentinel)  # pyright: ignore[reportArgumentType]
@@ -99,9 +99,9 @@ class ProcessContext:
         if text:
             return ProcessRaisedException(f"Process {index} raised an error:\n{text}", index, pid)
         if code > 0:
-            return ProcessExitedException(f"process {index} ended with exit code {code}", index, pid, code)
+            return ProcessExitedException(f"process {index} exited with code {code}", index, pid, code)
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        return ProcessExitedException(f"process {index} was ended by {name}", index, pid, code, name)
+        return ProcessExitedException(f"process {index} was terminated by {name}", index, pid, code, name)
 
     def _remove_files(self) -> None:
         for file in self.error_files:
@@ -116,12 +116,12 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Calls ``fn(index, *args)`` in `nprocs` processes; returns once all have ended, or at once unless `join`.
+    """Run ``fn(index, *args)`` in `nprocs` processes, and wait for them if `join` is set.
 
-    The program needs `if __name__ == "__main__":`, and `fn` must be importable, unless `start_method` is "fork".
+    Unless `start_method` is "fork", the program requires `if __name__ == "__main__":` and `fn` must be importable.
 
     Raises:
-        ProcessException: a process failed; the others were ended
+        ProcessException: a process failed; the others were terminated
     """
     context = multiprocessing.get_context(start_method)
     processes: list[BaseProcess] = []
@@ -148,18 +148,18 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """`start_processes` with new interpreters. Raises ValueError for another `start_method`."""
+    """`start_processes` with the start method "spawn". Raises ValueError for other start methods."""
     if start_method != "spawn":
-        raise ValueError(f"spawn() starts new interpreters; use start_processes() for {start_method!r}")
+        raise ValueError(f"spawn() does not support start_method={start_method!r}. Use start_processes().")
     return start_processes(fn, args, nprocs, join, daemon)
 
 
 def _call(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file: str) -> None:
-    """What each process runs: an error is written to a file, and the exit code is 1."""
+    """Run the function in a process; write an error to a file and exit with code 1."""
     try:
         fn(index, *args)
     except KeyboardInterrupt:
         pass
-    except Exception as error:  # noqa: BLE001 - raised again in the process that waits
+    except Exception as error:  # noqa: BLE001 - raised again in join()
         Path(error_file).write_text(account_of(error), encoding="utf-8")
         sys.exit(1)
