@@ -52,9 +52,9 @@ def test_running_an_empty_graph_says_in_the_canvas_what_is_missing(
     window: MainWindow, canvas: CanvasView, key: Qt.Key
 ) -> None:
     hint = canvas.overlays.hint
-    assert "Nothing here yet" in hint.heading.text() and not hint.missing.isVisible()
+    assert "The canvas is empty" in hint.heading.text() and not hint.missing.isVisible()
     QTest.keyClick(window.windowHandle(), key)
-    assert hint.heading.isVisible() and "nothing to run" in hint.heading.text()
+    assert hint.heading.isVisible() and "Nothing to run" in hint.heading.text()
     assert hint.missing.isVisible() and "optimizer" in hint.missing.text()
     assert canvas.rect().contains(hint.words.geometry())
     assert not hint.words.geometry().intersects(hint.button.geometry())

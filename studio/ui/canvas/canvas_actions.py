@@ -1,4 +1,4 @@
-"""What commands, menus and keys do on the canvas. Every change is one edit of the store."""
+"""Actions of the canvas for commands, menus and keys. Each change is one edit of the store."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
 
 _PASTE_STEP = 3.0 * GRID
 _GRIP = QPointF(24.0, HEADER / 2)
-"""Where a node that is dropped hangs at the pointer."""
+"""Position of the pointer in a node that is dropped."""
 _STEPS: dict[Direction, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
 class CanvasActions:
-    """Acts on the selection, or on everything where that makes sense and nothing is selected."""
+    """Acts on the selection; some actions use all nodes if nothing is selected."""
 
     def __init__(self, context: CanvasContext, auto_layout: AutoLayout) -> None:
         self._context = context
@@ -64,11 +64,11 @@ class CanvasActions:
         return self._added(f"Add {kind.title}", function, made)
 
     def add_at(self, kind: NodeType, pointer: QPointF, params: Mapping[str, Json] = MappingProxyType({})) -> str | None:
-        """Add a node whose header is at the pointer."""
+        """Add a node with its header at the pointer."""
         return self.add(kind, pointer - _GRIP, params=params)
 
     def add_behind(self, kind: NodeType, name: str) -> str | None:
-        """Add a node to the right of another and wire it there. None if nothing of it fits."""
+        """Add a node to the right of another and connect it. Returns None if no ports match."""
         wire = composite_edits.wire_to_follower(self._store.document, self._store.catalogue, name, kind)
         if wire is None:
             return None
@@ -82,12 +82,12 @@ class CanvasActions:
             made.append(new)
             return edits.connect(document, Wire(wire.source, End(new, wire.target.port)))
 
-        return self._added(f"Add {kind.title} behind {name}", function, made)
+        return self._added(f"Add {kind.title} after {name}", function, made)
 
     def add_into(self, kind: NodeType, wire: Wire, pointer: QPointF) -> str | None:
-        """Put a new node into a wire, with its header at the pointer, and push what is in the way to the right.
+        """Insert a new node into a wire, with its header at the pointer, and push overlapping nodes to the right.
 
-        None if it does not fit there.
+        Returns None if no ports match.
         """
         at = pointer - _GRIP
         document, catalogue = self._store.document, self._store.catalogue
@@ -119,7 +119,7 @@ class CanvasActions:
         return made[-1]
 
     def _free_place(self, x: float, y: float, size: Box) -> tuple[float, float]:
-        """The place itself, or the first below it where a node of that size covers nothing."""
+        """The position, or the first free one below it for a node of this size."""
         x, y = snap(x), snap(y)
         for _ in range(64):
             is_covered = self._scene.near(QRectF(x, y, size.width, size.height))[0]
@@ -144,7 +144,7 @@ class CanvasActions:
             self._store.edit(f"Delete {_counted(names, wires)}", function)
 
     def delete_and_reconnect(self) -> None:
-        """Delete the selected nodes and connect what they were between."""
+        """Delete the selected nodes and connect their inputs to their outputs."""
         names, catalogue = self._in_order(self._store.selection), self._store.catalogue
         if names:
             self._store.edit(
@@ -166,13 +166,13 @@ class CanvasActions:
             self._store.edit(f"Cut {_counted(names)}", lambda document: edits.remove(document, names))
 
     def paste(self, at: QPointF | None = None, *, with_inputs: bool = False) -> None:
-        """Paste nodes at a place of the canvas; what is not text of nodes is refused by the store."""
+        """Paste nodes at a scene position. The store rejects other clipboard text."""
         text = QGuiApplication.clipboard().text()
         at = at if at is not None else self._camera.visible.center()
         self._paste("Paste", text, self._uncovered(snap(at.x()), snap(at.y())), with_inputs)
 
     def duplicate(self) -> None:
-        """Copies of the selected nodes a little lower and to the right, with the wires among them."""
+        """Copy the selected nodes with the wires between them, with an offset."""
         frame = bounds(self._scene.boxes(self._store.selection).values())
         if frame is None:
             return
@@ -194,7 +194,7 @@ class CanvasActions:
             self._store.select(made)
 
     def _uncovered(self, x: float, y: float) -> tuple[float, float]:
-        """Not exactly upon a node, as when the same is pasted twice."""
+        """Shift a position until no node has exactly the same one."""
         taken = {node.at for node in self._scene.nodes.values()}
         while (x, y) in taken:
             x, y = x + _PASTE_STEP, y + _PASTE_STEP
@@ -206,7 +206,7 @@ class CanvasActions:
         self._store.select(self._store.document.nodes)
 
     def select_linked(self) -> None:
-        """Everything up- and downstream of the selection."""
+        """Select everything upstream and downstream of the selection."""
         graph = self._scene.graph
         found: set[str] = set()
         for name in self._store.selection:
@@ -214,7 +214,7 @@ class CanvasActions:
         self._store.select(found)
 
     def go(self, direction: Direction) -> None:
-        """Select the next node in a direction; the one nearest the middle of the view if none is selected."""
+        """Select the next node in a direction, or the node nearest to the center of the view."""
         boxes = self._scene.boxes()
         if not boxes:
             return
@@ -249,7 +249,7 @@ class CanvasActions:
         self._toggle("frozen", "Freeze", "Unfreeze")
 
     def recompute(self) -> None:
-        self._toggle("recomputed", "Recompute", "Keep the tensors of")
+        self._toggle("recomputed", "Recompute", "Stop recomputing")
 
     def collapse(self) -> None:
         self._toggle("collapsed", "Collapse", "Expand")
@@ -290,7 +290,7 @@ class CanvasActions:
         self.fit(self._store.document.nodes)
 
     def open_at_readable_zoom(self) -> None:
-        """Show all nodes if their names can be read then, else the beginning of the graph."""
+        """Show all nodes if their names stay readable, else the start of the graph."""
         boxes = self._scene.boxes().values()
         frame = bounds(boxes)
         if frame is None:
@@ -300,7 +300,7 @@ class CanvasActions:
             self._camera.open_on(_rect(frame), QPointF(*first.center), READABLE)
 
     def fit(self, names: Iterable[str], *, animated: bool = True) -> None:
-        """Show all of these nodes."""
+        """Fit these nodes into the view."""
         frame = bounds(self._scene.boxes(names).values())
         if frame is None:
             self._camera.fit(QRectF(-1, -1, 2, 2), animated=animated)
@@ -319,7 +319,7 @@ class CanvasActions:
 
 
 def _counted(names: Iterable[str], wires: Iterable[Wire] = ()) -> str:
-    """What an edit was about, for its title."""
+    """Nodes and wires for the title of an edit."""
     names, wires = list(names), list(wires)
     nodes = names[0] if len(names) == 1 else f"{len(names)} nodes" if names else ""
     lines = str(wires[0]) if len(wires) == 1 else f"{len(wires)} wires" if wires else ""

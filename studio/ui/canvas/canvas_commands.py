@@ -1,4 +1,4 @@
-"""The commands of a canvas, with their default keys. Menus, the command palette and key bindings come from here."""
+"""The commands of the canvas with their default keys, for menus, the command palette and key bindings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIRECTIONS: tuple[Direction, ...] = ("left", "right", "up", "down")
 
 
 def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) -> tuple[Command, ...]:
-    """Commands that act on the canvas that `current()` tells; their keys work while `scope` has the focus."""
+    """Commands for the canvas that `current()` returns. Their keys work while `scope` has the focus."""
     make = _Maker(current, scope)
     return (
         *_editing(make),
@@ -42,7 +42,7 @@ class _Maker:
         needs: int = 0,
         separated: bool = False,
     ) -> Command:
-        """A command that needs that many selected nodes to be enabled."""
+        """A command that is enabled when at least `needs` nodes are selected."""
         return Command(
             f"canvas.{id}",
             title,
@@ -120,7 +120,7 @@ def _selecting(make: _Maker) -> tuple[Command, ...]:
         make(
             "select-all", "Select all", lambda v: v.canvas_actions.select_all(), "Ctrl+A", menu="Edit", separated=True
         ),
-        make("select-linked", "Select linked", lambda v: v.canvas_actions.select_linked(), menu="Edit", needs=1),
+        make("select-linked", "Select connected", lambda v: v.canvas_actions.select_linked(), menu="Edit", needs=1),
     )
 
 
@@ -158,7 +158,7 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
         ),
         make(
             "align-center",
-            "Align centres",
+            "Align horizontal centers",
             lambda v: v.canvas_actions.align("center"),
             menu=menu,
             icon="align-center",
@@ -182,7 +182,7 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
         ),
         make(
             "align-middle",
-            "Align middles",
+            "Align vertical centers",
             lambda v: v.canvas_actions.align("middle"),
             menu=menu,
             icon="align-middle",
@@ -198,7 +198,7 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
         ),
         make(
             "distribute-x",
-            "Distribute across",
+            "Distribute horizontally",
             lambda v: v.canvas_actions.distribute("x"),
             menu=menu,
             icon="distribute-x",
@@ -207,7 +207,7 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
         ),
         make(
             "distribute-y",
-            "Distribute down",
+            "Distribute vertically",
             lambda v: v.canvas_actions.distribute("y"),
             menu=menu,
             icon="distribute-y",
@@ -217,7 +217,7 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
 
 
 def _walking(make: _Maker) -> tuple[Command, ...]:
-    """Arrow keys go from node to node, with Shift they move the selected ones."""
+    """Arrow keys select the next node; with Shift they move the selected nodes."""
     walks = (
         make(
             f"go-{way}", f"Go to the node {_where(way)}", lambda v, way=way: v.canvas_actions.go(way), way.capitalize()

@@ -1,4 +1,4 @@
-"""What is dropped onto the canvas: node types from the palette, and data files."""
+"""Drag and drop onto the canvas: node types from the palette, and data files."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.palette.node_type_tree import MIME
 
 _BELOW = 120
-"""Pixels from one node to the next, for several files."""
+"""Distance between the nodes of several files in pixels."""
 
 
 class DropHandler:
-    """On a wire where it fits, the type is put into the wire; the wire lights up beforehand."""
+    """Inserts a node type that is dropped on a matching wire into it, and highlights the wire during the drag."""
 
     def __init__(self, context: CanvasContext, actions: CanvasActions, refuse: Callable[[str], object]) -> None:
-        """`refuse` is told which files cannot be used, and what can be dropped."""
+        """`refuse` receives a message about files without a data node."""
         self._refuse = refuse
         self._context = context
         self._do = actions
 
     def accepts(self, event: QDropEvent) -> bool:
-        """A project among the files leaves all of them to the window, which opens it."""
+        """Whether the canvas handles the drop. Files that include a project are left to the window."""
         files = dropped_data_files(event)
         return event.mimeData().hasFormat(MIME) or (bool(files) and len(files) == len(event.mimeData().urls()))
 
     def drop_files(self, paths: Iterable[Path], at: QPointF) -> None:
-        """Add a node for each file, as one edit each, below one another."""
+        """Add a node for each file below the previous one, with one edit per file."""
         refused: list[str] = []
         for path in paths:
             found = data_node_for(self._context.store.catalogue, path)
@@ -58,7 +58,7 @@ class DropHandler:
         self._context.scene.set_hovered(NO_HIT)
 
     def drop(self, event: QDropEvent) -> bool:
-        """Whether a node came of it."""
+        """Handle a drop. Returns whether it was accepted."""
         kind, at = self._kind(event), self._at(event)
         self.leave()
         if files := dropped_data_files(event):
@@ -80,15 +80,15 @@ class DropHandler:
 
 
 def dropped_data_files(event: QDropEvent) -> list[Path]:
-    """The files and folders that are dragged, without projects, which the window opens."""
+    """The dragged files and folders except projects, which the window opens."""
     paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
     return [path for path in paths if path.suffix != SUFFIX]
 
 
 def data_node_for(catalogue: Catalogue, path: Path) -> tuple[NodeType, str] | None:
-    """The data node that reads a file of this kind, and its parameter for the path.
+    """The data node for a file suffix, and its path parameter.
 
-    Of several, the one that is called like the suffix; else the one that names the suffix first.
+    Prefers the node named like the suffix, then the node that lists the suffix first.
     """
     suffix = path.suffix.lower()
     found = [
@@ -104,6 +104,6 @@ def _refusal(catalogue: Catalogue, names: list[str]) -> str:
     of_files = {suffix for kind in catalogue for p in kind.params[:1] if p.path for suffix in p.path.suffixes}
     of_folders = [kind.title for kind in catalogue for p in kind.params[:1] if p.path and p.path.kind == "folder"]
     return (
-        f"No data node reads {', '.join(names)}. Drop files ending in {', '.join(sorted(of_files))} or {SUFFIX}. "
-        f"For a folder, add {', '.join(of_folders[:-1])} or {of_folders[-1]} and choose it there."
+        f"No data node can read {', '.join(names)}. Drop {', '.join(sorted(of_files))} or {SUFFIX} files. "
+        f"For a folder, add {', '.join(of_folders[:-1])} or {of_folders[-1]} and set its folder."
     )

@@ -118,9 +118,9 @@ def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, s
     assert box.isVisible()
     assert box.rect().contains(QPointF(*view.canvas_scene.nodes["loss"].box.center))
     by_tip = {button.toolTip(): button for button in bar.buttons}
-    assert not by_tip["Distribute across"].isEnabled()
+    assert not by_tip["Distribute horizontally"].isEnabled()
     store.select(["hidden", "relu", "loss"])
-    assert by_tip["Distribute across"].isEnabled()
+    assert by_tip["Distribute horizontally"].isEnabled()
     QTest.mouseClick(by_tip["Align bottom edges"], Qt.MouseButton.LeftButton)
     assert store.history.undo_title == "Align 3 nodes"
     assert len({view.canvas_scene.nodes[name].box.bottom for name in store.selection}) == 1

@@ -1,4 +1,4 @@
-"""Drawing a wire from a port, or taking one off its port to plug it in elsewhere."""
+"""Draw a wire from a port, or reconnect an existing wire to another port."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DrawWireGesture(Gesture):
         elif self._pending.detached is not None:
             detached = self._pending.detached
             self.context.store.edit(
-                f"Unplug {detached.target}", lambda document: edits.disconnect(document, [detached])
+                f"Disconnect {detached.target}", lambda document: edits.disconnect(document, [detached])
             )
         else:
             self.context.open_search(pointer.scene, self._pending)
@@ -64,7 +64,7 @@ class DrawWireGesture(Gesture):
         self.context.show_message("")
 
     def _aim(self, pointer: PointerState) -> tuple[End | None, str | None]:
-        """The port that the wire would be plugged into, or why what is under the pointer does not take it."""
+        """The port under the pointer that accepts the wire, or the reason for a refusal."""
         hit = self.context.scene.hit(pointer.scene)
         pending = self._pending
         if hit.end is not None and hit.side is not None and hit.end != pending.fixed:
@@ -95,7 +95,7 @@ class DrawWireGesture(Gesture):
                 document = edits.disconnect(document, [detached])
             return edits.connect(document, wire)
 
-        verb = "Plug" if detached is not None else "Connect"
+        verb = "Reconnect" if detached is not None else "Connect"
         self.context.store.edit(f"{verb} {wire.source} to {wire.target}", function)
 
     def _hit_of(self, target: End | None) -> Hit:

@@ -1,4 +1,4 @@
-"""Which gesture a press begins."""
+"""Choose the gesture for a mouse press."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from studio.ui.canvas.wires.pending_wire import PendingWire
 def gesture_for_press(
     context: CanvasContext, pointer: PointerState, button: Qt.MouseButton, *, space: bool
 ) -> Gesture | None:
-    """The gesture of a press at `pointer`; None where the press was all."""
+    """The gesture for a press at `pointer`; None if the press alone was handled."""
     if button == Qt.MouseButton.MiddleButton or (space and button == Qt.MouseButton.LeftButton):
         return PanGesture(context, pointer)
     if button == Qt.MouseButton.RightButton:
@@ -49,7 +49,7 @@ def _on_port(context: CanvasContext, pointer: PointerState, hit: Hit) -> Gesture
     wires = wires_at(context, hit)
     if pointer.holds(Qt.KeyboardModifier.AltModifier):
         if wires:
-            context.store.edit(f"Unplug {hit.end}", lambda document: edits.disconnect(document, wires))
+            context.store.edit(f"Disconnect {hit.end}", lambda document: edits.disconnect(document, wires))
         return None
     document, catalogue = context.store.document, context.store.catalogue
     if hit.side == "input" and wires:

@@ -1,4 +1,4 @@
-"""The signs at bridges, above the graph: that Python is between two regions, and what it costs."""
+"""Labels at graph breaks above the graph, with the number of breaks and their cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLANK = 12.0
 
 
 class GraphBreakLayer(QGraphicsRectItem):
-    """Visible only while the overlay is on."""
+    """Visible while the compile overlay is on."""
 
     def __init__(
         self, paint_context: PaintContext, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]
@@ -43,13 +43,13 @@ class GraphBreakLayer(QGraphicsRectItem):
         self.refresh()
 
     def choose(self, index: int | None) -> None:
-        """Make the sign of a break stand out."""
+        """Highlight the label of a graph break."""
         if index != self._chosen:
             self._chosen = index
             self.update()
 
     def refresh(self) -> None:
-        """Nodes, wires or the zoom have changed."""
+        """Update after a change of nodes, wires or zoom."""
         if self.isVisible():
             self._frame()
             self.update()
@@ -60,13 +60,13 @@ class GraphBreakLayer(QGraphicsRectItem):
         self.setVisible(visible)
 
     def sign_at(self, place: QPointF) -> Bridge | None:
-        """The bridge whose sign is there."""
+        """The graph break whose label is at a scene position."""
         if not self.isVisible():
             return None
         return next((bridge for bridge, sign in self.signs() if sign.contains(place)), None)
 
     def signs(self) -> list[tuple[Bridge, QRectF]]:
-        """Where each sign is; those at one place stand below each other."""
+        """The rectangle of each label; overlapping labels are stacked."""
         placed: list[tuple[Bridge, QRectF]] = []
         growth = self._growth()
         metrics = QFontMetricsF(interface_font(round(_PX * growth)))
@@ -139,18 +139,18 @@ class GraphBreakLayer(QGraphicsRectItem):
 
 
 def sign_text(bridge: Bridge) -> str:
-    """What the sign says."""
+    """Text of a label."""
     times = "" if bridge.count == 1 else f" {bridge.count}×"
     return f"Python{times} · {number_format.milliseconds(bridge.seconds)}"
 
 
 def sign_tooltip(bridge: Bridge) -> str:
-    """What the sign says to the pointer."""
+    """Tooltip of a label."""
     where = f"{bridge.node}: " if bridge.node else ""
     times = "once" if bridge.count == 1 else f"{bridge.count} times"
     return (
-        f"{where}{bridge.title}\n{times.capitalize()} a step, {number_format.milliseconds(bridge.seconds)} lost.\n"
-        "Click for the reason and what to write instead."
+        f"{where}{bridge.title}\n{times.capitalize()} per step, costs {number_format.milliseconds(bridge.seconds)}.\n"
+        "Click for the reason and a fix."
     )
 
 

@@ -66,7 +66,7 @@ class CanvasOverlays(QObject):
         types, hint = None, "Search nodes"
         if pending is not None:
             types = self._context.store.catalogue.fitting(pending.kind, pending.loose_side)
-            hint = f"What {'takes' if pending.loose_side == 'input' else 'gives'} {pending.fixed}"
+            hint = f"Nodes that {'accept' if pending.loose_side == 'input' else 'provide'} {pending.fixed}"
         self.hint.show_hint(False)
         self.search.open_at(self._context.camera.to_view(at).toPoint(), types, hint=hint)
 

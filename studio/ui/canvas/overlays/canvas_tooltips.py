@@ -1,4 +1,4 @@
-"""What the tooltip of a node, a port or a wire says, as rich text."""
+"""Tooltips of nodes, ports and wires as rich text, and the accessible description of the selection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tooltip(store: ProjectStore, scene: CanvasScene, hit: Hit) -> str:
 
 
 def selection_description(store: ProjectStore, scene: CanvasScene) -> str:
-    """The selection in words, for screen readers."""
+    """Description of the selection for screen readers."""
     names = [name for name in scene.nodes if name in store.selection]
     if len(names) != 1:
         return f"{len(names)} of {len(scene.nodes)} nodes selected" if names else f"{len(scene.nodes)} nodes"
@@ -39,11 +39,11 @@ def _node(store: ProjectStore, scene: CanvasScene, name: str) -> str:
     title = kind.title if kind else node.type
     return _joined(
         f"<b>{html.escape(name)}</b> · {html.escape(title)}",
-        html.escape(kind.summary) if kind else "This version of Gradwire does not know this node type.",
+        html.escape(kind.summary) if kind else "This version of Gradwire does not support this node type.",
         _mono(content.summary),
         "Muted: passes its input through." if content.muted else "",
         "Frozen: its parameters are not trained." if content.frozen else "",
-        "Recomputed: its tensors are not kept for the backward pass." if content.recomputed else "",
+        "Recomputed: its activations are recomputed in the backward pass to save memory." if content.recomputed else "",
         _error(content.error),
         _warning(content.warning),
     )

@@ -1,4 +1,4 @@
-"""What an empty canvas says."""
+"""The hint on an empty canvas."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
 
 _GAP = 16
-_EMPTY, _REFUSED = "Nothing here yet", "There is nothing to run yet"
+_EMPTY, _REFUSED = "The canvas is empty", "Nothing to run yet"
 _MISSING = "A run needs data, layers, a loss and an optimizer, wired from left to right."
 
 
 class EmptyCanvasHint(QObject):
-    """Words in the middle of the view that presses go through, and a button below them that takes them."""
+    """Centered text that is transparent to the mouse, and a button below it."""
 
     template_requested = Signal()
 
@@ -42,7 +42,7 @@ class EmptyCanvasHint(QObject):
         )
 
     def show_run_requirements(self) -> None:
-        """Say why an empty graph cannot be run, until it is no longer empty."""
+        """Explain why an empty graph cannot run, until a node is added."""
         self._explain(True)
         self.place(self._room)
 
@@ -57,7 +57,7 @@ class EmptyCanvasHint(QObject):
         self.button.setVisible(visible)
 
     def place(self, room: QRect) -> None:
-        """In the middle of `room`."""
+        """Center the hint in `room`."""
         self._room = room
         words, button = self.words.sizeHint(), self.button.sizeHint()
         top = room.center().y() - (words.height() + _GAP + button.height()) // 2

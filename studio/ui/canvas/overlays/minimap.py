@@ -1,4 +1,4 @@
-"""The whole graph in a corner, and what of it can be seen."""
+"""The minimap: the whole graph, with a frame around the visible part."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from studio.ui.canvas.geometry import Box, bounds
 _LARGEST = QSize(184, 120)
 _SMALLEST = QSize(80, 52)
 _SHARE = 5
-"""It is at most this part of the canvas in each direction."""
+"""The minimap takes at most 1/_SHARE of the canvas in each direction."""
 _PAD = 8.0
 COLLAPSED_SIZE = QSize(32, 24)
-"""Its size while it is folded."""
+"""Size of the collapsed minimap."""
 
 
 class Minimap(QWidget):
-    """A press or drag looks there. The nodes are painted once per change, the frame on every movement.
+    """Clicking or dragging moves the view. Nodes are repainted per change, the frame per camera movement.
 
-    Folded it is a tab that says where it is.
+    Collapsed, it is a small tab.
     """
 
     hovered = Signal()
-    """The pointer came or went, or let go."""
+    """The pointer entered, left or released the minimap."""
 
     def __init__(self, scene: CanvasScene, camera: Camera, parent: QWidget) -> None:
         super().__init__(parent)
@@ -39,7 +39,7 @@ class Minimap(QWidget):
         self._is_collapsed = False
         self.setFixedSize(_LARGEST)
         self.setAccessibleName("Minimap")
-        self.setToolTip("Minimap: press or drag to look there")
+        self.setToolTip("Minimap: click or drag to move the view")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         camera.changed.connect(self.update)
 
@@ -50,12 +50,12 @@ class Minimap(QWidget):
 
     @property
     def is_pressed(self) -> bool:
-        """Whether a button of the mouse is down on it."""
+        """Whether a mouse button is pressed on the minimap."""
         return self._is_pressed
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the pointer is on it, or holds it."""
+        """Whether the pointer is over the minimap or pressed on it."""
         return self._is_pressed or self._is_under_pointer
 
     @property
@@ -63,7 +63,7 @@ class Minimap(QWidget):
         return self._is_collapsed
 
     def size_for(self, room: QSize) -> QSize | None:
-        """Its size unfolded on a canvas of this size. None where the canvas is too small for a map."""
+        """Expanded size for a canvas of this size; None if the canvas is too small."""
         share = min(room.width() / _SHARE / _LARGEST.width(), room.height() / _SHARE / _LARGEST.height(), 1.0)
         size = QSize(round(_LARGEST.width() * share), round(_LARGEST.height() * share))
         if size.width() < _SMALLEST.width() or size.height() < _SMALLEST.height():
@@ -71,7 +71,7 @@ class Minimap(QWidget):
         return size
 
     def show_at(self, place: QRect, *, collapsed: bool) -> None:
-        """Lie there in the parent."""
+        """Set the geometry and whether the minimap is collapsed."""
         if place.size() != self.size() or collapsed != self._is_collapsed:
             self._is_collapsed = collapsed
             self.setFixedSize(place.size())
@@ -79,7 +79,7 @@ class Minimap(QWidget):
         self.setGeometry(place)
 
     def refresh(self) -> None:
-        """Paint the nodes anew."""
+        """Repaint the nodes."""
         self._picture = None
         self._graph_box = bounds(self._scene.boxes().values()) or Box(0, 0, 1, 1)
         self.update()
@@ -161,7 +161,7 @@ class Minimap(QWidget):
         return point * scale + offset
 
     def _mapping(self) -> tuple[float, QPointF]:
-        """Scale and offset that put the whole graph into the middle."""
+        """Scale and offset that center the whole graph."""
         graph_box = self._graph_box
         room = (self.width() - 2 * _PAD, self.height() - 2 * _PAD)
         scale = min(room[0] / max(graph_box.width, 1), room[1] / max(graph_box.height, 1), 0.2)

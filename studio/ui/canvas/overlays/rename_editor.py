@@ -1,4 +1,4 @@
-"""Renaming a node in place. What cannot be a name is said while it is typed."""
+"""In-place editor for the name of a node, with validation while typing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studio.ui.widgets.inputs import LineEdit
 
 
 class RenameEditor(LineEdit):
-    """Lies over the header of a node. Enter takes the name, Escape leaves it, and so does going elsewhere."""
+    """An editor over the header of a node. Enter accepts; Escape and loss of focus cancel."""
 
     closed = Signal()
 
@@ -38,13 +38,13 @@ class RenameEditor(LineEdit):
         self.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def problem(self, text: str) -> str | None:
-        """Why the node cannot be called so."""
+        """Why `text` is not a valid name; None if it is valid."""
         new = node_names.from_title(text)
         if new == self._name:
             return None
         if (problem := node_names.problem(new)) is not None:
             return f"The name {problem}."
-        return f"There is already a node {new}." if new in self._store.document.nodes else None
+        return f"There is already a node {new}. Choose another name." if new in self._store.document.nodes else None
 
     def close_editor(self) -> None:
         if self._done:
@@ -71,7 +71,7 @@ class RenameEditor(LineEdit):
         self.style().unpolish(self)
         self.style().polish(self)
         new = node_names.from_title(text)
-        becomes = f"Becomes {new}" if new != text.strip() else ""
+        becomes = f"Will be named {new}" if new != text.strip() else ""
         self.reason.show_message(problem or becomes, self.geometry().bottomLeft() - QPoint(16, 10))
 
     def _take(self) -> None:
@@ -83,6 +83,6 @@ class RenameEditor(LineEdit):
             self._store.edit(f"Rename {old} to {new}", lambda document: edits.rename(document, old, new))
 
     def _document_changed(self) -> None:
-        """An undo from elsewhere may have taken the node away."""
+        """Close if the node was removed, for example by an undo."""
         if self._name not in self._store.document.nodes:
             self.close_editor()

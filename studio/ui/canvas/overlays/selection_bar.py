@@ -1,4 +1,4 @@
-"""The tools that stand above several selected nodes."""
+"""The toolbar above several selected nodes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from studio.ui.widgets import buttons
 _GAP = 14
 _EDGES: tuple[tuple[Edge, str], ...] = (
     ("left", "Align left edges"),
-    ("center", "Align centres"),
+    ("center", "Align horizontal centers"),
     ("right", "Align right edges"),
     ("top", "Align top edges"),
-    ("middle", "Align middles"),
+    ("middle", "Align vertical centers"),
     ("bottom", "Align bottom edges"),
 )
-_AXES: tuple[tuple[Axis, str], ...] = (("x", "Distribute across"), ("y", "Distribute down"))
+_AXES: tuple[tuple[Axis, str], ...] = (("x", "Distribute horizontally"), ("y", "Distribute vertically"))
 
 
 class SelectionBar(QWidget):
-    """A row of buttons that align, distribute and lay out. It never takes the focus from the canvas."""
+    """Buttons that align, distribute and lay out nodes. They do not take the focus from the canvas."""
 
     def __init__(self, actions: CanvasActions, themes: ThemeManager, parent: QWidget) -> None:
         super().__init__(parent)
@@ -48,7 +48,7 @@ class SelectionBar(QWidget):
         self.hide()
 
     def place(self, selected: QRect, count: int) -> None:
-        """Above the common box of `count` nodes; below it where there is no room, hidden where neither is in sight."""
+        """Place the bar above the bounds of `count` nodes, below them without room, or hide it out of view."""
         parent = self.parentWidget()
         assert parent is not None
         room = parent.rect().adjusted(8, 8, -8, -8)

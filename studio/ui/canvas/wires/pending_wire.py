@@ -1,4 +1,4 @@
-"""A wire that is being drawn: what it fits, and why not the rest."""
+"""A wire that is being drawn: matching ports, and reasons for refusals."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from studio.ui.canvas.wires.wire_graph import WireGraph
 
 
 class PendingWire:
-    """One end is at a port already; the other follows the pointer. A wire that was taken off its port is `detached`."""
+    """One end is fixed to a port; the loose end follows the pointer. `detached` is a wire being reconnected."""
 
     def __init__(
         self, document: Document, catalogue: Catalogue, fixed: End, side: Side, detached: Wire | None = None
     ) -> None:
         self.fixed = fixed
         self.side: Side = side
-        """Which side of its node the fixed end is on."""
+        """Side of the fixed end: input or output."""
         self.detached = detached
         self._document = disconnect(document, [detached]) if detached else document
         self._catalogue = catalogue
@@ -30,20 +30,20 @@ class PendingWire:
 
     @property
     def loose_side(self) -> Side:
-        """The side that the loose end has to find."""
+        """Side of the port that the loose end needs."""
         return "input" if self.side == "output" else "output"
 
     def wire(self, other: End) -> Wire:
         return Wire(self.fixed, other) if self.side == "output" else Wire(other, self.fixed)
 
     def refusal(self, other: End, side: Side) -> str | None:
-        """Why the wire cannot end at a port; None if it can."""
+        """Why a port does not accept the wire; None if it does."""
         if side == self.side and other == self.fixed:
-            return "A wire goes from an output to an input."
+            return "A wire connects an output to an input."
         return refusal(self._document, self._catalogue, self.wire(other))
 
     def fitting_ports(self, name: str) -> frozenset[str]:
-        """The ports of a node that the wire can end at, as looks name them. A few lookups: asked of every node."""
+        """Keys of the matching ports of a node, such as "input.target". Fast: called for every node."""
         kind = self._catalogue.get(self._document.nodes[name].type)
         if kind is None or name in self._would_loop:
             return frozenset()
@@ -51,7 +51,7 @@ class PendingWire:
         return frozenset(f"{self.loose_side}.{port.name}" for port in ports if port.type is self.kind)
 
     def best_port(self, name: str) -> str | None:
-        """The port to take when the wire is dropped on the body of a node: a free one first."""
+        """The port for a wire that is dropped on the body of a node; unconnected ports first."""
         fits = [port for port in self._ports(name) if f"{self.loose_side}.{port.name}" in self.fitting_ports(name)]
         taken = {wire.target.port for wire in self._document.wires if wire.target.node == name}
         free = [port for port in fits if self.loose_side == "output" or port.name not in taken]
