@@ -1,4 +1,4 @@
-"""Per-thread switches: whether ops are recorded for autograd, and who watches them."""
+"""Per-thread modes: gradient recording, observers, autocast and capture."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Packing(NamedTuple):
-    """What a thread does with tensors that are saved for the backward pass."""
+    """Functions that pack and unpack tensors saved for the backward pass."""
 
     pack: Callable[[Any], Any]
     unpack: Callable[[Any], Any]
 
 
 class _HasSay:
-    """A mode whose holder has a say in each op call. While one is held, no call takes the direct way."""
+    """A mode whose holder intercepts op calls. While one is set, no call takes the fast path."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -40,29 +40,29 @@ class _HasSay:
 
 
 class Modes(threading.local):
-    """The state of one thread."""
+    """The modes of one thread."""
 
     grad: bool = True
     inference: bool = False
-    """New tensors are inference tensors, unknown to autograd for good."""
+    """New tensors are inference tensors, which autograd never records."""
     observer: Any = _HasSay()
-    """Who is told of each op call, while somebody looks (`engine.inspect`)."""
+    """The observer that receives each op call (`engine.inspect`), or None."""
     autocast: Any = _HasSay()
-    """Who chooses the precision of ops (`engine.amp`)."""
+    """The object that chooses the precision of ops (`engine.amp`), or None."""
     capture: Any = _HasSay()
-    """Who records ops in place of running them (`engine.compiler`)."""
+    """The recorder that replaces the execution of ops (`engine.compiler`), or None."""
     packing: Packing | None = None
     packing_refused: str | None = None
-    """Why nothing may be packed, where somebody forbade it."""
+    """Why saved tensors may not be packed, if that is disabled."""
     walk: Any = None
-    """The backward pass that is under way."""
+    """The backward pass that is running."""
     again: int = 0
-    """The number of the run that computes what a checkpoint has dropped; 0 outside of such runs."""
+    """Number of the second run of a checkpoint; 0 outside of one."""
     undo: list[tuple[Any, ...]] | None = None
     """In a compiled call, where whoever changes something lasting notes before how that is taken back, should the call
     be interrupted: functions of C, each with its arguments."""
     check_nan: bool | None = None
-    """In anomaly mode, whether gradients are searched for NaN; else None."""
+    """In anomaly mode, whether gradients are checked for NaN; else None."""
 
     def __init__(self) -> None:
         context = contextvars.Context()
@@ -74,26 +74,26 @@ class Modes(threading.local):
         """
         self.having_say: dict[str, Any] = {}
         self.direct: Callable[..., Any] | None = self.quiet
-        """`quiet` while nobody has a say in op calls, else None: all that the commonest calls need to ask."""
+        """`quiet` while no mode intercepts op calls, else None: the only check of the fast path."""
 
 
 MODES = Modes()
 
 
 def note_items(values: dict[Any, Any]) -> None:
-    """Before the items of a dict change: an interrupted compiled call takes that back."""
+    """Record the items of a dict before they change, so that an interrupted compiled call can restore them."""
     if MODES.undo is not None:
         MODES.undo += [(values.update, dict(values)), (values.clear,)]
 
 
 def note_attributes(owner: object, *names: str) -> None:
-    """Before attributes change: an interrupted compiled call takes that back."""
+    """Record attributes before they change, so that an interrupted compiled call can restore them."""
     if MODES.undo is not None:
         MODES.undo += [(setattr, owner, name, getattr(owner, name)) for name in names]
 
 
 class set_grad_enabled:
-    """Turns recording for autograd on or off, as a call, a context manager, or a decorator."""
+    """Turn gradient recording on or off, as a call, context manager or decorator."""
 
     def __init__(self, mode: bool) -> None:
         self.outer, self.mode = MODES.grad, mode
@@ -111,7 +111,7 @@ class set_grad_enabled:
 
 
 def under(mode: Callable[[], Any], function: F) -> F:
-    """`function` run in a mode of its own; a generator is in it while it runs, not while its caller does."""
+    """Run `function` in a mode. A generator is in the mode while it runs, its caller is not."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ def under(mode: Callable[[], Any], function: F) -> F:
 
 
 class _Mode:
-    """A context manager and decorator that fixes the gradient mode; can be entered again and again."""
+    """A context manager and decorator that sets gradient recording. It is reentrant."""
 
     _mode: bool
 
@@ -155,13 +155,13 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """Inside, nothing is recorded for autograd."""
+    """Context manager and decorator that disables gradient recording."""
 
     _mode = False
 
 
 class enable_grad(_Mode):
-    """Inside, ops are recorded for autograd, also within `no_grad`."""
+    """Context manager and decorator that enables gradient recording, also within `no_grad`."""
 
     _mode = True
 

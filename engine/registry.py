@@ -1,4 +1,4 @@
-"""Registries of what users choose from, and the schema that a signature declares.
+"""Registries of the classes that users choose from, and the parameters declared by their signatures.
 
 A layer, loss, optimizer, transform, data set or metric is declared once, by its class:
 
@@ -73,50 +73,50 @@ class FromInput:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What forms and project files use where the argument is left out, for a default that works only in scripts."""
+    """Value for forms and project files if the argument is not given, where the default works only in scripts."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class FromTraining:
-    """The argument equals how many epochs, or steps of the optimizer, a schedule has: what is left of the training."""
+    """The argument equals the number of epochs, or optimizer steps, that the schedule runs for."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathTo:
-    """The argument is a path on disk to a `kind` of thing."""
+    """The argument is a path to a `kind` on disk."""
 
     kind: Literal["file", "folder"]
     suffixes: tuple[str, ...] = ()
 
 
 LARGEST = 2**31 - 1
-"""Of whole numbers whose type says nothing else: more than any size that can be, and no product of two overflows."""
+"""Default bounds of integers: larger than any size, and the product of two does not overflow."""
 
 GREATEST = 1e30
-"""Of other numbers: what fits into float32, with room for computing."""
+"""Default bounds of other numbers: within float32, with room for arithmetic."""
 
 LONGEST_VALUE = 80
-"""Characters of a wrong value that a message repeats."""
+"""Longest wrong value that a message quotes, in characters."""
 
 LONGEST_PATH = 4096
 LONGEST_FILE_NAME = 255
-"""Characters that the usual file systems take."""
+"""Longest path and file name that common file systems allow, in characters."""
 
 Size = Annotated[int, Range(ge=1)]
 Count = Annotated[int, Range(ge=0)]
 Repeats = Annotated[int, Range(ge=1, le=1000)]
-"""How often a part of a layer is there, each with parameters of its own."""
+"""Number of repetitions of a part of a layer, each with separate parameters."""
 AnyRepeats = Annotated[int, Range(ge=0, le=1000)]
-"""The same, or not at all."""
+"""As `Repeats`, or 0."""
 Seed = Annotated[int, Range(ge=0, le=2**63 - 1)]
 Probability = Annotated[float, Range(ge=0, le=1)]
 Positive = Annotated[float, Range(gt=0)]
 NonNegative = Annotated[float, Range(ge=0)]
 
 Learns = Literal["", "classes", "numbers", "answers"]
-"""Targets of a loss: class numbers or a probability for each class, numbers to come close to, yes or no."""
+"""Targets of a loss: class indices or probabilities, numbers, or binary labels."""
 
 REQUIRED: Any = inspect.Parameter.empty
 
@@ -125,24 +125,24 @@ Kind = Literal["bool", "int", "float", "str", "choice", "path", "ints", "floats"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument that a user sets. `kind` "ints"/"floats" is a tuple; where `single`, one number may stand for it."""
+    """One argument that a user sets. `kind` "ints"/"floats" is a tuple; with `single`, one number is allowed too."""
 
     name: str
     kind: Kind
     default: Any = REQUIRED
     is_preset: bool = False
-    """Whether `default` is not the function's own, so that generated code has to pass it."""
+    """Whether `default` differs from the function's default, so that generated code has to pass it."""
     optional: bool = False
-    """None is allowed."""
+    """Whether None is allowed."""
     range: Range | None = None
     length: int | None = None
-    """How many numbers a tuple has; None if any number of them will do."""
+    """Length of a tuple; None for any length."""
     single: bool = True
-    """One number is allowed for all places of a tuple."""
+    """Whether one number may be given instead of a tuple."""
     choices: tuple[Any, ...] = ()
     from_input: FromInput | None = None
     from_training: bool = False
-    """It follows from how long the training is."""
+    """Whether the value follows from the length of the training."""
     path: PathTo | None = None
     help: str = ""
 
@@ -151,7 +151,7 @@ class Parameter:
         return self.default is REQUIRED
 
     def problem(self, value: Any) -> str | None:
-        """Why `value` cannot be used, as the end of a sentence that begins with the argument's name; else None."""
+        """Return why `value` is invalid, as the end of a sentence that starts with the argument's name; else None."""
         if value is None:
             return None if self.optional else f"must be {_NOUNS[self.kind]}, not empty"
         if self.kind == "choice":
@@ -166,7 +166,7 @@ class Parameter:
         return self._scalar_problem(value)
 
     def _length_problem(self, count: int | None) -> str | None:
-        """What is wrong with so many numbers in a tuple; None is one number without a tuple."""
+        """Return what is wrong with the length of a tuple; `count` is None for one number without a tuple."""
         fits = self.single if count is None else count > 0 if self.length is None else count == self.length
         if fits:
             return None
@@ -191,20 +191,20 @@ _GREATEST: dict[str, float] = {"int": LARGEST, "ints": LARGEST, "float": GREATES
 
 
 def _bounded(declared: Range | None, greatest: float) -> Range:
-    """The bounds of a number that is no greater than all such numbers are, unless its type says more."""
+    """Return the bounds of a number: those of its type within the default bounds."""
     known = Range() if declared is None else declared
     ge = -greatest if known.ge is None and known.gt is None else known.ge
     return replace(known, ge=ge, le=greatest if known.le is None and known.lt is None else known.le)
 
 
 def _said(value: Any) -> str:
-    """A wrong value as a message repeats it."""
+    """Return a wrong value as text for a message."""
     text = reprlib.repr(value) if isinstance(value, int) else repr(value)  # Python refuses to write very long numbers
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
 def _float(number: float) -> float:
-    """The nearest float; infinity for whole numbers beyond all of them."""
+    """Return the nearest float; infinity for larger integers."""
     try:
         return float(number)
     except OverflowError:
@@ -248,23 +248,23 @@ _NOUNS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One declared class. `key` is unique in the whole product, for instance "nn.Linear"."""
+    """One declared class. `key` is unique, such as "nn.Linear"."""
 
     key: str
     target: type
     category: str
     title: str
     was: tuple[str, ...] = ()
-    """Keys it had in the past; still read from files."""
+    """Former keys, which can still be read from files."""
     outputs: tuple[str, ...] = ("output",)
     tags: tuple[str, ...] = field(default=())
-    """Further words that a search finds it by."""
+    """Further search terms."""
     learns: Learns = ""
-    """Of a loss: what its targets are, if only one thing makes sense."""
+    """Kind of targets of a loss, if only one makes sense."""
 
     @property
     def summary(self) -> str:
-        """First line of the docstring."""
+        """Return the first line of the docstring."""
         return documentation(self.target).partition("\n")[0]
 
     @property
@@ -273,7 +273,7 @@ class Entry:
 
 
 class Registry:
-    """Declared classes by key; refuses duplicates and keeps old keys readable."""
+    """Declared classes by key. Refuses duplicates and keeps former keys readable."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -330,7 +330,7 @@ METRICS = Registry("metrics")
 
 
 def parameters(target: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """What a user can set of a class or function: its annotated arguments, with bounds and help.
+    """Return the parameters of a class or function: its annotated arguments, with bounds and help.
 
     Arguments without a type that a form can show (tensors, modules, callables) are left out.
     """
@@ -346,7 +346,7 @@ def parameters(target: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 
 def documentation(target: Callable[..., Any]) -> str:
-    """A docstring as people read it, without the marks of code."""
+    """Return a docstring without code markup."""
     return _plain(inspect.getdoc(target) or "")
 
 
@@ -355,7 +355,7 @@ def _plain(text: str) -> str:
 
 
 def argument_help(target: Callable[..., Any]) -> dict[str, str]:
-    """The lines of the ``Args:`` sections of a function's docstring, or of a class's and its bases', by argument."""
+    """Return the lines of the ``Args:`` sections of a function, or of a class and its bases, by argument."""
     documented = reversed(target.__mro__) if isinstance(target, type) else (target,)
     return {name: text for one in documented for name, text in _own_help(one.__doc__ or "")}
 
@@ -399,7 +399,7 @@ def _parameter(name: str, hint: Any, default: Any, help: str) -> Parameter | Non
 
 
 def _strip(hint: Any) -> tuple[Any, list[Any]]:
-    """A type without its Annotated wrappers, and what they carried; element annotations of a tuple count too."""
+    """Return a type without its Annotated wrappers, and their metadata; includes element annotations of a tuple."""
     extras: list[Any] = []
     while typing.get_origin(hint) is Annotated:
         hint, *more = typing.get_args(hint)
@@ -415,7 +415,7 @@ def _union(hint: Any) -> list[Any]:
 
 
 def _length(options: list[Any]) -> tuple[int | None, bool]:
-    """How many numbers a tuple among the options has, if that is fixed; and whether one number will do as well."""
+    """Return the fixed length of a tuple among the options, and whether one number is allowed as well."""
     items = next((typing.get_args(option) for option in options if typing.get_origin(option) is tuple), ())
     return None if not items or Ellipsis in items else len(items), any(option in (int, float) for option in options)
 

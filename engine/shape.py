@@ -85,7 +85,7 @@ class Dim:
         return _sign(self - other) >= 0
 
     def at(self, value: int) -> int:
-        """The size when every symbol is `value`."""
+        """Return the size with every symbol set to `value`."""
         return sum(
             count * math.prod(symbol.at(value) if isinstance(symbol, _Quotient) else value for symbol in symbols)
             for symbols, count in self._terms.items()
@@ -103,7 +103,7 @@ class Dim:
 
 
 class _Quotient(str):
-    """The symbol of a quotient that is no polynomial: its own name, and it knows what it is made of."""
+    """The symbol of a quotient that is not a polynomial. Stores numerator and denominator."""
 
     __slots__ = ("denominator", "numerator")
 
@@ -127,7 +127,7 @@ Shape: TypeAlias = tuple[SymInt, ...]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Shape and dtype of a tensor whose numbers are not known, or not needed."""
+    """Shape and dtype of a tensor without data."""
 
     shape: Shape
     dtype: DType
@@ -138,7 +138,7 @@ class Spec:
 
     @property
     def is_open(self) -> bool:
-        """Whether a size is a symbol."""
+        """Return whether a size is symbolic."""
         return any(isinstance(size, Dim) for size in self.shape)
 
     def with_shape(self, shape: Iterable[SymInt]) -> Spec:
@@ -149,12 +149,12 @@ class Spec:
 
 
 def format_shape(shape: Iterable[Any]) -> str:
-    """``N×1×28×28``; a scalar is ``scalar``."""
+    """Format a shape as ``N×1×28×28``; a scalar is ``scalar``."""
     return "×".join(map(str, shape)) or "scalar"
 
 
 def count(shape: Iterable[SymInt]) -> Any:
-    """Number of elements; an int unless a dimension is symbolic."""
+    """Return the number of elements; an int unless a dimension is symbolic."""
     total: Any = 1
     for size in shape:
         total = total * size
@@ -175,7 +175,7 @@ def _simplest(terms: dict[tuple[str, ...], int]) -> SymInt:
 def _exact_quotient(
     numerator: dict[tuple[str, ...], int], denominator: dict[tuple[str, ...], int]
 ) -> dict[tuple[str, ...], int] | None:
-    """`numerator / denominator` when the latter is one term that divides every term, else None."""
+    """Return `numerator / denominator` if the denominator is one term that divides every term, else None."""
     if len(denominator) != 1:
         return {(): 1} if numerator == denominator else None
     [(symbols, factor)] = denominator.items()
@@ -200,12 +200,12 @@ def _sign(value: SymInt) -> int:
 
 
 class Size(tuple[Any, ...]):
-    """A shape; prints as PyTorch's."""
+    """A shape. Prints like PyTorch's torch.Size."""
 
     __slots__ = ()
 
     def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
+        """Return the number of elements of a tensor of this shape."""
         return count(self)
 
     def __getitem__(self, index: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Comparing tensors in tests."""
+"""Comparison of tensors in tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import as_tensor
 
 _CLOSE = {float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7)}
-"""By dtype: how far apart two numbers may be, as a share of the expected one and beside it."""
+"""Relative and absolute tolerance by dtype."""
 
 Message = str | Callable[[str], str] | None
 
@@ -81,7 +81,7 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """PyTorch's old form of `assert_close`: dtypes may differ, and NaN is as good as NaN."""
+    """PyTorch's older form of `assert_close`: dtypes may differ, and NaN equals NaN."""
     warnings.warn("assert_allclose() is the old form of assert_close()", FutureWarning, stacklevel=2)
     actual, expected = as_tensor(actual), as_tensor(expected)
     assert_close(
@@ -100,7 +100,7 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor of random numbers from `low` to below `high`: by default from -9 to 9, whole or not as the dtype is."""
+    """Return random numbers from `low` to below `high`, by default from -9 to 9; integers for integer dtypes."""
     size = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
     unsigned = not dtype.is_signed and not dtype.is_floating_point
     low = (0 if unsigned else -9) if low is None else low
@@ -126,7 +126,7 @@ def _problem(
     check_dtype: bool,
     check_stride: bool,
 ) -> str:
-    """Why two tensors or numbers are not close; empty if they are."""
+    """Return why two tensors or numbers are not close; empty if they are."""
     numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
     if numbers != (not isinstance(actual, Tensor) or not isinstance(expected, Tensor)):
         return f"A tensor cannot be compared with {actual if isinstance(expected, Tensor) else expected!r}."

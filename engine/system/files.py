@@ -1,4 +1,4 @@
-"""Opening the files that users name. Every reader of the engine and the studio opens them here.
+"""Open files that users name. Every reader of the engine and the studio opens them here.
 
 Only regular files are opened: reading from a device, a pipe or a socket may block for ever or never end.
 """
@@ -26,7 +26,7 @@ def open_regular(path: PathLike) -> BufferedReader:
 
 
 def check_regular(path: PathLike) -> os.stat_result:
-    """What the system knows of a regular file, for libraries that open files by themselves.
+    """Return the status of a regular file, for libraries that open files themselves.
 
     Raises:
         OSError: as `open_regular` does, without opening anything.
@@ -40,7 +40,7 @@ def check_regular(path: PathLike) -> os.stat_result:
 
 
 def read_regular(path: PathLike, most: int) -> bytes:
-    """The content of a regular file of at most `most` bytes, checked before anything is read.
+    """Return the content of a regular file of at most `most` bytes; the size is checked before reading.
 
     Raises:
         OSError: as `open_regular` does, or the file is larger.
@@ -53,7 +53,7 @@ def read_regular(path: PathLike, most: int) -> bytes:
 
 
 def _opened(path: str, flags: int) -> int:
-    """An opener for `open`, which checks that nothing else has taken the place of the regular file."""
+    """Opener for `open` that checks that the file is still the same regular file."""
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     try:
         _refuse_irregular(os.fstat(descriptor), path)
@@ -80,7 +80,7 @@ def _kind(mode: int) -> str:
 
 
 def _refusal(number: int, reason: str, path: PathLike) -> OSError:
-    """OSError picks the subclass by the number."""
+    """Return an OSError; its subclass follows from the error number."""
     return OSError(number, reason, os.fspath(path))
 
 

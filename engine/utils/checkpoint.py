@@ -1,4 +1,4 @@
-"""Trading time for memory: what a function saves for the backward pass is dropped and computed again when needed.
+"""Gradient checkpointing: tensors saved for the backward pass are dropped and recomputed when they are needed.
 
 Chen, Xu, Zhang & Guestrin, "Training deep nets with sublinear memory cost", 2016.
 """
@@ -45,7 +45,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args, **kwargs)``, which runs a second time in the backward pass instead of keeping its tensors.
+    """Run ``function(*args, **kwargs)``. It runs again in the backward pass instead of keeping its saved tensors.
 
     Args:
         function: must compute the same when it runs again
@@ -78,7 +78,7 @@ def checkpoint(
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[State]]:
-    """The GPUs of the tensors in `args`, each once, and where their random numbers are.
+    """Return the GPUs of the tensors in `args`, each once, and the states of their random numbers.
 
     One generator draws for all devices, so each state is that of `engine.get_rng_state`.
     """
@@ -87,7 +87,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[State]]:
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[State], *, device_type: str | None = None) -> None:
-    """Draw again from where `get_device_states` was called."""
+    """Restore the random states that `get_device_states` returned."""
     for state in states[:1]:
         default_generator.set_state(state)
 
@@ -126,7 +126,7 @@ def _chain(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Inside, checkpoints end their second run early, or not."""
+    """Context manager: whether the second run of checkpoints stops early."""
     global _early_stop
     outer, _early_stop = _early_stop, enable
     try:
@@ -139,21 +139,21 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 
 class _Place:
-    """Stands for a tensor that was not saved."""
+    """Placeholder for a tensor that was not saved."""
 
     __slots__ = ("__weakref__", "found")
 
     def __init__(self) -> None:
         self.found: dict[int, Tensor] = {}
-        """Backward pass → the tensor, computed again."""
+        """Backward pass → the recomputed tensor."""
 
 
 class _StopError(Exception):
-    """Everything that is needed has been computed."""
+    """All needed tensors have been recomputed."""
 
 
 class _Frame:
-    """One checkpointed call: what to run again, and the places to be filled by it."""
+    """One checkpointed call: the function to run again, and the placeholders to fill."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class _Frame:
                 place.found.pop(key, None)
 
     def run_again(self, key: int) -> None:
-        """Fills the places."""
+        """Fill the placeholders."""
         values: list[Any] = []
         for value, wanted in zip(self.args, self.wanted, strict=True):
             tensor = value.tensor(None, "checkpoint") if isinstance(value, Kept) else value
@@ -268,7 +268,7 @@ def _text(spec: tuple[Any, ...]) -> str:
 
 @contextmanager
 def _drawing(state: State | None) -> Iterator[None]:
-    """Inside, random numbers are those that followed `state`."""
+    """Context manager that restores the random state `state`."""
     if state is None:
         yield
         return
