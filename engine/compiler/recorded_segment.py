@@ -230,12 +230,12 @@ class RecordedSegment:
                 found.append((setattr, deferred, "value", array))
         return found
 
-    # -- asked by what it handed out
+    # -- requests of deferred arrays
 
     def demand(self, slot: int) -> None:
         if self.is_over:  # an exception interrupted settle()
             return
-        assert self._capture is not None, "what is over has handed out arrays"
+        assert self._capture is not None, "the segment has ended"
         self._capture.demand(self, asked=slot)
 
 

@@ -22,7 +22,7 @@ class CpuSourceWriter(CpuSourceState):
     shares = Partition()
     """How the kernel is divided between threads."""
 
-    # -- the whole
+    # -- module
 
     def source(self, title: str) -> str:
         parts = PartitionedPass(self)

@@ -90,7 +90,7 @@ class KernelModule:
         """Loads the function from disk if it is there."""
         try:
             self.function = _loaded(self)
-        except Exception:  # noqa: BLE001 - whatever is wrong with it, it is compiled then, and that tells what is wrong
+        except Exception:  # noqa: BLE001 - compiling reports the cause
             return False
         if self.ready:
             self._done.set()

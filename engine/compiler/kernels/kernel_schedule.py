@@ -53,7 +53,7 @@ class KernelSchedule:
     stores: tuple[Store, ...]
     order: ReductionOrder = ReductionOrder()
 
-    # -- what expressions depend on
+    # -- dependencies
 
     def reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
         """The axes along which a value varies."""

@@ -137,7 +137,7 @@ def call_system(typing: Any, function: Any, x: Any, y: Any) -> Any:
     return types.int64(function, x, y), code
 
 
-# -- what several threads read and write
+# -- atomic access
 
 
 @intrinsic

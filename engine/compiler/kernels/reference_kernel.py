@@ -81,7 +81,7 @@ class ReferenceKernel:
         for one in self._passes:
             self._run(one, registers, views, targets)
 
-    # -- what is known ahead
+    # -- preparation
 
     def _axis_to_split(self) -> int | None:
         """The dimension along which the work is split, if any."""

@@ -170,8 +170,8 @@ class Tile:
 def product_tile(rows: int, vectors: int, *, turned: bool = False, adds: bool = False) -> Any:
     """out[to + row·pitch + i] = Σₖ factor(row, k) · x[at + offsets[k] + i], for `vectors` vectors of i.
 
-    A factor is factors[first + row·apart + k], or factors[first + k·apart + row] if `turned`. Sums begin with what is
-    in `out` if it `adds`.
+    A factor is factors[first + row·apart + k], or factors[first + k·apart + row] if `turned`. Sums start with the
+    content of `out` if it `adds`.
     """
 
     @intrinsic(prefer_literal=False)

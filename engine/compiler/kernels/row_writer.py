@@ -64,7 +64,7 @@ class RowWriter:
     def is_inner(self, one: Expression) -> bool:
         return bool(self.writer.reach(one) & self.writer.inner)
 
-    # -- what is kept from loop to loop
+    # -- values stored between loops
 
     def _choose_stashes(self, work: list[Any]) -> None:
         writer = self.writer

@@ -29,7 +29,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.ndim = ndim
         self._answers = answers
 
-    # -- what a kernel may ask
+    # -- attributes
 
     @property
     def known(self) -> Expression:
@@ -60,7 +60,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise LoweringUnsupported("it branches on array values")
         return self._answers.answer(self.known)
 
-    # -- what a kernel may do
+    # -- operations
 
     def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> SymbolicArray:
         return self._like(cast(self.known, dtype))

@@ -106,7 +106,7 @@ class _Planner:
                 self._add_elements()
         return self.found
 
-    # -- what is missing
+    # -- dependencies
 
     def missing(self, root: Expression) -> list[Expression]:
         """Reductions that `root` needs and that are not computed yet, dependencies first."""
