@@ -23,7 +23,7 @@ class CompileStatus:
 
 EAGER = CompileStatus(
     "Eager",
-    "Ops run one by one, as in PyTorch without torch.compile. “Compile training step” in the Run menu is off.",
+    "Ops run one by one, as in PyTorch without torch.compile. “Compile training steps” in the Run menu is off.",
     "text-dim",
     0.0,
 )

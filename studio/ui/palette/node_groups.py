@@ -23,7 +23,7 @@ _GROUPS = (
 )
 """Order of the groups in a category, most used first. Undeclared groups come last."""
 
-_FIRST = (
+_MOST_USED = (
     "nn.Linear",
     "nn.MaxPool2d",
     "nn.LSTM",
@@ -39,7 +39,7 @@ _FIRST = (
 )
 """Most used types, listed first under their heading."""
 
-_LARGE = 16
+_MAX_UNGROUPED = 16
 """A category with more types than this is split into its groups."""
 
 
@@ -61,7 +61,7 @@ class Group:
 def in_order(types: Iterable[NodeType]) -> tuple[Group, ...]:
     """Headings in the order of the data flow."""
     by_category: dict[str, dict[str, list[NodeType]]] = {category: {} for category in CATEGORIES}
-    for kind in sorted(types, key=lambda kind: _place(_FIRST, kind.key)):
+    for kind in sorted(types, key=lambda kind: _place(_MOST_USED, kind.key)):
         by_category[kind.category].setdefault(kind.group, []).append(kind)
     return tuple(group for category, groups in by_category.items() for group in _headings(category, groups))
 
@@ -69,7 +69,7 @@ def in_order(types: Iterable[NodeType]) -> tuple[Group, ...]:
 def _headings(category: str, groups: Mapping[str, Sequence[NodeType]]) -> Iterator[Group]:
     names = sorted(groups, key=lambda name: _place(_GROUPS, name))
     every = tuple(kind for name in names for kind in groups[name])
-    if len(every) > _LARGE and len(groups) > 1:
+    if len(every) > _MAX_UNGROUPED and len(groups) > 1:
         for number, name in enumerate(names):
             yield Group(category, tuple(groups[name]), name, is_open=number == 0)
     elif every:

@@ -58,7 +58,7 @@ class CompileExplainer(QObject):
         self.is_live = False
         """Whether the explanation comes from the steps of a run."""
         self._found.connect(self._take)
-        store.document_changed.connect(self._look_stale)
+        store.document_changed.connect(self._check_stale)
         runner.events.connect(self._follow)
 
     # -- reading
@@ -193,7 +193,7 @@ class CompileExplainer(QObject):
         live = self.state != "working"
         known, before, now = self.explanation, self.document, self._asked
         if known and before and now and is_same_step(before, now):
-            if live and _tells_less(found, known):
+            if live and _is_less_informative(found, known):
                 self.is_live = True
                 self.changed.emit()
                 return
@@ -218,7 +218,7 @@ class CompileExplainer(QObject):
             self.stage = None
         self.changed.emit()
 
-    def _look_stale(self, *_: object) -> None:
+    def _check_stale(self, *_: object) -> None:
         if self.explanation is None:
             return
         self._map = None
@@ -236,7 +236,7 @@ def _read(explanation: Callable[[], Explanation | None]) -> Iterator[Found]:
         yield found
 
 
-def _tells_less(found: Explanation, known: Explanation) -> bool:
+def _is_less_informative(found: Explanation, known: Explanation) -> bool:
     """Whether `found` describes a newly recorded step, or a smaller batch such as the last of an epoch."""
     if any(segment.how == "recorded" for segment in found.segments):
         return True

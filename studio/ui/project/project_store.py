@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from studio.nodes.catalogue import Catalogue
 
 
-_OF_NEW_NODES = ("missing-parameter", "not-wired")
+_NEW_NODE_PROBLEMS = ("missing-parameter", "not-wired")
 """Problems of any new node. They are hidden until the node has a wire or the user tried to run it."""
 
 
@@ -248,7 +248,7 @@ class ProjectStore(QObject):
     def _publish(self) -> None:
         found = self._check_report.problems
         ready = self._asked | {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
-        problems = tuple(each for each in found if each.code not in _OF_NEW_NODES or each.node in ready)
+        problems = tuple(each for each in found if each.code not in _NEW_NODE_PROBLEMS or each.node in ready)
         problems += tuple(problem for problem in self._run_problems if problem not in found)
         report = replace(self._check_report, problems=problems) if problems != found else self._check_report
         self._report = report

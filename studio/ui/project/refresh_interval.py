@@ -10,7 +10,7 @@ meanwhile, but what the window takes, quick ones lose, and as much again until a
 QUICK = 0.01
 """Seconds of a batch that is quick."""
 QUICKEST_MS, SLOWEST_MS, QUICK_SLOWEST_MS = 50, 500, 1000
-_INERTIA = 0.5
+_SMOOTHING = 0.5
 """How much of the last estimate stays in the next one."""
 
 
@@ -30,7 +30,7 @@ class RefreshInterval:
         """
         now = time.thread_time()
         spent, self._mark = now - self._mark, now
-        self._seconds = _INERTIA * self._seconds + (1 - _INERTIA) * spent
+        self._seconds = _SMOOTHING * self._seconds + (1 - _SMOOTHING) * spent
         is_quick = batch is not None and batch < QUICK
         share, slowest = (QUICK_SHARE, QUICK_SLOWEST_MS) if is_quick else (SHARE, SLOWEST_MS)
         return round(min(max(1000 * self._seconds / share, QUICKEST_MS), slowest))

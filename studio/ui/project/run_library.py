@@ -141,7 +141,7 @@ class RunLibrary(QObject):
 
     def read_whole(self, run: Run) -> list[MetricsUpdate]:
         """Read the unread curves of a run. Call it in the reading thread."""
-        return [] if run.is_own else list(_rest(self._follower(run)))
+        return [] if run.is_own else list(_read_all(self._follower(run)))
 
     def move(self, target: Path) -> None:
         """Move all saved runs to another folder, which becomes the project's run folder."""
@@ -183,7 +183,7 @@ class RunLibrary(QObject):
         fresh: list[Run] = []
         changed = False
         for one in found:
-            run = known.pop(one.folder, None) or self._own(one)
+            run = known.pop(one.folder, None) or self._own_run(one)
             if run is None:
                 run = run_from_stored(one, [each.number for each in (*self.runs, *fresh)])
                 run.is_shown = False
@@ -191,14 +191,14 @@ class RunLibrary(QObject):
             elif run in self._noted:
                 continue  # the next scan reports it
             elif run.about is not one.about or (run.state != one.state and not run.is_own):
-                self._hand_over(run, one)
+                self._reopen(run, one)
                 if run.is_live:
                     self._read.discard(run)  # its last lines may have been written after the scan
                 run.describe(one.about, one.state)
                 changed = True
         gone = [run for folder, run in known.items() if self._shelf.folder == folder.parent and not run.is_live]
         self.runs = sorted((run for run in [*self.runs, *fresh] if run not in gone), key=_order)
-        _settle_numbers(self.runs)
+        _assign_numbers(self.runs)
         for run in gone:
             self._forget(run)
         for run in self._to_show(fresh):
@@ -216,7 +216,7 @@ class RunLibrary(QObject):
         newest = sorted(fresh, key=_order)[-_SHOWN_AT_FIRST:]
         return [run for run in fresh if run.is_live or run in newest]
 
-    def _own(self, found: StoredRun) -> Run | None:
+    def _own_run(self, found: StoredRun) -> Run | None:
         """The run of this process that writes to the found folder."""
         if is_this_process(found.about.get("process")):
             for run in self.runs:
@@ -225,7 +225,7 @@ class RunLibrary(QObject):
                     return run
         return None
 
-    def _hand_over(self, run: Run, found: StoredRun) -> None:
+    def _reopen(self, run: Run, found: StoredRun) -> None:
         """Read a run again that another process has resumed or rewound."""
         is_others = found.state == "running" and not is_this_process(found.about.get("process"))
         went_back = run.about.get("resumed") != found.about.get("resumed")
@@ -278,14 +278,14 @@ def _scan(shelf: RunFolder, wanted: list[tuple[Run, MetricsFollower]]) -> _ScanR
     news: list[tuple[Run, MetricsFollower, MetricsUpdate]] = []
     ends = time.monotonic() + _SECONDS
     for run, follower in wanted:
-        for part in _rest(follower):
+        for part in _read_all(follower):
             news.append((run, follower, part))
             if time.monotonic() > ends:
                 return _ScanResult(found, news)
     return _ScanResult(found, news)
 
 
-def _rest(follower: MetricsFollower) -> Iterable[MetricsUpdate]:
+def _read_all(follower: MetricsFollower) -> Iterable[MetricsUpdate]:
     while True:
         news = follower.read()
         yield news
@@ -293,7 +293,7 @@ def _rest(follower: MetricsFollower) -> Iterable[MetricsUpdate]:
             return
 
 
-def _settle_numbers(runs: Iterable[Run]) -> None:
+def _assign_numbers(runs: Iterable[Run]) -> None:
     """Give runs the numbers of their records. A run that starts here has a provisional number until its record
     exists."""
     taken: set[int] = set()

@@ -59,7 +59,7 @@ class TrainingRunner(QObject):
         self._memory = (0.0, 0)
         self._timer = QTimer(self)
         self._timer.setInterval(QUICKEST_MS)
-        self._timer.timeout.connect(self._look_again)
+        self._timer.timeout.connect(self._drain_and_reschedule)
         self._pace = RefreshInterval()
 
     # -- reading
@@ -97,29 +97,29 @@ class TrainingRunner(QObject):
     def start(self, *, weights: Path | None = None) -> None:
         """Start a run, or continue a paused one. `weights` is a checkpoint from which matching weights are loaded."""
         if self._state == "paused" and weights is None:
-            self._live().resume()
+            self._active_session().resume()
         elif self.is_active:
             if weights is not None:
                 self._refuse_second_run()
         elif self._begin(weights):
-            self._live().start()
+            self._active_session().start()
         self._drain_soon()
 
     def pause(self) -> None:
         if self._state == "running":
-            self._live().pause()
+            self._active_session().pause()
             self._drain_soon()
 
     def step(self) -> None:
         """Run one batch, then pause. Starts a run if there is none."""
         if self.is_active or self._begin():
-            self._live().step()
+            self._active_session().step()
             self._drain_soon()
 
     def stop(self) -> None:
         """Stop the run after the current batch; it can be resumed later."""
         if self.is_active:
-            self._live().stop()
+            self._active_session().stop()
             self._drain_soon()
 
     def resume(self, run: Run, *, epochs: int | None = None) -> None:
@@ -129,8 +129,8 @@ class TrainingRunner(QObject):
         elif run.folder is None:
             self.refused.emit(f"{run.name} was not saved to disk and cannot be resumed.")
         else:
-            work = partial(_taken_up, self._library, run, run.folder)
-            self._library.run_in_reader(work, partial(self._go_on, run, epochs), self._refuse)
+            work = partial(_load_resumable, self._library, run, run.folder)
+            self._library.run_in_reader(work, partial(self._resume_loaded, run, epochs), self._refuse)
 
     def close(self) -> None:
         """Stop the run and wait for its thread."""
@@ -184,7 +184,7 @@ class TrainingRunner(QObject):
         """Explanation of the compiled step of the current or last run. Thread-safe."""
         return None if self._session is None else self._session.explanation()
 
-    def _look_again(self) -> None:
+    def _drain_and_reschedule(self) -> None:
         self._timer.setInterval(self._pace.next_ms(None if self.run is None else self.run.progress.pace))
         self.drain()
 
@@ -197,7 +197,7 @@ class TrainingRunner(QObject):
         match event:
             case StateChanged():
                 if event.state == "failed" and self._refusal is not None:
-                    self._put_back()
+                    self._restore_state()
                 else:
                     self._enter(event.state)
             case Failed():
@@ -211,7 +211,7 @@ class TrainingRunner(QObject):
                 self.snapshot_ready.emit(event.snapshot)
             case Warned():
                 self._looks = 0
-                if event.problem.node is not None and self._live().document is self._store.document:
+                if event.problem.node is not None and self._active_session().document is self._store.document:
                     self._store.add_run_problem(event.problem)
             case _:
                 pass
@@ -230,7 +230,7 @@ class TrainingRunner(QObject):
         self._follow(run)
         return True
 
-    def _go_on(self, run: Run, epochs: int | None, found: tuple[ResumedRun, list[MetricsUpdate]]) -> None:
+    def _resume_loaded(self, run: Run, epochs: int | None, found: tuple[ResumedRun, list[MetricsUpdate]]) -> None:
         """Resume a run whose files have been read."""
         going_on, news = found
         if self.is_active:
@@ -279,7 +279,7 @@ class TrainingRunner(QObject):
     def _sessions(self) -> list[Session]:
         return [session for session in (self._session, self._viewer) if session is not None]
 
-    def _live(self) -> Session:
+    def _active_session(self) -> Session:
         assert self._session is not None
         return self._session
 
@@ -289,7 +289,7 @@ class TrainingRunner(QObject):
     def _refuse(self, error: FileError) -> None:
         self.refused.emit(str(error))
 
-    def _put_back(self) -> None:
+    def _restore_state(self) -> None:
         """Restore the state of a run that could not be resumed."""
         if self.run is not None:
             self.run.state, self.run.is_own = self._before
@@ -304,6 +304,6 @@ class TrainingRunner(QObject):
             self.state_changed.emit(state)
 
 
-def _taken_up(library: RunLibrary, run: Run, folder: Path) -> tuple[ResumedRun, list[MetricsUpdate]]:
+def _load_resumable(library: RunLibrary, run: Run, folder: Path) -> tuple[ResumedRun, list[MetricsUpdate]]:
     """A run's checkpoint and its unread curve points. Runs in the reading thread."""
     return load_run(folder), library.read_whole(run)

@@ -65,7 +65,7 @@ class CommandPalette(QFrame):
         column.addWidget(self.edit)
         column.addWidget(self.note)
         column.addWidget(self.list, 1)
-        self.edit.textChanged.connect(self._narrow)
+        self.edit.textChanged.connect(self._filter)
         self.edit.installEventFilter(self)
         self.list.itemClicked.connect(self._run)
         self.hide()
@@ -77,7 +77,7 @@ class CommandPalette(QFrame):
         self.edit.clear()
         width = min(_WIDTH, self._room.width() - 32)
         self.setGeometry((self._room.width() - width) // 2, 72, width, self.height())
-        self._narrow("")
+        self._filter("")
         self.show()
         self.raise_()
         self.edit.setFocus()
@@ -111,7 +111,7 @@ class CommandPalette(QFrame):
                 return False
         return True
 
-    def _narrow(self, text: str) -> None:
+    def _filter(self, text: str) -> None:
         self.list.clear()
         found = [(score(text, choice.title), choice) for choice in self._choices]
         fitting = [(points, choice) for points, choice in found if points is not None]

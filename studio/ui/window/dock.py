@@ -24,7 +24,7 @@ class Dock(QDockWidget):
         self._stack = _PanelStack(size)
         self.setWidget(self._stack)
         self._bar = _TitleBar(self)
-        self._bare = QWidget()
+        self._empty_bar = QWidget()
         self.setTitleBarWidget(self._bar)
 
     @property
@@ -71,7 +71,7 @@ class Dock(QDockWidget):
 
     def update_bar(self, *, is_tabbed: bool) -> None:
         """Hide the title bar when a tab already shows the title."""
-        wanted = self._bare if is_tabbed and not self.isFloating() else self._bar
+        wanted = self._empty_bar if is_tabbed and not self.isFloating() else self._bar
         if self.titleBarWidget() is not wanted:
             self.setTitleBarWidget(wanted)
 

@@ -38,7 +38,7 @@ from studio.ui.window.welcome_page import WelcomePage
 from studio.ui.window.window_commands import palette_choices, window_commands
 
 _SIZE = QSize(1440, 900)
-_WATCHING = ("autograd", "compile", "data")
+_COMPUTING_DOCKS = ("autograd", "compile", "data")
 """Docks whose panels compute only while visible."""
 
 
@@ -244,8 +244,8 @@ class MainWindow(CommandWindow):
         self.tabs.tabCloseRequested.connect(self._close_tab)
         self.status.problems_wanted.connect(self.show_problems)
         self.status.compile_wanted.connect(self.show_compile)
-        for name in _WATCHING:
-            self.docks[name].visibilityChanged.connect(partial(self._see, name))
+        for name in _COMPUTING_DOCKS:
+            self.docks[name].visibilityChanged.connect(partial(self._set_panel_visible, name))
         self.welcome.new_wanted.connect(self.new_project)
         self.welcome.open_wanted.connect(self.files.ask_and_open)
         self.welcome.file_wanted.connect(self.files.open)
@@ -317,14 +317,16 @@ class MainWindow(CommandWindow):
         self._set_chrome(project is not None)
         if project is not None:
             QTimer.singleShot(0, self.project_views[project].begin)
-        for name in _WATCHING:
-            self._see(name, self.docks[name].isVisible() and not self.docks[name].visibleRegion().isEmpty())
+        for name in _COMPUTING_DOCKS:
+            self._set_panel_visible(
+                name, self.docks[name].isVisible() and not self.docks[name].visibleRegion().isEmpty()
+            )
         self.topbar.watch(project)
         self.status.watch(project)
         self._count_problems(project)
         self.commands.refresh()
 
-    def _see(self, dock: str, visible: bool) -> None:
+    def _set_panel_visible(self, dock: str, visible: bool) -> None:
         """Tell a panel whether it is visible, so that hidden panels do not compute."""
         for project, project_view in self.project_views.items():
             panel = {"autograd": project_view.autograd, "compile": project_view.compile, "data": project_view.data}[

@@ -52,7 +52,7 @@ class ShortcutTable(QWidget):
         self._wanted: tuple[str, tuple[str, ...] | None] | None = None
         """Command and shortcut that wait for confirmation; None stands for the default shortcuts."""
         self.reassign = buttons.text_button("Reassign", self._reassign, kind="primary")
-        self.keep = buttons.text_button("Cancel", self._leave_as_is)
+        self.keep = buttons.text_button("Cancel", self._cancel_reassign)
         row = QHBoxLayout()
         row.addWidget(self.keys, 1)
         row.addWidget(self._default)
@@ -154,7 +154,7 @@ class ShortcutTable(QWidget):
         self._refresh()
         self._choose()
 
-    def _leave_as_is(self) -> None:
+    def _cancel_reassign(self) -> None:
         self._ask(None)
         self._message.setText("No shortcut was changed.")
         self._choose()

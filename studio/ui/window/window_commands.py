@@ -242,7 +242,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
     )
     yield Command(
         "run.compile",
-        "Compile training step",
+        "Compile training steps",
         _on(window, _switch_compiling),
         (),
         "Run",
@@ -270,7 +270,7 @@ def _help(window: CommandWindow) -> Iterator[Command]:
 
 def _switch_compiling(project: Project) -> None:
     on = not project.store.document.training.compile
-    title = "Compile training step" if on else "Do not compile training step"
+    title = "Compile training steps" if on else "Do not compile training steps"
     project.store.edit(title, lambda document: edits.set_training(document, compile=on))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from studio.ui.panels.inspector.node_form import NodeForm, Offer
+from studio.ui.panels.inspector.node_form import NodeForm, RowFactory
 from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.project.project_store import ProjectStore
@@ -18,7 +18,7 @@ from studio.ui.window import keyboard_focus
 class InspectorPanel(QScrollArea):
     """Reuses its form while it matches the selection, so that typing is not interrupted."""
 
-    def __init__(self, store: ProjectStore, offers: Sequence[Offer] = (), parent: QWidget | None = None) -> None:
+    def __init__(self, store: ProjectStore, offers: Sequence[RowFactory] = (), parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store, self._offers = store, offers
         self.setWidgetResizable(True)

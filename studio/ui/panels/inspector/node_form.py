@@ -23,7 +23,7 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label, line
 
-Offer: TypeAlias = Callable[[str, NodeType], QWidget | None]
+RowFactory: TypeAlias = Callable[[str, NodeType], QWidget | None]
 """Builds an extra form row from a node's name and type; None for no row."""
 
 
@@ -37,7 +37,7 @@ class NodeForm(QWidget):
     place_wanted = Signal(QWidget)
     """A part of the form to scroll into view."""
 
-    def __init__(self, store: ProjectStore, names: Sequence[str], offers: Sequence[Offer] = ()) -> None:
+    def __init__(self, store: ProjectStore, names: Sequence[str], offers: Sequence[RowFactory] = ()) -> None:
         super().__init__()
         self.setObjectName("page")
         self._store = store
