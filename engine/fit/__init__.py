@@ -1,4 +1,4 @@
-"""Training as a generator of events. Whoever asks for the next event lets training go on; whoever closes it ends it.
+"""Training as a generator of events: requesting the next event continues training, and closing it stops training.
 
 class Digits(fit.Task):
     def data(self):
@@ -18,9 +18,8 @@ class Digits(fit.Task):
 for event in fit.fit(Digits(seed=1), epochs=5):
     ...
 
-The loop that receives events is where everything else happens: printing, plotting, callbacks. What a callback would do
-"after each epoch" stands in it behind `if isinstance(event, fit.Epoch)`; leaving it ends the training. It may use and
-change the task between two events. To put a training down and take it up again:
+The receiving loop replaces callbacks: print, plot or save after `if isinstance(event, fit.Epoch)`, and break to stop
+training. It can use and change the task between two events. To save and resume a training:
 
     training = fit.fit(Digits(seed=1), epochs=5)
     ...

@@ -1,4 +1,4 @@
-"""Batches as the loop goes through them: how many, how large, how long they take, and the mean of their losses."""
+"""Batches of the training loop: their number, sizes, timing and mean loss."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from engine.tensors import Tensor
 
 
 class LossMean:
-    """Means of batch losses, each weighing as many samples as it has: of all together, and of each by its name.
+    """Sample-weighted means of batch losses: of their sum, and by name.
 
-    Takes what `state` has given; old states know nothing of each.
+    The arguments are the values of `state`; states of older versions have no values by name.
     """
 
     def __init__(self, total: float = 0.0, count: int = 0, each: Mapping[str, float] | None = None) -> None:
@@ -41,7 +41,7 @@ class LossMean:
 
     @property
     def each(self) -> dict[str, float]:
-        """By name; nothing after an old state."""
+        """Means by name; empty after loading a state of an older version."""
         return {name: total / self.count for name, total in (self._each or {}).items()}
 
     @property
@@ -50,12 +50,12 @@ class LossMean:
 
 
 class TimedBatches:
-    """Batches on their device, and the time from asking for one until `stop`.
+    """Batches moved to the task's device, with timing from the request of a batch until `stop`.
 
     Args:
-        batches: those that are still to come
-        task: says on which device
-        count: how many they are; None for a stream, of which only its end tells
+        batches: the remaining batches
+        task: provides the device
+        count: number of remaining batches; None for streams
     """
 
     def __init__(self, batches: Iterator[Any], task: Task, count: int | None) -> None:
@@ -63,14 +63,14 @@ class TimedBatches:
         self._task = task
         self._count = count
         self._ahead: deque[Any] = deque()
-        """Batches of a stream that were read to see whether they are there."""
+        """Batches of a stream that were read ahead."""
         self._began = 0.0
         self._waited = 0.0
         self.waiting = 0.0
-        """Seconds that the last batch took to come."""
+        """Seconds spent waiting for the last batch."""
 
     def left(self, most: int = 1) -> int:
-        """How many are still to come, counted up to `most`. Reads so many of a stream."""
+        """Number of remaining batches, at most `most`. Reads that many ahead from a stream."""
         if self._count is not None:
             return min(self._count, most)
         self._read(most)
@@ -81,13 +81,13 @@ class TimedBatches:
         self._began = time.perf_counter() - self._waited
         self._read(1)
         if not self._ahead:
-            raise DataError("the data gave fewer batches than they were said to have.")
+            raise DataError("the data has fewer batches than its length says.")
         if self._count is not None:
             self._count -= 1
         return self._task.to_device(self._ahead.popleft())
 
     def stop(self) -> float:
-        """Seconds that the last batch took in all."""
+        """Total seconds of the last batch."""
         self.waiting, self._waited = self._waited, 0.0
         return time.perf_counter() - self._began
 
@@ -98,7 +98,7 @@ class TimedBatches:
 
 
 def check_finite(batch: Any) -> None:
-    """For a batch of which the loss is no number: raises DataError if its own numbers are why."""
+    """After a non-finite loss: raise DataError if the batch itself contains NaN or infinity."""
     parts = [part for part in batch if isinstance(part, Tensor)] if isinstance(batch, (list, tuple)) else []
     for part, name in zip(parts, ("inputs", "targets"), strict=False):
         if not part.dtype.is_floating_point or not part.ndim:
@@ -107,46 +107,46 @@ def check_finite(batch: Any) -> None:
         if wrong.any():
             samples = int(wrong.reshape(len(wrong), -1).any(1).sum())
             raise DataError(
-                f"the {name} of {samples} of {len(wrong)} samples in a batch hold {int(wrong.sum())} numbers that are "
-                "NaN or infinite, so that the loss is no number. Add Fill missing or Clip, or leave these samples out; "
-                "statistics of the data tell where they are."
+                f"the {name} of {samples} of {len(wrong)} samples in a batch contain {int(wrong.sum())} values "
+                "that are NaN or infinite, so the loss is not finite. Add Fill missing or Clip, or drop these samples; "
+                "the statistics of the data show where they are."
             )
 
 
 def is_stream(loader: DataLoader) -> bool:
-    """Whether only the end of its batches tells how many there are."""
-    # An IterableDataset that tells a length may be wrong about it.
+    """Whether the number of batches is known only at the end."""
+    # The length of an IterableDataset can be wrong.
     return isinstance(loader.dataset, IterableDataset) or batch_count(loader) is None
 
 
 def count_batches(loader: DataLoader) -> int | None:
-    """In an epoch, as far as they are known beforehand. Raises DataError if there are none."""
+    """Batches per epoch, if known beforehand. Raises DataError if there are none."""
     count = batch_count(loader)
     if count == 0 and not is_stream(loader):
         samples = len(loader.dataset)
         raise DataError(
-            f"{samples} training samples give no batch of {loader.batch_size}, as drop_last leaves out smaller ones. "
+            f"{samples} training samples give no batch of {loader.batch_size}, and drop_last drops smaller ones. "
             f"Set batch_size to {samples} or less."
             if samples
-            else "there are no training samples. Choose data that have some."
+            else "there are no training samples. Choose other data."
         )
     return count
 
 
 def empty_stream_error(loader: DataLoader, epoch: int, part: str = "training") -> DataError:
-    """What is wrong with a stream that gave nothing in an epoch, counted from 0."""
+    """The error for a stream without batches in an epoch, counted from 0."""
     cut: Any = loader if loader.batch_sampler is None else loader.batch_sampler
     if getattr(cut, "drop_last", False):
-        why = f"It ended before there was one of {cut.batch_size}. Lower batch_size, or turn drop_last off."
+        why = f"It ended before a batch of {cut.batch_size} was complete. Lower batch_size, or turn off drop_last."
     elif epoch:
-        why = "A stream that is iterated again has to begin anew: make its iterator in __iter__."
+        why = "A stream must restart when it is iterated again: create its iterator in __iter__."
     else:
-        why = "Choose data that have some."
+        why = "Choose other data."
     return DataError(f"the stream of {part} samples gave no batch in epoch {epoch + 1}. {why}")
 
 
 def count_samples(loader: DataLoader) -> int | None:
-    """None if they are not counted beforehand."""
+    """Number of samples; None if unknown."""
     try:
         return len(loader.dataset)
     except TypeError:
@@ -154,7 +154,7 @@ def count_samples(loader: DataLoader) -> int | None:
 
 
 def batch_count(loader: DataLoader) -> int | None:
-    """Batches in a pass, as far as they are known beforehand."""
+    """Batches per epoch; None if unknown."""
     try:
         return len(loader)
     except TypeError:
@@ -162,7 +162,7 @@ def batch_count(loader: DataLoader) -> int | None:
 
 
 def batch_size(batch: Any) -> int:
-    """How many samples a batch has."""
+    """Number of samples in a batch."""
     if isinstance(batch, Tensor):
         return batch.shape[0] if batch.ndim else 1
     parts = list(batch.values()) if isinstance(batch, Mapping) else batch

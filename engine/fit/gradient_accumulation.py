@@ -1,4 +1,4 @@
-"""Gradients of several batches, added up."""
+"""Gradient accumulation over several batches."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from engine.tensors.creation import zeros_like
 
 
 class GradientAccumulator:
-    """A sum for each of the parameters. The tensors stay the same ones, so that compiled steps find them."""
+    """Gradient sums by parameter. The tensors are reused, so that compiled steps can refer to them."""
 
     def __init__(self, parameters: Iterable[Tensor]) -> None:
         self.parameters = list(parameters)
         self.tensors = {number: zeros_like(parameter.detach()) for number, parameter in enumerate(self.parameters)}
         self._used: set[int] = set()
-        """Parameters that had a gradient at all; optimizers leave the others alone."""
+        """Parameters that had a gradient; optimizers skip the others."""
 
     def add(self, *, first: bool, last: bool) -> None:
-        """Add the gradients of a batch to those before it; after the last batch, the sums are the gradients."""
+        """Add the gradients of a batch. After the last batch, `.grad` of the parameters is the sum."""
         with no_grad():
             for number, parameter in enumerate(self.parameters):
                 total, gradient = self.tensors[number], parameter.grad
@@ -35,7 +35,7 @@ class GradientAccumulator:
                     total.add_(gradient)
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
-        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        """State that replayed steps depend on: names, dicts, and keys whose values may change."""
         yield "", vars(self), ()
 
 

@@ -1,4 +1,4 @@
-"""The numbers that a training tells of its task."""
+"""Losses, metrics and learning rates of a task, as plain numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.tensors import Tensor
 
 
 def losses_by_name(task: Task, losses: Mapping[Optimizer, Tensor]) -> dict[str, float]:
-    """Losses by the names of their optimizers."""
+    """Losses by optimizer name."""
     return {name: float(losses[one].item()) for name, one in task.optimizers.items() if one in losses}
 
 
@@ -20,30 +20,30 @@ def reset_metrics(task: Task) -> None:
 
 
 def read_metrics(task: Task, *, costly: bool = False) -> dict[str, float]:
-    """Of what they have taken in since they were reset; those that take long only if asked."""
+    """Metric values since the last reset; expensive metrics only if `costly` is set."""
     return {name: metric.compute() for name, metric in task.metrics.items() if costly or not metric.is_costly}
 
 
 def metric_tables(task: Task) -> dict[str, list[list[int]]]:
-    """Of the metrics that are more than a number."""
+    """Tables of the metrics that have one, such as the confusion matrix."""
     found = {name: metric.table() for name, metric in task.metrics.items()}
     return {name: table for name, table in found.items() if table is not None}
 
 
 def learning_rate(task: Task) -> float:
-    """Of the first optimizer that has a schedule, or of the first one."""
+    """Learning rate of the first optimizer with a schedule, else of the first optimizer."""
     scheduled = next((schedule.optimizer for schedule in task.schedulers.values()), None)
     told = scheduled or next(iter(task.optimizers.values()), None)
     return float("nan") if told is None else float(told.param_groups[0]["lr"])
 
 
 def learning_rates(task: Task) -> dict[str, float]:
-    """Of each optimizer, by its name."""
+    """Learning rates by optimizer name."""
     return {name: float(optimizer.param_groups[0]["lr"]) for name, optimizer in task.optimizers.items()}
 
 
 def prefixed_metrics(train: Mapping[str, float], val: Mapping[str, float]) -> dict[str, float]:
-    """Figures by the names that they are followed by: train_loss, val_accuracy, …"""
+    """Metrics with their prefixes: train_loss, val_accuracy, …"""
     return {f"{part}_{name}": value for part, of in (("train", train), ("val", val)) for name, value in of.items()}
 
 

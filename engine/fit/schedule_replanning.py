@@ -1,4 +1,4 @@
-"""Schedules that are planned for a whole training, when one is taken up again that is to be longer than it was."""
+"""Replanning of learning-rate schedules that span the whole training, when a resumed training changes its length."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from engine.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from engine.optim.optimizer import Optimizer
 
 _POSITION = ("last_epoch", "_step_count", "_is_initial", "_last_lr", "T_cur", "T_i")
-"""What a schedule knows of where it is; all else is its plan."""
+"""State keys of a schedule's position; all others belong to its plan."""
 _NESTED = "_schedulers"
-"""The states of the schedules that one is made of."""
+"""State key of nested schedules."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplannedSchedule:
-    """An optimizer whose schedules are planned anew."""
+    """An optimizer with replanned schedules."""
 
     optimizer: str
     before: float
-    """The learning rate of its first group, as it was put down."""
+    """Learning rate of its first group in the saved state."""
     after: float
-    """What it is by the new plan."""
+    """Learning rate of its first group in the new plan."""
 
 
 def replan_schedules(task: Task, state: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[ReplannedSchedule, ...]]:
-    """The state of a training, with schedules planned as those of `task` are instead of as they were.
+    """Replace the schedule plans in a training state by those of `task`.
 
-    Learning rates are then what they would be there, had the training begun with this plan; whatever a
-    ReduceLROnPlateau has made of them, it still has. Where nothing is planned otherwise, all stays as it is.
+    Learning rates become those of a training that had started with the new plan; reductions by ReduceLROnPlateau are
+    kept. Schedules with an unchanged plan are not changed.
 
     Args:
-        task: set up, with no state loaded. Its schedules are moved by this, until one is
-        state: what `Training.state_dict` gave
+        task: set up, without a loaded state; its schedules are advanced until a state is loaded
+        state: the result of `Training.state_dict`
 
     Raises:
-        WeightsError: a schedule went on more often than there were batches.
+        WeightsError: a schedule has more steps than there were batches.
     """
     parts = dict(state["task"])
     schedulers, optimizers = dict(parts["schedulers"]), dict(parts["optimizers"])
     found: list[ReplannedSchedule] = []
     for name, schedule in task.schedulers.items():
         count = 0 if isinstance(schedule, ReduceLROnPlateau) else schedulers[name]["last_epoch"]
-        if count > state["step"]:  # walking there would take as long as it says
+        if count > state["step"]:  # replaying this many steps could take forever
             raise WeightsError(
-                f"the checkpoint's {name} went on {count} times in {state['step']} batches. Use another checkpoint."
+                f"the checkpoint's {name} has {count} steps after {state['step']} batches. Use another checkpoint."
             )
     for name, optimizer in task.optimizers.items():
         walk = _ScheduleReplay(task, optimizer, schedulers, state["epoch"], state["batch"] // task.accumulate)
@@ -65,12 +65,12 @@ def replan_schedules(task: Task, state: Mapping[str, Any]) -> tuple[dict[str, An
 
 
 class _ScheduleReplay:
-    """The schedules of an optimizer, taken from their beginning to the place of a state.
+    """Replays the schedules of an optimizer from the start to the position of a state.
 
     Args:
-        states: those of the schedules there
-        epochs: that are done there
-        begun: steps of the epoch that has begun
+        states: states of the schedules
+        epochs: completed epochs
+        begun: steps of the current epoch
     """
 
     def __init__(self, task: Task, optimizer: Optimizer, states: Mapping[str, Any], epochs: int, begun: int) -> None:
@@ -89,7 +89,7 @@ class _ScheduleReplay:
         return any(_plan_only(self._former[key]) != _plan_only(planned) for key, planned in self._planned.items())
 
     def groups(self, rates: list[float]) -> list[dict[str, Any]]:
-        """The options of the optimizer's groups, which have `rates` by the former plan."""
+        """Options of the optimizer's groups in the new plan; `rates` are those of the former plan."""
         shares = [1.0] * len(rates)
         if self._falls:
             former = {key: _with_plan(self._planned[key], self._former[key]) for key in self._planned}
@@ -99,13 +99,13 @@ class _ScheduleReplay:
         return [{**group, "lr": group["lr"] * share} for group, share in zip(found, shares, strict=True)]
 
     def states(self) -> dict[str, dict[str, Any]]:
-        """Those of the schedules, once they are there."""
+        """States of the schedules after the replay."""
         return {key: copy_tensors(schedule.state_dict()) for key, schedule in self._schedules.items()}
 
     def _walked(self, begun: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         for group, options in zip(self._optimizer.param_groups, copy_tensors(self._options), strict=True):
             group.update(options)
-        self._optimizer.steps = 1  # a schedule would complain that it goes on before the optimizer
+        self._optimizer.steps = 1  # avoids the warning about a schedule before the first optimizer step
         for key, schedule in self._schedules.items():
             schedule.load_state_dict(copy_tensors(begun[key]))
         for _, _, schedule in heapq.merge(*self._steps(), key=lambda step: step[:2]):
@@ -113,7 +113,7 @@ class _ScheduleReplay:
         return copy_tensors(group_options(self._optimizer))
 
     def _steps(self) -> Iterator[Iterator[tuple[float, bool, LRScheduler]]]:
-        """When each schedule goes on, in epochs, and whether others go first then."""
+        """Times of each schedule's steps, in epochs; per-epoch schedules come after per-step ones."""
         for key, schedule in self._schedules.items():
             late = key not in self._per_step
             yield zip(self._times(self._counts[key], late=late), repeat(late), repeat(schedule))
@@ -123,7 +123,7 @@ class _ScheduleReplay:
         return (number / pace for number in range(1, count + 1))
 
     def _normal(self, schedule: LRScheduler, state: Mapping[str, Any]) -> dict[str, Any]:
-        """A state as the schedule has it itself, whatever a file has made of its tuples and keys."""
+        """Normalize a state whose tuples and keys were changed by a file format."""
         fresh = copy_tensors(schedule.state_dict())
         schedule.load_state_dict(copy_tensors(state))
         found = copy_tensors(schedule.state_dict())
@@ -132,13 +132,13 @@ class _ScheduleReplay:
 
 
 def _plan_only(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the state of a schedule, what does not change."""
+    """The constant part of a schedule's state."""
     plan = {key: value for key, value in state.items() if key not in _POSITION}
     return {**plan, _NESTED: [_plan_only(one) for one in state[_NESTED]]} if _NESTED in plan else plan
 
 
 def _with_plan(state: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """The state of a schedule with the plan of another."""
+    """The state of a schedule with the plan of another state."""
     found = {key: value if key in _POSITION else other[key] for key, value in state.items()}
     if _NESTED in found:
         found[_NESTED] = [_with_plan(one, two) for one, two in zip(state[_NESTED], other[_NESTED], strict=True)]

@@ -1,4 +1,4 @@
-"""What is done with one batch."""
+"""Training and validation of one batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Closure = Callable[[], Tensor]
 
 
 class StepFunctions:
-    """How a task trains and is validated: by plain functions, or by compiled ones."""
+    """Training and validation step of a task, compiled or not."""
 
     def __init__(self, task: Task, *, compile: bool) -> None:
         self.compiled = compile
@@ -39,7 +39,7 @@ class StepFunctions:
         self._told: CompileState | None = None
 
     def news(self, number: int) -> CompileState | None:
-        """After training step `number`: how steps run, if that has changed."""
+        """The compile state after training step `number`, if it has changed; else None."""
         if not isinstance(self.train, CompiledFunction):
             return None
         state = compile_state(self.train, number)
@@ -50,7 +50,7 @@ class StepFunctions:
 
 
 def compute_losses(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
-    """What validates with one batch."""
+    """Losses of one batch, under the task's mixed precision."""
     if task.mixed_precision == "off":
         return task.losses(batch)
     with autocast(task.device.type, BY_NAME[task.mixed_precision]):
@@ -60,12 +60,12 @@ def compute_losses(task: Task, batch: Any) -> Mapping[Optimizer, Tensor]:
 def step(
     task: Task, batch: Any, first: bool = True, last: bool = True, share: float = 1.0
 ) -> Mapping[Optimizer, Tensor]:
-    """Trains with one batch: losses, gradients, a step of each optimizer. Reads no numbers; returns the losses.
+    """Train on one batch: losses, gradients, and a step of each optimizer. Returns the losses.
 
     Args:
-        first: forget the gradients of earlier batches
-        last: let the optimizers take their step
-        share: of the batch among those whose gradients are averaged
+        first: discard the gradients of earlier batches
+        last: step the optimizers
+        share: weight of the batch among accumulated batches
     """
     random_state = random.get_rng_state()
     found = compute_losses(task, batch)
@@ -77,10 +77,10 @@ def step(
 
 @contextmanager
 def preserve_state(task: Task) -> Iterator[None]:
-    """Losses may be computed and differentiated inside, for a look at them: the training goes on as if nothing was.
+    """Preserve the training state while losses and gradients are computed for inspection.
 
-    Gradients, buffers such as running means, metrics and the default random stream are put back at the end. The tensors
-    in `.grad` are None inside at first.
+    On exit, gradients, buffers such as running means, metrics and the random stream are restored. `.grad` is None on
+    entry.
     """
     state = random.get_rng_state()
     kept = [value for metric in task.metrics.values() for value in vars(metric).values() if isinstance(value, Tensor)]
@@ -103,7 +103,7 @@ def preserve_state(task: Task) -> Iterator[None]:
 
 @contextmanager
 def preserve_modes(task: Task) -> Iterator[None]:
-    """Each module is put back into the mode, train or eval, that it had before."""
+    """Restore the train or eval mode of each module on exit."""
     modes = [(module, module.training) for root in task.modules.values() for module in root.modules()]
     try:
         yield
@@ -115,9 +115,9 @@ def preserve_modes(task: Task) -> Iterator[None]:
 def compute_gradients(
     task: Task, losses: Mapping[Optimizer, Tensor], *, first: bool = True, last: bool = True, share: float = 1.0
 ) -> None:
-    """Gives the parameters of each optimizer the gradients of its loss, and none of another's.
+    """Compute the gradients of each optimizer's parameters from its loss only.
 
-    Where several batches are averaged, the last one brings the sum.
+    With gradient accumulation, the last batch sets the sum.
     """
     found: list[tuple[Tensor, Tensor | None]] = []
     for place, (optimizer, loss) in enumerate(losses.items(), start=1):
@@ -140,9 +140,10 @@ def step_optimizers(
     losses: Mapping[Optimizer, Tensor],
     closure: Callable[[Optimizer, Tensor], Closure] | None = None,
 ) -> None:
-    """One step of each optimizer by the gradients that are there.
+    """Step each optimizer with the current gradients.
 
-    `closure` makes what an optimizer evaluates its loss by, if it does that several times.
+    Args:
+        closure: creates the closure for optimizers that evaluate the loss several times
     """
     for optimizer, loss in losses.items():
         if task.scaler is not None:
@@ -168,10 +169,10 @@ def _parameters(optimizer: Optimizer) -> list[Tensor]:
 
 
 def _make_closure(task: Task, batch: Any, random_state: State, optimizer: Optimizer, loss: Tensor) -> Closure:
-    """What gives the loss of a batch and its gradients for the parameters as they are.
+    """Create a closure that computes the loss of a batch and its gradients for the current parameters.
 
-    The first time that is `loss`, whose gradients are there. Later ones draw the same random numbers, and metrics,
-    buffers and the other gradients do not notice them.
+    The first call returns `loss`, whose gradients are already set. Later calls use the same random numbers and leave
+    metrics, buffers and other gradients unchanged.
     """
     first = [loss]
 

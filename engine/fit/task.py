@@ -1,4 +1,4 @@
-"""What is trained on what."""
+"""Training tasks: data, model, losses, optimizers, schedules and metrics."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ from engine.tensors import Tensor
 T = TypeVar("T")
 
 REPLAY_IGNORED = frozenset({"_found_attributes", "batches", "replays", "step", "stream", "validation_step"})
-"""Attributes of a task that are no part of what a step depends on."""
+"""Attributes that a training step does not depend on."""
 
 
 class Task(ABC):
-    """What is trained on what: data, model, optimizers, schedules and metrics. All but the data are found among the
-    attributes. How a step is made is said by attributes of the class.
+    """Base class of training tasks: data, model, optimizers, schedules and metrics.
+
+    Except for the data, they are found among the attributes of the task. Class attributes configure the training step.
 
     Args:
-        device: where the model lives and batches are brought to
-        seed: initial weights, order of samples and every random number of the training follow from it
+        device: device of the model and the batches
+        seed: random seed for initial weights, sample order and all random numbers of the training
     """
 
     model: Module
     replays: tuple[type, ...] | None = None
-    """Not None: this task's class and further ones, whose methods go by nothing but their object and their arguments.
-    Compiled steps may then run without their Python. The studio says it of the classes that it generates; leave it at
-    None for classes written by hand."""
+    """Classes whose methods depend only on their object and arguments, so that compiled steps can replay without
+    running Python. Set by generated code; leave it at None in handwritten classes."""
     accumulate: int = 1
-    """Batches whose gradients are averaged for one step of the optimizers."""
+    """Number of batches whose gradients are averaged per optimizer step."""
     clip_norm: float | None = None
-    """The largest norm that the gradients of an optimizer, taken as one vector, may have."""
+    """Maximum gradient norm per optimizer, over all its parameters."""
     clip_value: float | None = None
-    """The largest size that an element of a gradient may have."""
+    """Maximum absolute value of gradient elements."""
     mixed_precision: Literal["off", "bfloat16", "float16"] = "off"
-    """What the ops that autocast knows compute in; with float16, losses are scaled."""
+    """Dtype of autocast ops; float16 enables loss scaling."""
     per_step: tuple[str, ...] = ()
-    """Schedules that go on after each step of the optimizers, as OneCycleLR and CyclicLR always do; others do after
+    """Names of schedules that step after each optimizer step, as OneCycleLR and CyclicLR always do; others step after
     each epoch."""
     step: CompiledFunction | None = None
-    """What trains with a batch, once `fit` has compiled it; it knows what became of it."""
+    """The compiled training step, set by `fit`."""
     validation_step: CompiledFunction | None = None
     scaler: GradScaler | None = None
-    """Of losses; there once `setup` has seen that `mixed_precision` needs it."""
+    """Loss scaler, created by `setup` for float16."""
     sums: GradientAccumulator | None = None
-    """Of gradients; there if `accumulate` needs it."""
+    """Gradient accumulator, created by `setup` if `accumulate` is above 1."""
 
     stream: random.Generator
-    """Where the random numbers of its trainings come from, whatever is drawn elsewhere meanwhile. It stays the same
-    one, as compiled steps know it."""
+    """Random stream of the training, independent of other random numbers. The object is never replaced, because
+    compiled steps refer to it."""
 
     def __init__(self, *, device: Device | str = "cpu", seed: int = 0) -> None:
         self.device = resolve(device)
@@ -69,18 +69,18 @@ class Task(ABC):
 
     @abstractmethod
     def data(self) -> Loaders:
-        """The batches to train and validate with: `data.Batches` of splits, or `data.Loaders` of one's own."""
+        """Return the training and validation batches: `data.Batches` of splits, or `data.Loaders`."""
 
     @abstractmethod
     def configure(self) -> None:
-        """Make model, optimizers, schedules and metrics, and keep them as attributes."""
+        """Create the model, optimizers, schedules and metrics as attributes."""
 
     @abstractmethod
     def losses(self, batch: Any) -> Mapping[Optimizer, Tensor]:
-        """For each optimizer the number that it is to make small, computed from a batch."""
+        """Compute the loss of each optimizer from a batch."""
 
     def setup(self) -> Loaders:
-        """Read the data and make the model, once; `fit` calls it. Returns the batches."""
+        """Read the data and create the model, once; called by `fit`. Returns the batches."""
         if self.batches is None:
             random.manual_seed(self.seed)
             batches = self.data()
@@ -96,11 +96,11 @@ class Task(ABC):
         return self.batches
 
     def measure(self, metric: Metric, input: Tensor, target: Tensor) -> None:
-        """Let a metric take in a batch, without a place in the autograd graph."""
+        """Update a metric with a batch, detached from the autograd graph."""
         metric.update(input.detach(), target)
 
     def to_device(self, batch: Any) -> Any:
-        """A batch, whatever its structure, with its tensors on the task's device."""
+        """Move the tensors of a batch, in any nested structure, to the task's device."""
         return _move_to(batch, self.device)
 
     @property
@@ -120,7 +120,7 @@ class Task(ABC):
         return self._attributes(Metric)
 
     def is_stepped_per_batch(self, schedule: str) -> bool:
-        """Whether a schedule goes on after each step of the optimizers, not after each epoch."""
+        """Whether a schedule steps after each optimizer step instead of after each epoch."""
         return schedule in self.per_step or isinstance(self.schedulers[schedule], (OneCycleLR, CyclicLR))
 
     def _check(self) -> None:
@@ -134,12 +134,12 @@ class Task(ABC):
         searching = [name for name, optimizer in self.optimizers.items() if optimizer.needs_closure]
         if searching and (self.accumulate > 1 or self.mixed_precision == "float16"):
             raise ValueError(
-                f"{searching[0]} evaluates the loss of one batch several times, which does not go with accumulate or "
-                "float16. Choose another optimizer, or leave these out."
+                f"{searching[0]} evaluates the loss of a batch several times, which excludes accumulate and "
+                "float16. Choose another optimizer, or turn these off."
             )
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], Collection[str]]]:
-        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        """State that replayed steps depend on: names, dicts, and keys whose values may change."""
         yield "", vars(self), REPLAY_IGNORED | self.schedulers.keys()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -151,10 +151,10 @@ class Task(ABC):
         vars(self)["_found_attributes"] = {}
 
     def _attributes(self, kind: type[T]) -> dict[str, T]:
-        """Looked for once, as each step asks several times, and anew when an attribute was set."""
+        """Attributes of a type, cached until an attribute is set, because each step needs them several times."""
         found: dict[type[Any], dict[str, Any]] = vars(self)["_found_attributes"]
         if kind not in found:
-            # A copy: who watches the training asks in another thread, while attributes may be added.
+            # A copy: observers in other threads read while attributes are added.
             found[kind] = {name: value for name, value in vars(self).copy().items() if isinstance(value, kind)}
         return found[kind].copy()
 

@@ -1,4 +1,4 @@
-"""What a task has become by being trained, as plain data, and back; what of it fits another task."""
+"""Save and restore the training state of a task, and match weights by name and shape."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from engine.tensors import Tensor
 from engine.tensors.creation import as_tensor
 
 _KINDS = ((bool, int, float, Tensor), Mapping, (list, tuple))
-"""Kinds of state values that may replace each other."""
+"""Groups of value types that can replace each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightMatch:
-    """Which tensors of a model are among others, by name."""
+    """Result of matching a model's tensors with given ones, by name and shape."""
 
     same: tuple[str, ...]
     missing: tuple[str, ...]
-    """The model's own that the others have not."""
+    """Tensors of the model that are not given."""
     extra: tuple[str, ...]
-    """Others that the model has not."""
+    """Given tensors that the model does not have."""
     reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
-    """Of one name but not of one shape: the model's, then the other's."""
+    """Tensors with different shapes: the model's shape, then the given one."""
 
     @property
     def is_whole(self) -> bool:
@@ -55,7 +55,7 @@ class WeightMatch:
 
 
 def save_task(task: Task) -> dict[str, Any]:
-    """Everything of a task that changes while it is trained and that later steps depend on. Tensors are copies."""
+    """The training state of a task: weights, optimizers, schedules, scaler and metrics. Tensors are copies."""
     return {
         "modules": {name: copy_tensors(dict(_tensors(module))) for name, module in task.modules.items()},
         "optimizers": {name: _optimizer_state(optimizer) for name, optimizer in task.optimizers.items()},
@@ -67,18 +67,18 @@ def save_task(task: Task) -> dict[str, Any]:
 
 
 def restore_task(task: Task, state: Mapping[str, Any]) -> None:
-    """Make a task what `state_of` found. Raises WeightsError, and changes nothing, if its parts are others."""
+    """Restore a task from `save_task`. Raises WeightsError, without changes, if its parts differ."""
     for kind in ("modules", "optimizers", "schedulers", "metrics"):
         own, given = set(getattr(task, kind)), set(state[kind])
         if own != given:
             raise WeightsError(
                 f"the task has {kind} {_shorten(sorted(own))}, but the checkpoint {_shorten(sorted(given))}. "
-                "Make the task as it was, or load the weights alone."
+                "Use the same task, or load only the weights."
             )
     for name, module in task.modules.items():
         found = match_weights(module, state["modules"][name])
         if not found.is_whole:
-            raise WeightsError(f"the checkpoint is of another {name}: {found}.")
+            raise WeightsError(f"the checkpoint does not fit {name}: {found}.")
     for name, optimizer in task.optimizers.items():
         _restore_optimizer(name, optimizer, state["optimizers"][name])
     for name, schedule in task.schedulers.items():
@@ -97,7 +97,7 @@ def restore_task(task: Task, state: Mapping[str, Any]) -> None:
 
 
 def match_weights(module: Module, given: Mapping[str, Tensor]) -> WeightMatch:
-    """Which tensors of a module are among those given."""
+    """Match the tensors of a module with given ones."""
     own = dict(_tensors(module))
     shapes = {name: (tuple(own[name].shape), tuple(given[name].shape)) for name in own if name in given}
     return WeightMatch(
@@ -109,7 +109,7 @@ def match_weights(module: Module, given: Mapping[str, Tensor]) -> WeightMatch:
 
 
 def load_matching(module: Module, given: Mapping[str, Tensor]) -> WeightMatch:
-    """Copy into a module what fits of the tensors given. Returns what did and what did not."""
+    """Copy the given tensors that fit into a module. Returns the match."""
     found, own = match_weights(module, given), dict(_tensors(module))
     with no_grad():
         for name in found.same:
@@ -121,14 +121,14 @@ def load_matching(module: Module, given: Mapping[str, Tensor]) -> WeightMatch:
 
 
 def save_metrics(task: Task) -> dict[str, dict[str, Tensor]]:
-    """Copies of what the metrics have added up."""
+    """Copies of the accumulated metric state."""
     return {
         name: {key: value.detach().clone() for key, value in _metric_tensors(one)} for name, one in task.metrics.items()
     }
 
 
 def restore_metrics(task: Task, sums: Mapping[str, Mapping[str, Tensor]]) -> None:
-    """Put back what `metric_sums` found, into the same tensors."""
+    """Restore metrics from `save_metrics`, in place."""
     with no_grad():
         for name, metric in task.metrics.items():
             for key, value in _metric_tensors(metric):
@@ -143,13 +143,13 @@ def _metric_tensors(metric: Metric) -> Iterator[tuple[str, Tensor]]:
 
 
 def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
-    """Parameters and buffers, also those that a state dict leaves out."""
+    """Parameters and buffers, including non-persistent buffers."""
     yield from ((name, parameter.detach()) for name, parameter in module.named_parameters())
     yield from module.named_buffers()
 
 
 def _optimizer_state(optimizer: Optimizer) -> dict[str, Any]:
-    """Options and state as they are: counts stay whole numbers, which a state dict in PyTorch's format has not."""
+    """Options and state of an optimizer. Unlike in PyTorch's state dict, step counts stay integers."""
     numbers = {id(parameter): number for number, parameter in enumerate(_parameters(optimizer))}
     state = {numbers[id(parameter)]: dict(state) for parameter, state in optimizer.state.items()}
     return {"steps": optimizer.steps, "groups": copy_tensors(group_options(optimizer)), "state": copy_tensors(state)}
@@ -158,7 +158,9 @@ def _optimizer_state(optimizer: Optimizer) -> dict[str, Any]:
 def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]) -> None:
     groups, trained = given["groups"], _parameters(optimizer)
     if len(groups) != len(optimizer.param_groups) or any(number >= len(trained) for number in given["state"]):
-        raise WeightsError(f"the checkpoint's {name} has other parameter groups. Make the optimizer as it was.")
+        raise WeightsError(
+            f"the checkpoint's {name} has other parameter groups. Create the optimizer with the same groups."
+        )
     for own, options in zip(group_options(optimizer), groups, strict=True):
         _check_same_kind(f"the checkpoint's {name}", own, options)
     options = [options for group, options in zip(optimizer.param_groups, groups, strict=True) for _ in group["params"]]
@@ -167,7 +169,7 @@ def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]
         for key, value in state.items():
             if isinstance(value, Tensor) and value.ndim:
                 optimizer.check_state(key, value, trained[number])
-    optimizer.state = defaultdict(dict)  # another table, by which compiled steps see that its tensors are others
+    optimizer.state = defaultdict(dict)  # a new dict shows compiled steps that the tensors have changed
     for number, state in given["state"].items():
         optimizer.state[trained[number]] = _move_like(copy_tensors(state), trained[number])
     for group, options in zip(optimizer.param_groups, groups, strict=True):
@@ -176,10 +178,10 @@ def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]
 
 
 def _check_same_kind(place: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Raises WeightsError for a field that a state of this kind does not have, or a value of another kind."""
+    """Raise WeightsError for unknown fields or values of another type."""
     for key, value in given.items():
         if key not in own:
-            raise WeightsError(f"{place} has a field {str(key)[:40]!r} that is unknown. Make the task as it was.")
+            raise WeightsError(f"{place} has an unknown field {str(key)[:40]!r}. Use the same task.")
         if not _is_same_kind(own[key], value):
             kinds = f"a {type(value).__name__}, not a {type(own[key]).__name__}"
             raise WeightsError(f"{place} is damaged: its {key} is {kinds}. Use another checkpoint.")
@@ -193,7 +195,7 @@ def _is_same_kind(own: Any, given: Any) -> bool:
 
 
 def group_options(optimizer: Optimizer) -> list[dict[str, Any]]:
-    """Those of each of its groups."""
+    """Options of each parameter group."""
     return [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
 
 
@@ -202,7 +204,7 @@ def _parameters(optimizer: Optimizer) -> list[Tensor]:
 
 
 def copy_tensors(value: Any) -> Any:
-    """Tensors copied, in whatever structure."""
+    """Copy a nested structure with its tensors."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, Mapping):

@@ -52,28 +52,28 @@ def fit(
 ) -> Training:
     """Train until `epochs` epochs or `steps` batches are done, whichever comes first.
 
-    An epoch is once through the data; of a stream, until it ends. What a step is (accumulation, clipping, mixed
-    precision) is said by the task.
+    An epoch is one pass over the data; for a stream, until it ends. The task configures the step: accumulation,
+    clipping, mixed precision.
 
     Args:
         task: what to train; set up on the first event if it is not yet
-        epochs: how many in all
-        steps: the number of batches in all
-        validate_epochs: validate at the end of each so many epochs; 0 for never
-        validate_steps: validate after each so many batches of an epoch as well
-        follow: the figure that says which weights are best: "val_loss", "val_accuracy" for a metric named accuracy, …
-        early_stopping: when to end a training whose figure no longer improves
-        compile: run steps as compiled plans, as `engine.compile` does; `task.step` tells what became of them
+        epochs: total number of epochs
+        steps: total number of batches
+        validate_epochs: validate every N epochs; 0 for never
+        validate_steps: also validate every N batches within an epoch
+        follow: the metric that decides which weights are best, such as "val_loss" or "val_accuracy"
+        early_stopping: when to stop if the metric no longer improves
+        compile: compile training steps as `engine.compile` does; `task.step` is the compiled function
 
-    The training yields Started; for each batch a Step, and a CompileState where steps begin to run in another way; for
-    a validation a ValidationStep for each batch, and a Validated within epochs; after each epoch an Epoch; Done.
+    Yields Started; a Step per batch, and a CompileState when the way steps run changes; a ValidationStep per validation
+    batch, and a Validated for validations within epochs; an Epoch per epoch; Done.
 
     Raises:
         ValueError: neither `epochs` nor `steps` is given, or a number is negative.
-        DataError: the data cannot be read, or give no training batch.
+        DataError: the data cannot be read, or there is no training batch.
     """
     if epochs is None and steps is None:
-        raise ValueError("fit needs epochs or steps, or it would never end.")
+        raise ValueError("fit needs epochs or steps: without a limit, training would never end.")
     if min(epochs or 0, steps or 0, validate_epochs) < 0:
         raise ValueError(
             f"epochs, steps and validate_epochs must not be negative, but are {epochs}, {steps} and {validate_epochs}."
@@ -84,18 +84,18 @@ def fit(
 
 
 def evaluate(task: Task, *, compile: bool = True) -> Generator[Event, None, None]:
-    """Validate a task as it is: a ValidationStep for each batch, then a Validated.
+    """Evaluate a task on its validation data: yields a ValidationStep per batch, then a Validated.
 
-    Raises DataError if it has no validation samples.
+    Raises DataError if there are no validation samples.
     """
     yield from fit(task, epochs=0, compile=compile).validation()
 
 
 class Training(Iterator[Event]):
-    """A training under way. Whoever asks for the next event lets it go on; whoever closes it ends it.
+    """A running training, as an iterator of events. Closing it stops the training.
 
-    Between two events it can be put down: `state_dict` holds all that its next steps depend on, and a new training of a
-    new task that loads it goes on to the same numbers, bit for bit.
+    Between two events, `state_dict` returns the complete state. A new training that loads it continues with identical
+    results, bit for bit.
     """
 
     def __init__(
@@ -116,18 +116,18 @@ class Training(Iterator[Event]):
         self._validate_epochs, self._validate_steps = validate_epochs, validate_steps
         self._follow, self._stopping = follow, stopping
         self.epoch = 0
-        """Epochs that are done, as are `batch` batches of the present one and `step` in all."""
+        """Completed epochs. `batch` counts completed batches of the current epoch, `step` all batches."""
         self.batch = 0
         self.step = 0
         self._seconds = 0.0
         self._epoch_seconds = 0.0
         self._mean = LossMean()
         self._count: int | None = None
-        """Batches in an epoch, where they are known: those of a stream once it has ended."""
+        """Batches per epoch, if known; for a stream after its first epoch."""
         self._pending = False
-        """A validation within the epoch is due, or under way."""
+        """Whether a validation within the epoch runs next or is running."""
         self._before: dict[str, Any] | None = None
-        """Within a validation: sums of metrics, and the random state, as they were before it."""
+        """During a validation: metric state and random state from before it."""
         self._tracker: BestTracker | None = None
         self._events = self._run()
 
@@ -139,7 +139,7 @@ class Training(Iterator[Event]):
             return next(self._events)
 
     def validation(self) -> Generator[Event, None, None]:
-        """A validation now, beside the training."""
+        """Validate now, without affecting the training."""
         batches, _ = self._set_up()
         if batches.validation is None or count_samples(batches.validation) == 0:
             raise DataError("there are no validation samples to evaluate on. Split off a part of the data.")
@@ -150,18 +150,18 @@ class Training(Iterator[Event]):
         yield Validated(self.epoch, self.step, val.pop("loss"), val, best=False, tables=tables, val_losses=losses)
 
     def close(self) -> None:
-        """End it. Modules are put back into the modes that they had before."""
+        """Stop the training and restore the modes of the modules."""
         self._events.close()
 
-    # -- putting down, taking up
+    # -- saving and loading
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the next steps depend on, as plain data for `engine.save`. Tensors are copies."""
+        """The complete training state for `engine.save`. Tensors are copies."""
         with random.drawing_from(self.task.stream):
             tracker = self._set_up()[1]
         task, before = self.task, self._before
         state = save_task(task)
-        if before is not None:  # a validation that was begun is done from its beginning
+        if before is not None:  # a validation in progress is repeated
             state["metrics"] = before["metrics"]
         return {
             "task": state,
@@ -177,7 +177,7 @@ class Training(Iterator[Event]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was called. Raises WeightsError if that was a task of other parts."""
+        """Continue from a `state_dict`. Raises WeightsError if it does not fit the task."""
         with random.drawing_from(self.task.stream):
             tracker = self._set_up()[1]
             restore_task(self.task, state["task"])
@@ -189,7 +189,7 @@ class Training(Iterator[Event]):
         self._pending, self._count = state["pending"], state.get("batches")
 
     def reset_patience(self) -> bool:
-        """Give patience a fresh start, for a training that had ended early. Returns whether it had."""
+        """Reset early-stopping patience. Returns whether early stopping had ended the training."""
         with random.drawing_from(self.task.stream):
             tracker = self._set_up()[1]
         had_ended = tracker.stops
@@ -255,7 +255,7 @@ class Training(Iterator[Event]):
         yield from self._end_epoch(batches, tracker, complete=complete)
 
     def _batches(self, loader: DataLoader) -> Iterator[Any]:
-        """Those of the present epoch that are still to come."""
+        """The remaining batches of the current epoch."""
         resumed_at = random.get_rng_state()
         loader.set_epoch(self.epoch, self.task.seed, skip=self.batch)
         random.set_rng_state(random.Generator(self.task.seed).fork("epoch", self.epoch).get_state())
@@ -268,7 +268,7 @@ class Training(Iterator[Event]):
         return batches
 
     def _train(self, timed: TimedBatches) -> Iterator[Event]:
-        """One batch."""
+        """Train one batch."""
         for module in self.task.modules.values():
             module.train()
         part = self._part(timed)
@@ -308,9 +308,9 @@ class Training(Iterator[Event]):
             yield news
 
     def _part(self, timed: TimedBatches) -> tuple[Any, ...]:
-        """Where the next batch stands among those whose gradients are averaged: first, last, share.
+        """Position of the next batch in its accumulation group: first, last, share.
 
-        Of a stream, those that are averaged are read before the first of them is trained, as it may end within them.
+        Batches of a stream are read ahead for a whole group, because the stream may end within it.
         """
         group = self.task.accumulate
         if group == 1:
@@ -334,7 +334,7 @@ class Training(Iterator[Event]):
             self._advance_schedules(val.get("loss", own.value))
             self.epoch += 1
             self.batch = 0
-        else:  # a later training may go on from here
+        else:  # a resumed training may continue from here
             restore_metrics(self.task, sums)
             random.set_rng_state(state)
         yield Epoch(
@@ -356,12 +356,12 @@ class Training(Iterator[Event]):
         )
 
     def _validates(self, *, complete: bool) -> bool:
-        """Whether the end of this epoch is validated; that of the whole training always is."""
+        """Whether to validate after this epoch; the last epoch is always validated."""
         every, number = self._validate_epochs, self.epoch + 1
         return every > 0 and (number % every == 0 or number == self._epochs or not complete)
 
     def _validate_within(self, loader: DataLoader, tracker: BestTracker) -> Iterator[Event]:
-        """A validation in the midst of an epoch: training goes on as if it had not been."""
+        """Validate within an epoch, without affecting the training."""
         train = {"loss": self._mean.value, **read_metrics(self.task, costly=True)}
         sums, state = save_metrics(self.task), random.get_rng_state()
         val, losses = yield from self._validate(loader)
@@ -373,14 +373,14 @@ class Training(Iterator[Event]):
         yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best, tables, losses)
 
     def _validate(self, loader: DataLoader) -> Generator[Event, None, tuple[dict[str, float], dict[str, float]]]:
-        """Loss and metrics of the validation samples, and the loss of each optimizer; nothing if there are none."""
+        """Loss and metrics of the validation data, and losses by optimizer; empty without validation data."""
         self._before = {"metrics": save_metrics(self.task), "random": random.get_rng_state()}
         reset_metrics(self.task)
         count = batch_count(loader)
         mean, timed, number = LossMean(), TimedBatches(iter(loader), self.task, None if is_stream(loader) else count), 0
         while timed.left():
             batch, number = timed.next(), number + 1
-            # Mode and grad switch are back before the event goes out: its receiver may use the model as it likes.
+            # Modes are restored before the event is yielded: its receiver may use the model.
             with preserve_modes(self.task), no_grad():
                 for module in self.task.modules.values():
                     module.eval()
@@ -396,7 +396,7 @@ class Training(Iterator[Event]):
         return ({"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}), mean.each
 
     def _advance_schedules(self, figure: float | None = None) -> None:
-        """After an optimizers' step; after an epoch, if a figure is given that judges it."""
+        """Step the per-batch schedules; with a metric value, the per-epoch schedules."""
         for name, schedule in self.task.schedulers.items():
             if self.task.is_stepped_per_batch(name) is (figure is None):
                 if isinstance(schedule, ReduceLROnPlateau):

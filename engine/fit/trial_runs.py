@@ -1,6 +1,6 @@
-"""Trials before a training: which learning rate is a good one, and whether the network can learn at all.
+"""Trial runs before training: learning-rate search, and overfitting one batch.
 
-Both train the task for a while. When they are over, or closed, everything of it is as it was.
+Both train the task and restore its state when they end or are closed.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from engine.fit.task_state import restore_task, save_task
 from engine.optim.lr_scheduler.scheduler import set_learning_rate
 
 _SMOOTHING = 0.9
-"""How much of the running mean of losses stays with each step."""
+"""Decay of the running mean of losses."""
 _LAG = round(_SMOOTHING / (1 - _SMOOTHING))
-"""Steps by which the running mean is behind."""
+"""Lag of the running mean in steps."""
 _DIVERGED = 4.0
-"""Times the lowest loss, at which a search is over."""
+"""The search stops at this multiple of the lowest loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateTried:
-    """One batch was trained with a learning rate."""
+    """Result of one batch with a learning rate."""
 
     rate: float
     loss: float
     smoothed: float
-    """A running mean of the losses."""
+    """Running mean of the losses."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateFound:
-    """Last event of a search."""
+    """Result of the search, its last event."""
 
     rate: float | None
-    """Where the loss falls most steeply; None if it does not fall."""
+    """Rate with the steepest loss decrease; None if the loss does not decrease."""
     lowest: float | None
-    """Where the loss is lowest: beyond it, training gets unstable."""
+    """Rate with the lowest loss; training is unstable above it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchTrained:
-    """The one batch was trained once more."""
+    """Result of one step on the batch."""
 
     step: int
     loss: float
     share: float
-    """Of the loss in the beginning that the lowest loss so far is."""
+    """Lowest loss so far as a fraction of the first loss."""
 
 
 def find_rate(
     task: Task, *, low: float = 1e-7, high: float = 10.0, steps: int = 100, compile: bool = True
 ) -> Generator[RateTried | RateFound, None, None]:
-    """Trains with learning rates that rise from `low` to `high`, until the loss has grown out of all proportion.
+    """Train with learning rates rising from `low` to `high`, until the loss diverges.
 
     Source: Smith, Cyclical learning rates for training neural networks, arXiv 1506.01186.
 
     Args:
-        steps: batches from `low` to `high`
+        steps: number of batches
     """
     if not 0 < low < high or steps < 2:
         raise ValueError(f"low must be above 0 and below high, and steps at least 2, not {low}, {high} and {steps}.")
@@ -88,10 +88,10 @@ def find_rate(
 
 
 def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> Generator[BatchTrained, None, None]:
-    """Trains with the first batch alone, again and again.
+    """Train repeatedly on the first batch.
 
-    A network that is wired up as it is meant drives that loss close to nothing. One that does not learns nothing from
-    more data either: look for a loss that does not fit its target, a detached part, or a far too low learning rate.
+    A correct network reaches a loss close to 0. If it does not, check for a loss that does not fit its target, a
+    detached part, or a learning rate that is far too low.
     """
     with _trial(task, compile=compile) as train:
         batch = next(_cycle_batches(task))
@@ -105,7 +105,7 @@ def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> 
 
 @contextmanager
 def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
-    """What trains with a batch and gives its loss; at the end all is as it was."""
+    """A function that trains on a batch and returns its loss; the task is restored on exit."""
     with random.drawing_from(task.stream):
         task.setup()
     before = save_task(task)

@@ -171,10 +171,15 @@ def test_a_step_is_reported_before_the_next_batch_arrives() -> None:
 @pytest.mark.parametrize(
     ("source", "held", "drop_last", "message"),
     [
-        (Points(0), Points(3), False, "training samples gave no batch in epoch 1. Choose data that have some"),
-        (Points(9), Points(3), True, "gave no batch in epoch 1. It ended before there was one of 16. Lower batch_size"),
-        (Once(60), Points(3), False, "gave no batch in epoch 2. A stream that is iterated again has to begin anew"),
-        (Points(60), Points(0), False, "validation samples gave no batch in epoch 1. Choose data that have some"),
+        (Points(0), Points(3), False, "training samples gave no batch in epoch 1. Choose other data"),
+        (
+            Points(9),
+            Points(3),
+            True,
+            "gave no batch in epoch 1. It ended before a batch of 16 was complete. Lower batch_size",
+        ),
+        (Once(60), Points(3), False, "gave no batch in epoch 2. A stream must restart when it is iterated again"),
+        (Points(60), Points(0), False, "validation samples gave no batch in epoch 1. Choose other data"),
     ],
 )
 def test_a_stream_without_samples_is_an_error(source: Any, held: Any, drop_last: bool, message: str) -> None:

@@ -101,7 +101,7 @@ def test_a_schedule_that_went_on_more_often_than_there_were_batches_is_refused()
     """A damaged count of 2**63 would be walked to, one by one."""
     state = put_down(PLANS["cosine"], 3, 7)
     state["task"]["schedulers"]["each_epoch"]["last_epoch"] = 2**63
-    with pytest.raises(WeightsError, match=r"each_epoch went on 9223372036854775808 times in 7 batches"):
+    with pytest.raises(WeightsError, match=r"each_epoch has 9223372036854775808 steps after 7 batches"):
         taken_up(PLANS["cosine"], 5, state)
 
 

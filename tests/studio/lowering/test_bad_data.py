@@ -345,12 +345,12 @@ FOUND_BY_RUN: dict[str, tuple[Made, Callable[[Path], None], str]] = {
     "NaN among the inputs": (
         lambda folder: trained(arrays(folder, with_nan(), np.arange(40) % 3)),
         unchanged,
-        r"the inputs of 1 of 32 samples in a batch hold 2 numbers that are NaN or infinite.*Add Fill missing",
+        r"the inputs of 1 of 32 samples in a batch contain 2 values that are NaN or infinite.*Add Fill missing",
     ),
     "infinity among the targets": (
         lambda folder: trained(arrays(folder, numbers(), with_nan()[:, :1] * np.inf), loss="nn.MSELoss", out=1),
         unchanged,
-        r"the targets of 32 of 32 samples in a batch hold 32 numbers that are NaN or infinite",
+        r"the targets of 32 of 32 samples in a batch contain 32 values that are NaN or infinite",
     ),
 }
 
