@@ -118,7 +118,7 @@ def cuda_available() -> bool:
     """Return whether CuPy is installed and finds a GPU."""
     try:
         return _cupy().cuda.runtime.getDeviceCount() > 0
-    except Exception:  # noqa: BLE001 - CuPy raises its own classes, which cannot be named without importing it
+    except Exception:  # noqa: BLE001 - CuPy's exceptions cannot be named without importing it
         return False
 
 

@@ -45,7 +45,7 @@ COLLECTIONS = (
     "engine.torch_compat.in_place",
     "engine.torch_compat.shortcuts",
 )
-"""Modules of which `engine` has every public name."""
+"""Modules whose public names are all names of `engine`."""
 
 MODULES = (
     "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "data", "distributed", "distributions",

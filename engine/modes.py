@@ -59,8 +59,7 @@ class Modes(threading.local):
     again: int = 0
     """Number of the second run of a checkpoint; 0 outside of one."""
     undo: list[tuple[Any, ...]] | None = None
-    """In a compiled call, where whoever changes something lasting notes before how that is taken back, should the call
-    be interrupted: functions of C, each with its arguments."""
+    """In a compiled call, the C functions with arguments that undo lasting changes if the call is interrupted."""
     check_nan: bool | None = None
     """In anomaly mode, whether gradients are checked for NaN; else None."""
 

@@ -142,7 +142,7 @@ class Parameter:
     choices: tuple[Any, ...] = ()
     from_input: FromInput | None = None
     from_training: bool = False
-    """Whether the value follows from the length of the training."""
+    """Whether the value depends on the length of the training."""
     path: PathTo | None = None
     help: str = ""
 

@@ -58,7 +58,7 @@ Shape: TypeAlias = int | Iterable[int]
 
 
 class Generator:
-    """A stream of random numbers; see the module for how they follow from `seed`.
+    """A stream of random numbers. The module describes how they are computed from `seed`.
 
     Args:
         seed: any whole number; negative ones count from 2**64 down, as in PyTorch

@@ -80,7 +80,7 @@ def _kind(mode: int) -> str:
 
 
 def _refusal(number: int, reason: str, path: PathLike) -> OSError:
-    """Return an OSError; its subclass follows from the error number."""
+    """Return an OSError; its subclass depends on the error number."""
     return OSError(number, reason, os.fspath(path))
 
 

@@ -86,7 +86,7 @@ def is_tracing() -> bool:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Return whether `obj` has a type; for `list[int]` and the like, check the elements of lists, dicts and tuples."""
+    """Return whether `obj` has a type; for `list[int]` and similar, check the elements of lists, dicts and tuples."""
     if type(target_type) is tuple:
         return any(isinstance(obj, one) for one in target_type)
     origin, arguments = typing.get_origin(target_type), typing.get_args(target_type)
