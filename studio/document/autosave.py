@@ -1,4 +1,4 @@
-"""Unsaved work, kept so that a crash loses nothing: one journal file for each open document.
+"""Recovery of unsaved work after a crash: one journal file per open document.
 
 A journal's name says which process owns it: "<pid>-<start of the process>-<random>.json". Taking over the work of
 a process that is gone is renaming its journal, which only one of several instances can do.
@@ -44,11 +44,11 @@ class Autosave:
 
     @property
     def runs(self) -> Path:
-        """Where runs of a document that has no file yet may be written."""
+        """Folder for runs of a document without a file."""
         return _runs_of(self._file)
 
     def write(self, document: Document, path: Path | None) -> None:
-        """Keep `document`, which is or will be the project at `path`. Raises FileError if that is impossible."""
+        """Write `document`, the project at `path`, to the journal. Raises FileError."""
         if self._written is not None and document is self._written[0] and path == self._written[1]:
             return
         journal = {
@@ -64,13 +64,13 @@ class Autosave:
         self._written = document, path
 
     def clear(self) -> None:
-        """Forget the work: it is saved, or given up."""
+        """Delete the journal after saving or discarding the work."""
         self._written = None
         with contextlib.suppress(OSError):
             self._file.unlink()
 
     def drop_runs(self) -> None:
-        """Forget the runs, too."""
+        """Delete the runs."""
         shutil.rmtree(self.runs, ignore_errors=True)
 
     def assign_runs(self, folder: Path) -> None:
@@ -86,11 +86,11 @@ class Autosave:
             raise FileError.from_os_error(owner, "the runs cannot be moved to the project", error) from error
 
     def deliver_runs(self) -> None:
-        """Bring the runs to the folder that was assigned, if any are still here."""
+        """Move the remaining runs to the assigned folder."""
         _deliver(self.runs)
 
     def adopt(self, recovery: Recovery) -> bool:
-        """Make recovered work this journal's. False if another instance was quicker, or it is gone."""
+        """Take over recovered work. False if another instance did so first or the journal is gone."""
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             os.rename(recovery.journal, self._file)
@@ -104,18 +104,18 @@ class Autosave:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """Work that an instance which is gone did not save."""
+    """Unsaved work of a terminated instance."""
 
     journal: Path
     document: Document
     path: Path | None
     """The project it belongs to; None if it never had a file."""
     time: datetime
-    """When it was kept."""
+    """Time of the last write."""
 
 
 def recoverable(folder: Path | None = None) -> list[Recovery]:
-    """The unsaved work of processes that are gone, latest first. Never raises: what cannot be read is left alone."""
+    """Unsaved work of terminated processes, latest first. Never raises: unreadable journals are skipped."""
     try:
         journals = sorted((folder or _default_folder()).glob("*.json"))
     except OSError:
@@ -125,14 +125,14 @@ def recoverable(folder: Path | None = None) -> list[Recovery]:
 
 
 def discard(recovery: Recovery) -> None:
-    """Forget recovered work, and its runs if they are nowhere else."""
+    """Delete recovered work and its runs."""
     with contextlib.suppress(OSError):
         recovery.journal.unlink()
     shutil.rmtree(_runs_of(recovery.journal), ignore_errors=True)
 
 
 def sweep(folder: Path | None = None) -> None:
-    """Bring runs that processes which are gone left behind to their projects; remove those that have no owner."""
+    """Move runs of terminated processes to their projects; delete those without a project."""
     folder = folder or _default_folder()
     for owner in folder.glob(f"*{_OWNER}"):
         if not _is_alive(owner.name):

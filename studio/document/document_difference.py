@@ -1,4 +1,4 @@
-"""What changed between two documents, found by identity: the canvas and the panels apply just this."""
+"""Differences between two documents, found by identity. Canvas and panels apply only these."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studio.document.model import Document, Node, Training, Wire
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How to get from an old document to a new one. True if there is anything to do."""
+    """The changes from an old document to a new one. True if there are any."""
 
     removed: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -48,7 +48,7 @@ class Difference:
 
 
 def difference(old: Document, new: Document) -> Difference:
-    """What to do to get from `old` to `new`. Takes well under a millisecond for thousands of nodes."""
+    """The changes from `old` to `new`. Takes well under a millisecond for thousands of nodes."""
     if old is new:
         return Difference()
     removed, renamed, added, changed = _nodes(old.nodes, new.nodes)

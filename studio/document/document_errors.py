@@ -1,4 +1,4 @@
-"""What goes wrong with documents: an edit that cannot be made, a file that cannot be read or written."""
+"""Errors of edits and of reading or writing files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Self
 
 
 class DocumentError(Exception):
-    """Base of all errors of this package. Its text is meant for the user."""
+    """Base of all errors of this package. The message is shown to the user."""
 
 
 class EditError(DocumentError, ValueError):
-    """An edit that cannot be made; names the node, wire or value. The document is as it was."""
+    """An edit that is not possible. The message names the node, wire or value; the document is unchanged."""
 
 
 class FileError(DocumentError):

@@ -1,4 +1,4 @@
-"""History: the documents that were, with what led to each. Undo goes back to a value."""
+"""Undo history: earlier documents and the titles of the edits that led to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from studio.document.model import Document
 
 
 class Entry(NamedTuple):
-    """One state, and the title of the edit that led to it."""
+    """A document and the title of the edit that produced it."""
 
     title: str
     document: Document
@@ -18,7 +18,7 @@ class Entry(NamedTuple):
 
 
 class History:
-    """A list of frozen documents and a place in it.
+    """A list of frozen documents and a position in it.
 
     Pushes with equal merge keys become one entry, so that a drag or a typed word is undone at once;
     `seal` ends that, as do undo, redo and saving.
@@ -84,7 +84,7 @@ class History:
         self._entries[self._position] = self._entries[self._position]._replace(selection=names)
 
     def push(self, title: str, document: Document, merge_key: str | None = None) -> None:
-        """Make `document` the present state. What could be redone is gone. The present document again: nothing."""
+        """Make `document` the current state and drop the redo states. No effect for the current document."""
         if document is self.document:
             return
         del self._entries[self._position + 1 :]
@@ -102,11 +102,11 @@ class History:
         self._entries[self._position] = self._entries[self._position]._replace(document=document)
 
     def seal(self) -> None:
-        """End the gesture: the next push is an entry of its own."""
+        """End the current gesture: the next push creates a new entry."""
         self._sealed = True
 
     def take_back(self, merge_key: str) -> bool:
-        """Drop what the present gesture did, as if it had not begun. False if the present state is not its work."""
+        """Revert the current gesture. False if the current state was not produced by it."""
         entry = self._entries[-1]
         if self._sealed or self._position != len(self._entries) - 1 or entry.merge_key != merge_key:
             return False
@@ -137,5 +137,5 @@ class History:
         self._sealed = True
 
     def mark_unsaved(self) -> None:
-        """No file holds any of the states: a recovered document, or a template."""
+        """Mark all states as unsaved, for a recovered document or a template."""
         self._saved = None

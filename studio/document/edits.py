@@ -150,7 +150,7 @@ def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
     """Without these wires."""
     gone = set(wires)
     if unknown := gone.difference(document.wires):
-        raise EditError(f"There is no wire {min(unknown)}.")
+        raise EditError(f"The project has no wire {min(unknown)}.")
     if not gone:
         return document
     return replace(document, wires=tuple(wire for wire in document.wires if wire not in gone))
@@ -184,7 +184,7 @@ def _node(document: Document, name: str) -> Node:
     try:
         return document.nodes[name]
     except KeyError:
-        raise EditError(f"There is no node {name!r}.") from None
+        raise EditError(f"The project has no node {name!r}.") from None
 
 
 def _known(document: Document, names: Iterable[str]) -> Collection[str]:
@@ -220,7 +220,7 @@ def _checked_value(place: str, value: object) -> Json:
 
 
 def _checked_node(name: str, node: Node) -> Node:
-    """A copy of the node whose fields may be stored and whose parameters nobody else can change."""
+    """Return a copy of the node with validated fields and copied parameters."""
     params = {param: _checked_value(f"{name}.{param}", value) for param, value in node.params.items()}
     fields: dict[str, Any] = {**asdict(node), "at": _checked_place(name, node.at)}
     del fields["params"]

@@ -1,4 +1,4 @@
-"""Values of parameters: plain JSON within bounds, copied so that nobody else can change them."""
+"""Parameter values: plain JSON within bounds, copied so that callers cannot change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a project is: frozen plain data. Nothing here is ever changed in place, dicts included."""
+"""The document model: frozen plain data. Nothing is changed in place, including dicts."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     type: Annotated[str, Meta(min_length=1)]
     """Key in the catalogue, for instance "nn.Linear". Unknown types are kept as they are."""
     params: dict[str, Json] = msgspec.field(default_factory=dict)
-    """Only what was set by hand; the rest are defaults or inferred."""
+    """Explicitly set parameters; others are defaults or inferred."""
     at: tuple[Coordinate, Coordinate] = (0.0, 0.0)
     """Top left corner on the canvas, in pixels at 100%."""
     muted: bool = False
-    """Left out of the computation: passes its input through."""
+    """Skipped in the computation: passes its input through."""
     frozen: bool = False
     """Its parameters are not trained."""
     recomputed: bool = False
-    """What it saves for the backward pass is dropped and computed again: less memory, more time."""
+    """Activations are recomputed in the backward pass (checkpointing): less memory, more time."""
     collapsed: bool = False
-    """Drawn as its title alone."""
+    """Drawn with its title only."""
     note: str = ""
     """Free text, kept in the file."""
     trains: tuple[str, ...] = ()
-    """Of an optimizer: the layers that it trains. Empty for all that its loss depends on."""
+    """For an optimizer: the layers that it trains. Empty for all that its loss depends on."""
 
 
 class End(msgspec.Struct, frozen=True, order=True, array_like=True):

@@ -23,7 +23,7 @@ def copy(document: Document, names: Iterable[str]) -> str:
     if not chosen:
         raise EditError("Nothing is selected. Select the nodes to copy first.")
     if unknown := chosen.difference(document.nodes):
-        raise EditError(f"There is no node {min(unknown)!r}.")
+        raise EditError(f"The project has no node {min(unknown)!r}.")
     incoming = [wire for wire in document.wires if wire.target.node in chosen]
     piece = Document(
         nodes={name: node for name, node in document.nodes.items() if name in chosen},
@@ -77,9 +77,9 @@ def _read(text: str) -> tuple[Document, Sequence[Wire]]:
         listed = enumerate(cast("list[object]", raw))
         incoming = {wire.target: wire for wire in (read_wire(item, f"inputs[{index}]") for index, item in listed)}
     except JsonError as error:
-        raise EditError(f"The clipboard does not hold nodes of Gradwire ({error}). Copy some nodes first.") from None
+        raise EditError(f"The clipboard contains no Gradwire nodes ({error}). Copy nodes first.") from None
     if not piece.nodes:
-        raise EditError("The clipboard holds a project without nodes. Copy some nodes first.")
+        raise EditError("The project on the clipboard has no nodes. Copy nodes first.")
     fed = {wire.target for wire in piece.wires}
     return piece, [wire for end, wire in incoming.items() if end.node in piece.nodes and end not in fed]
 

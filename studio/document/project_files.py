@@ -1,4 +1,4 @@
-"""Project files on disk: loading, saving, and noticing that somebody else changed one."""
+"""Project files on disk: loading, saving, and detecting external changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from studio.document.strict_json import LARGEST
 
 
 class Stamp(NamedTuple):
-    """What a file was like when it was read or written."""
+    """Size, time and digest of a file when it was read or written."""
 
     size: int
     modified: int
@@ -54,11 +54,11 @@ def load_stamped(path: Path) -> tuple[Document, Stamp]:
 
 
 def save(document: Document, path: Path) -> Stamp:
-    """Write a project file; what was there before stays if that fails. Raises FileError."""
+    """Write a project file atomically. Raises FileError; then the old file is unchanged."""
     data = dumps(document).encode()
     if len(data) > LARGEST:
         problem = f"cannot be saved: the project has {len(data):,} bytes, more than the {LARGEST:,} that can be opened"
-        raise FileError(printable(path), "", problem, "Keep data in files of its own, not in parameters and notes.")
+        raise FileError(printable(path), "", problem, "Store data in separate files, not in parameters and notes.")
     try:
         return Stamp.of(atomic_file.write(path, data), data)
     except OSError as error:
@@ -66,6 +66,6 @@ def save(document: Document, path: Path) -> Stamp:
 
 
 def _read(path: Path) -> tuple[os.stat_result, bytes]:
-    """What the file was like before it was read, so that a change meanwhile shows; and one byte too many at most."""
+    """File status from before reading, to detect concurrent changes, and the content up to LARGEST + 1 bytes."""
     with open_regular(path) as file:
         return os.fstat(file.fileno()), file.read(LARGEST + 1)

@@ -26,7 +26,7 @@ from studio.lowering.schedules.schedule_chains import learning_rate_plans
 from studio.nodes.catalogue import Catalogue
 
 WHOLE_GRAPH = frozenset({"cycle", "stray-wire"})
-"""Errors that stop a run wherever they are; other errors only matter at nodes that the run uses."""
+"""Errors that prevent any run; others do so only at nodes that the run uses."""
 
 
 class Checker:
@@ -96,7 +96,7 @@ def _graph_problems(graph: NodeGraph) -> tuple[Problem, ...]:
 
 
 def _weighed(problem: Problem, graph: NodeGraph) -> Problem:
-    """Once it is clear what a run uses, an error at a node that is left out does not stop it: it becomes a warning."""
+    """Turn an error at a node that the run does not use into a warning."""
     left_out = problem.node in graph.types and problem.node not in graph.needed
     if problem.severity == "error" and graph.optimized and left_out and problem.code not in WHOLE_GRAPH:
         return replace(problem, severity="warning")

@@ -1,4 +1,4 @@
-"""Whether a wire may be drawn. Asked for every port while a wire is being dragged, so each answer is a few lookups."""
+"""Rules for connecting ports. Evaluated for every port while a wire is dragged, so each takes a few lookups."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CARRIES = {
 
 
 def refusal(document: Document, catalogue: Catalogue, wire: Wire) -> str | None:
-    """Why a wire cannot be, in a sentence or two for its tooltip; None where it fits. A wire at its input gives way."""
+    """Why a wire is not allowed, for its tooltip; None if it is. An existing wire at the input is replaced."""
     source, target = wire.source, wire.target
     for end in (source, target):
         if end.node not in document.nodes:
-            return f"There is no node {end.node}."
+            return f"The project has no node {end.node}."
     if source.node == target.node:
-        return f"{source.node} cannot feed itself."
+        return f"{source.node} cannot be connected to itself."
     giver = _type(document, catalogue, source.node)
     taker = _type(document, catalogue, target.node)
     output, way_in = giver.output(source.port), taker.input(target.port)
@@ -37,18 +37,18 @@ def refusal(document: Document, catalogue: Catalogue, wire: Wire) -> str | None:
         return _no_port(taker, target, "input", taker.inputs)
     if output is None or way_in is None:
         unknown = source.node if output is None else target.node
-        return f"{unknown} is of an unknown type: it keeps its wires, but takes no new ones."
+        return f"{unknown} has an unknown type. Its wires are kept, but no new ones can be added."
     if output.type is not way_in.type:
         carried, taken = CARRIES[output.type], CARRIES[way_in.type]
-        return f"{source} carries {carried}, but {target} takes {taken}.{_hint(output, way_in)}"
+        return f"{source} provides {carried} but {target} expects {taken}.{_hint(output, way_in)}"
     if target.node in _UPSTREAM.of(document, source.node):
-        return f"{target.node} already feeds {source.node}: this wire would close a loop."
+        return f"{target.node} already feeds {source.node}, so this wire would close a cycle."
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The last question about what lies upstream, and its answer."""
+    """The last upstream query and its result."""
 
     wires: tuple[Wire, ...]
     feeding: Mapping[str, set[str]]
@@ -57,7 +57,7 @@ class _Asked:
 
 
 class _Upstream:
-    """All nodes before one node. Keeps the last answer: a drag asks about one node some thousand times."""
+    """Upstream nodes of a node. Caches the last result, as a drag queries one node thousands of times."""
 
     def __init__(self) -> None:
         self._last = _Asked((), {}, "", frozenset())
@@ -91,18 +91,18 @@ def _no_port(found: NodeType, end: End, side: str, ports: tuple[Port, ...]) -> s
     other = found.input(end.port) if side == "output" else found.output(end.port)
     if other is not None:
         direction = "from an output to an input"
-        return f"{end} is {'an input' if side == 'output' else 'an output'}: a wire goes {direction}."
+        return f"{end} is {'an input' if side == 'output' else 'an output'}. Wires go {direction}."
     names = ", ".join(port.name for port in ports)
     return f"{end.node} has no {side} {end.port}; it has {names}." if names else f"{end.node} has no {side}s."
 
 
 def _hint(output: Port, way_in: Port) -> str:
-    """The node that is missing between two types."""
+    """Hint about the missing node between two port types."""
     pair = (output.type, way_in.type)
     if pair == (PortType.SAMPLES, PortType.TENSOR):
-        return " Put a loader between them, which makes batches of samples."
+        return " Insert a loader between them to make batches."
     if pair == (PortType.TENSOR, PortType.LOSS):
-        return " Put a loss between them."
+        return " Insert a loss between them."
     if pair == (PortType.LOSS, PortType.OPTIMIZER):
-        return " Put an optimizer between them."
+        return " Insert an optimizer between them."
     return ""

@@ -1,4 +1,4 @@
-"""The program of a document: source that people read, and the very classes that train."""
+"""The generated program of a document: readable source, and the classes that train."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMBERS = itertools.count(1)
 
 
 class LoweringError(Exception):
-    """A document with errors has no program. `problems` are these errors."""
+    """The document has errors, listed in `problems`, so it has no program."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = problems
@@ -34,11 +34,11 @@ class LoweringError(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """Source, and where its lines come from."""
+    """Generated source with a table from lines to nodes."""
 
     source: str
     filename: str
-    """Stands in tracebacks and in `engine.inspect`; not a file on disk."""
+    """File name in tracebacks and in `engine.inspect`; there is no such file on disk."""
     lines: Mapping[int, str]
     """Line → node."""
     model_class: str
@@ -47,10 +47,10 @@ class Program:
     warnings: tuple[Problem, ...] = ()
 
     def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
-        """A fresh task, not set up yet: `fit.fit` reads the data and makes the model.
+        """Build a new task. `fit.fit` reads the data and makes the model.
 
         Raises:
-            LoweringError: the source holds what no program may hold.
+            LoweringError: the source contains code that verification rejects.
         """
         namespace: dict[str, Any] = {"__name__": self.model_class}
         code = compile(self._verified(), self.filename, "exec", dont_inherit=True)
@@ -68,22 +68,22 @@ class Program:
             raise _unsafe(error, self.lines.get(error.line or 0)) from None
 
     def line_of(self, node: str) -> str:
-        """The first line that is for a node: what makes it, with the arguments that it is made of."""
+        """The first source line of a node, which constructs it with its arguments."""
         number = min(line for line, owner in self.lines.items() if owner == node)
         return self.source.splitlines()[number - 1].strip()
 
     def translate_error(self, error: BaseException) -> str:
-        """The text of an error with the nodes of the canvas in place of lines and Python."""
+        """The text of an error, with nodes of the canvas instead of lines of generated code."""
         return translate_error(error, self.node_at)
 
     def node_at(self, filename: str, line: int) -> str | None:
-        """The node of a line, such as `engine.inspect` and tracebacks report it."""
+        """The node of a line that `engine.inspect` or a traceback reports."""
         return self.lines.get(line) if filename == self.filename else None
 
     def node_of(self, error: BaseException) -> str | None:
-        """The node in whose line an exception came up: the innermost line of this program that is a node's.
+        """The node whose line raised an exception: the innermost line of this program that belongs to a node.
 
-        Of one that came up while batches were made, the node that read or transformed their samples.
+        For an exception raised while batches were made, the node that read or transformed the samples.
         """
         found = self.node_at(*error.place) if isinstance(error, EngineError) and error.place is not None else None
         trace: TracebackType | None = error.__traceback__
@@ -95,7 +95,9 @@ class Program:
 
 def _unsafe(error: UnsafeSyntaxError, node: str | None = None) -> LoweringError:
     of = "The code of this project" if node is None else f"The code of {node}"
-    message = f"{of} would contain {error}. It was not run. Restore the project from a copy that you trust."
+    message = (
+        f"{of} contains {error}, which is not allowed. It was not run. Restore the project from a copy that you trust."
+    )
     return LoweringError((Problem("error", "unsafe-code", message, node=node),))
 
 
@@ -126,7 +128,7 @@ def lower(report: Report, name: str | None = None) -> Program:
         sample_pipeline_of(flow.graph),
         report.warnings,
     )
-    # Tracebacks show the lines as long as the program lives. No modification time: linecache then never drops them.
+    # Tracebacks show the lines while the program exists. Without a modification time linecache never drops them.
     linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
     weakref.finalize(program, linecache.cache.pop, filename, None)
     return program

@@ -13,16 +13,16 @@ from studio.lowering.schedules.learning_rate_plan import LearningRatePlan
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of a check. Wires that carry something unknown are absent from `wires`."""
+    """The result of a check. Wires with an unknown value are absent from `wires`."""
 
     problems: tuple[Problem, ...] = ()
     nodes: Mapping[str, NodeInfo] = field(default_factory=dict[str, NodeInfo])
     wires: Mapping[Wire, str] = field(default_factory=dict[Wire, str])
-    """What each wire carries, as text: "N×64 float32"."""
+    """The label of each wire: "N×64 float32"."""
     trainable: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    """By optimizer: the layers with parameters that its loss depends on."""
+    """Layers with parameters that the loss depends on, by optimizer."""
     trained: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    """By optimizer: the layers that it trains."""
+    """Trained layers, by optimizer."""
     learning_rate_plans: Mapping[str, LearningRatePlan] = field(default_factory=dict[str, LearningRatePlan])
     """By optimizer with schedules: the planned learning rate. Empty while there are errors."""
     dataflow: Dataflow | None = field(default=None, compare=False, repr=False)

@@ -1,4 +1,4 @@
-"""The data nodes of a program, and which of them an error came up at while samples were read."""
+"""The data nodes of a program, to find the node that raised an error while samples were read."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from studio.nodes.types import Role
 
 @dataclass(frozen=True, slots=True)
 class SamplePipeline:
-    """From a source to its loader."""
+    """The data nodes from a source to its loader."""
 
     source: str
     transforms: tuple[str, ...]
-    """In the order in which samples pass them."""
+    """In the order in which they are applied."""
     loader: str
     makers: Mapping[Any, str]
-    """By class, the nodes that read samples or divide them."""
+    """Nodes of sources and splits, by class."""
 
     def blamed(self, error: BaseException) -> str | None:
-        """The node whose samples or whose transform raised an error; the loader if it is of batches.
+        """The node whose samples or transform raised an error; the loader for errors of batches.
 
         Samples are read long after the program's own lines have run, by objects that the lines have put into each
         other: the last transform asks the one before it, and so on to the source. None for an error that is not of the
@@ -49,7 +49,7 @@ class SamplePipeline:
 
 
 def sample_pipeline_of(graph: NodeGraph) -> SamplePipeline:
-    """The data nodes of a graph without errors."""
+    """The data nodes of a valid graph."""
     loader = next(name for name in graph.with_role(Role.LOADER) if name in graph.needed)
     chain = list(walk([loader], lambda name: [end.node for end in graph.sources(name).values()]))[::-1]
     transforms = tuple(name for name in chain if graph.types[name].role is Role.TRANSFORM)
@@ -60,7 +60,7 @@ def sample_pipeline_of(graph: NodeGraph) -> SamplePipeline:
 
 
 def _objects(trace: TracebackType | None) -> Iterator[Any]:
-    """Whose methods are in a traceback, the outermost first."""
+    """The objects whose methods are in a traceback, outermost first."""
     while trace is not None:
         yield trace.tb_frame.f_locals.get("self")
         trace = trace.tb_next

@@ -24,7 +24,7 @@ from engine.registry import (
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 ACTIVATION = "Activation"
-"""The group of layers that has a category of its own."""
+"""The group of layers that has a separate category."""
 
 ICONS = {
     "Linear": "linear",
@@ -110,7 +110,7 @@ def _layer(entry: Entry) -> NodeType:
 
 
 def _loss(entry: Entry) -> NodeType:
-    outputs = (Port("loss", PortType.LOSS, "the number that training makes small"),)
+    outputs = (Port("loss", PortType.LOSS, "the value that training minimizes"),)
     return _node(entry, "loss", Role.LOSS, tensor_ports(_method(entry, "forward")), outputs)
 
 
@@ -119,8 +119,8 @@ def _metric(entry: Entry) -> NodeType:
 
 
 def _optimizer(entry: Entry) -> NodeType:
-    inputs = (Port("loss", PortType.LOSS, "what it makes small"),)
-    outputs = (Port("optimizer", PortType.OPTIMIZER, "feeds a learning-rate schedule", optional=True),)
+    inputs = (Port("loss", PortType.LOSS, "the value to minimize"),)
+    outputs = (Port("optimizer", PortType.OPTIMIZER, "input of a learning-rate schedule", optional=True),)
     return _node(entry, "optimizer", Role.OPTIMIZER, inputs, outputs)
 
 

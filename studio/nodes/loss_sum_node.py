@@ -1,4 +1,4 @@
-"""The node that joins several losses into the one that an optimizer makes small."""
+"""The node that combines several losses into one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ WEIGHTS = {"a": "weight_a", "b": "weight_b", "c": "weight_c", "d": "weight_d"}
 def weighted_sum(weight_a: float = 1.0, weight_b: float = 1.0, weight_c: float = 1.0, weight_d: float = 1.0) -> None:
     """Weighted sum of up to four losses.
 
-    An optimizer takes one loss. To train one network for several goals at once, add their losses here and weigh
-    them so that none drowns the others.
+    An optimizer minimizes one loss. To train a network for several objectives, add their losses here with
+    weights that balance them.
 
     Args:
         weight_a: factor of loss a

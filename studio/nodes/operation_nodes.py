@@ -19,7 +19,7 @@ TITLES = {
     "matmul": "Matrix product",
     "cat": "Concatenate",
 }
-"""The ops that take several branches, with their names on the canvas."""
+"""Ops that combine several inputs, with their titles."""
 
 TAGS = {
     "add": ("sum", "plus", "residual", "skip connection", "+"),
@@ -33,10 +33,10 @@ TAGS = {
 ICONS = {"add": "plus", "sub": "minus", "mul": "multiply", "cat": "concat"}
 
 HELP = {"alpha": "factor of the second input", "dim": "the dimension along which the inputs are joined"}
-"""Of parameters that the op itself says nothing about."""
+"""Help of parameters that the op does not document."""
 
 LIST_PORTS = ("a", "b", "c", "d")
-"""Inputs of an op that takes a list of tensors; the last two may stay empty."""
+"""Inputs of an op that takes a list of tensors; the last two are optional."""
 
 
 def operation_types() -> list[NodeType]:

@@ -1,4 +1,4 @@
-"""Ranking of node types by a few typed letters."""
+"""Ranks node types by a search text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from studio.nodes.types import NodeType
 
 EXACT, PREFIX, WORD, INSIDE, SCATTERED = 100.0, 80.0, 60.0, 40.0, 15.0
 KEY, TAG, GROUP, SUMMARY = 0.95, 0.8, 0.5, 0.3
-"""How much a hit counts in places other than the title."""
+"""Weights of matches outside the title."""
 
 
 def rank_node_types(types: Iterable[NodeType], text: str) -> list[NodeType]:

@@ -1,4 +1,4 @@
-"""Nodes for learning-rate schedules. They stand behind an optimizer: in a row one follows the other."""
+"""Nodes for learning-rate schedules, which follow an optimizer or each other."""
 
 from __future__ import annotations
 
@@ -9,35 +9,34 @@ from studio.nodes.derived_types import plain_help
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 PER_STEP = frozenset({"lr_scheduler.OneCycleLR", "lr_scheduler.CyclicLR"})
-"""Schedules that always count steps of the optimizer."""
+"""Schedules that always count optimizer steps."""
 
 PLATEAU = "lr_scheduler.ReduceLROnPlateau"
-"""Waits for a figure."""
+"""Depends on a metric."""
 
 ALONE = frozenset({"lr_scheduler.OneCycleLR", PLATEAU})
-"""Schedules that are for the whole training, so that none comes before or after them."""
+"""Schedules that cover the whole training, without others before or after them."""
 
 SETTING = frozenset({"lr_scheduler.OneCycleLR", "lr_scheduler.CyclicLR", "lr_scheduler.CosineAnnealingWarmRestarts"})
-"""Schedules that say what the learning rate is, whatever others have made of it."""
+"""Schedules that set the learning rate and override others."""
 
 LENGTHS = ("T_max", "total_iters")
-"""Parameters that say how long a schedule has something to do."""
+"""Parameters that determine the length of a schedule."""
 
 HIDDEN = {
     "lr_scheduler.OneCycleLR": {"epochs", "steps_per_epoch"},
     PLATEAU: {"mode"},
 }
-"""Parameters that a graph has no use for: other ways to say the same, and a figure that is always a loss."""
+"""Parameters that a graph does not need."""
 
 
 def scheduled(per: Literal["epoch", "step"] = "epoch", lasts: Size | None = None) -> None:
-    """What a schedule's node has beside the schedule's own parameters.
+    """Parameters of a schedule node in addition to those of the schedule.
 
     Args:
-        per: what the schedule counts: epochs of the training, or steps of the optimizer. Everything that it calls an
-            epoch is then a step
-        lasts: after how many epochs or steps the schedule that is wired behind it begins; if left out, when it has
-            done what it has to do
+        per: the unit that the schedule counts, epochs or optimizer steps. Its parameters that are given in epochs are
+            then in steps
+        lasts: number of epochs or steps before the next schedule starts; if empty, the length of this schedule
     """
 
 
@@ -45,17 +44,17 @@ SCHEDULING = parameters(scheduled)
 
 
 def schedule_types() -> list[NodeType]:
-    """A node type for every schedule that needs no function."""
+    """A node type for each schedule without function arguments."""
     return [_schedule(entry) for entry in SCHEDULERS]
 
 
 def is_per_step(node_type: NodeType, values: object) -> bool:
-    """Whether a schedule with these parameters counts steps."""
+    """Whether a schedule with these parameters counts optimizer steps."""
     return node_type.key in PER_STEP or (isinstance(values, dict) and values.get("per") == "step")
 
 
 def _schedule(entry: Entry) -> NodeType:
-    outputs = (Port("optimizer", PortType.OPTIMIZER, "feeds the schedule that follows", optional=True),)
+    outputs = (Port("optimizer", PortType.OPTIMIZER, "input of the next schedule", optional=True),)
     return NodeType(
         key=entry.key,
         title=entry.title,
@@ -64,7 +63,11 @@ def _schedule(entry: Entry) -> NodeType:
         summary=entry.summary,
         help=plain_help(entry.target),
         icon="scheduler",
-        inputs=(Port("optimizer", PortType.OPTIMIZER, "whose learning rate it sets, or the schedule before it"),),
+        inputs=(
+            Port(
+                "optimizer", PortType.OPTIMIZER, "the optimizer whose learning rate it sets, or the previous schedule"
+            ),
+        ),
         outputs=() if entry.key in ALONE else outputs,
         params=tuple(_parameters(entry)),
         tags=("learning rate", "schedule", "scheduler", *entry.tags),

@@ -1,4 +1,4 @@
-"""What a node type is: the declaration that palette, form, canvas, checks and code are derived from."""
+"""Declaration of node types, from which palette, forms, canvas, checks and code are derived."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class PortType(StrEnum):
     TENSOR = "tensor"
     """A batch of numbers."""
     LOSS = "loss"
-    """The scalar that training makes small."""
+    """The scalar that training minimizes."""
     OPTIMIZER = "optimizer"
-    """What changes the parameters; feeds schedulers."""
+    """The optimizer; the input of schedules."""
 
 
 class Role(StrEnum):
-    """What a node does in a program, and so where its code goes."""
+    """The role of a node in a program, which determines where its code is placed."""
 
     SOURCE = "source"
     TRANSFORM = "transform"
@@ -70,10 +70,10 @@ class NodeType:
     was: tuple[str, ...] = field(default=())
     """Keys it had in the past; still read from files."""
     learns: Learns = ""
-    """Of a loss: what its targets are, if only one thing makes sense."""
+    """For a loss: the kind of targets it expects, if there is only one."""
     role: Role = Role.UNKNOWN
     target: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
-    """The class or function that the node calls; None for what only the studio knows."""
+    """The class or function that the node calls; None for types without one in the engine."""
 
     def input(self, name: str) -> Port | None:
         return next((port for port in self.inputs if port.name == name), None)

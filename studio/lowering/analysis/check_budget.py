@@ -1,4 +1,4 @@
-"""What the check of one node may cost, so that no file makes a check go on for ever."""
+"""Limits on the time and ops of checking one node, so that every check ends."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from engine.observe import Observer
 from engine.ops.record import Op
 
 SECONDS = 10.0
-"""For what makes a node, and for what it does with its inputs. The largest layer that types allow takes half."""
+"""Limit for constructing and calling a node. The largest allowed layer takes half of it."""
 TOTAL_SECONDS = 60.0
-"""For all nodes of a project together, except for reading data."""
+"""Limit for all nodes of a project, without reading data."""
 MOST_OPS = 100_000
 
 _EVENTS = 256
-"""Calls of functions between two looks at the clock."""
+"""Function calls between two time checks."""
 
 
 class OverBudgetError(Exception):
-    """A node takes longer than a check may."""
+    """Checking a node exceeds its limit."""
 
 
 class Budget(Observer):
-    """Collects the calls of ops like `inspect.trace`. Raises OverBudgetError from inside of one that is too much."""
+    """Records op calls like `inspect.trace`, and raises OverBudgetError when a limit is exceeded."""
 
     def __init__(self, *, seconds: float = SECONDS, ops: int = MOST_OPS) -> None:
         super().__init__()
@@ -43,9 +43,9 @@ class Budget(Observer):
 
     @contextmanager
     def making(self) -> Generator[None]:
-        """Any call of a function in this thread may raise OverBudgetError: what is made here need not call an op.
+        """Apply the time limit to construction, which may call no op: any function call may raise OverBudgetError.
 
-        Under a profiler nothing is counted, as there can be only one.
+        Has no effect under a profiler, as there can be only one.
         """
         if sys.getprofile() is not None:
             yield

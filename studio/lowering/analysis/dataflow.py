@@ -1,4 +1,4 @@
-"""What flows through a graph: every node evaluated in order, and everything found out about it kept together."""
+"""Dataflow analysis of a graph: each node is evaluated in order, without running it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from studio.nodes.schedule_nodes import is_per_step
 from studio.nodes.types import NodeType, Role
 
 ALONE = frozenset({Role.SOURCE, Role.OPTIMIZER})
-"""Roles of which the arguments can be judged without inputs."""
+"""Roles whose arguments are checked without inputs."""
 
 
 class Dataflow:
-    """The facts of all nodes of a document. Given the previous flow, only what changed is looked at again.
+    """The facts of all nodes of a document. Facts of `previous` that still hold are reused.
 
-    Relative paths in parameters begin at `base`.
+    Relative paths in parameters start from `base`.
     """
 
     def __init__(
@@ -61,22 +61,22 @@ class Dataflow:
             self.facts[name] = facts
 
     def value(self, end: End) -> WireValue | None:
-        """What leaves an output, if it is known."""
+        """The value of an output, if it is known."""
         facts = self.facts.get(end.node)
         return None if facts is None else facts.outputs.get(end.port)
 
     def count(self, name: str) -> int | None:
-        """How many training samples arrive at a node; None if they cannot be read. Reads as much as that takes."""
+        """Number of training samples at a node; None if they cannot be read. May read the data."""
         parts = data_steps(name, self.graph, self.facts, self.base)
         return self._evaluator.count(parts) if parts else None
 
     def scale(self, name: str) -> InputScale | None:
-        """How large the inputs are that arrive at a node, by some training samples; None if they cannot be read."""
+        """Range of the inputs at a node in some training samples; None if they cannot be read."""
         parts = data_steps(name, self.graph, self.facts, self.base, transformed=True)
         return self._evaluator.scale(parts) if parts else None
 
     def division(self, name: str) -> SplitOutcome | None:
-        """What a node makes of the samples that it divides; None if nothing arrives. Reads as much as that takes."""
+        """The split that a node makes of its samples; None if it gets none. May read the data."""
         parts = data_steps(name, self.graph, self.facts, self.base, transformed=True)
         return self._evaluator.divide(parts) if parts else None
 
@@ -85,7 +85,7 @@ class Dataflow:
         return {port: value for port, end in feeding if (value := self.value(end)) is not None}
 
     def _length_for(self, name: str) -> TrainingLength | None:
-        """How long the training is, if the node is an optimizer with schedules. Its data come before it."""
+        """The training length, for an optimizer with schedules. Data nodes are evaluated before it."""
         graph = self.graph
         if graph.types[name].role is not Role.OPTIMIZER or not graph.outgoing_wires.get(name):
             return None
@@ -95,7 +95,7 @@ class Dataflow:
 
 
 def _holds(facts: NodeFacts, node: Node, node_type: NodeType, inputs: Mapping[str, WireValue]) -> bool:
-    """Whether facts found earlier are still true. A data source is asked again: its files may have changed."""
+    """Whether earlier facts still hold. Data sources are evaluated again, as files may have changed."""
     if facts.outcome is TIMED_OUT:
         return False
     old = facts.node
@@ -134,13 +134,13 @@ def _find(
 
 
 def _tensor(value: WireValue | None) -> Spec | None:
-    """What dimensions can be read from: a batch, or one sample's input."""
+    """The tensor whose dimensions arguments are inferred from: a batch, or the input of one sample."""
     found = value.input if isinstance(value, SampleSpec) else value
     return found if isinstance(found, Spec) else None
 
 
 def _left(node_type: NodeType, node: Node, value: WireValue | None) -> int | None:
-    """How much of the training a schedule has."""
+    """Remaining length of the training for a schedule."""
     return value.left(per_step=is_per_step(node_type, node.params)) if isinstance(value, ScheduleContext) else None
 
 

@@ -1,4 +1,4 @@
-"""How large the numbers of training samples are, and the transform that brings them near 1."""
+"""The range of training inputs, and the transform that normalizes them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from engine.dtypes import DType
 from studio.document.model import Json
 
 LOOKED_AT = 256
-"""Training samples, evenly spaced, that a check reads to see how large their numbers are."""
+"""Number of evenly spaced training samples that a check reads."""
 SMALLEST, LARGEST = 0.25, 16.0
-"""Between these the largest input lets a network learn as it is."""
+"""Range of the largest input that needs no normalization."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputScale:
-    """What was seen of the inputs of training samples."""
+    """Range of the inputs of some training samples."""
 
     samples: int
     low: float
     high: float
     normalize: Mapping[str, Json]
-    """Arguments of Normalize for them."""
+    """Arguments of Normalize fitted to them."""
 
     def suits_to_float(self, dtype: DType) -> bool:
-        """Whether To float makes numbers of a usual size of them: it divides bytes by 255 and keeps wide numbers."""
+        """Whether To float yields a usual range. It divides bytes by 255 and keeps wider integers."""
         largest = max(abs(self.low), abs(self.high))
         if dtype.kind == 1 and dtype.itemsize <= 2:
             largest /= np.iinfo(np.dtype(dtype.name)).max
@@ -38,7 +38,7 @@ class InputScale:
 
 
 def measure_input_scale(samples: Samples) -> InputScale | None:
-    """Of inputs of one size; None for a stream, whose samples come once."""
+    """Measure inputs of one shape; None for a stream, which can be read only once."""
     if samples.stream is not None or not len(samples):
         return None
     rows = np.unique(np.linspace(0, len(samples) - 1, LOOKED_AT).astype(np.int64))
@@ -52,7 +52,7 @@ def measure_input_scale(samples: Samples) -> InputScale | None:
 
 
 def to_json_value(value: Any) -> Json:
-    """As it stands in a project: no more digits than float32 has, and no tuples."""
+    """Convert to a project value: rounded to float32 digits, lists instead of tuples."""
     if isinstance(value, tuple):
         return [to_json_value(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     return float(str(np.float32(value))) if isinstance(value, float) else value

@@ -94,7 +94,7 @@ def resolve_paths(node_type: NodeType, values: Mapping[str, Any], base: Path | N
 
 
 def _plain(path: Path) -> Path:
-    """Without the "/../" that a relative path leaves behind, which nobody wants to read in a message."""
+    """Remove the "/../" that joining a relative path leaves, for messages."""
     if ".." not in path.parts:
         return path
     shorter = Path(os.path.normpath(path))
@@ -129,7 +129,9 @@ def _missing(parameter: Parameter) -> ArgumentProblem:
 def _unknown(node_type: NodeType, name: str) -> ArgumentProblem:
     known = ", ".join(parameter.name for parameter in node_type.params)
     has = f"it has {known}" if known else "it has none"
-    return ArgumentProblem("unknown-parameter", name, f"has no parameter {_short(repr(name))}; {has}. Remove it.")
+    return ArgumentProblem(
+        "unknown-parameter", name, f"has no parameter {_short(repr(name))}; {has}. Remove the value."
+    )
 
 
 def _short(text: str) -> str:

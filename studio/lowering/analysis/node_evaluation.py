@@ -1,4 +1,4 @@
-"""What one node makes of what it gets, found without computing: data by their headers, layers on the meta device."""
+"""Evaluation of one node without computing: data sources by their headers, layers on the meta device."""
 
 from __future__ import annotations
 
@@ -29,75 +29,75 @@ from studio.nodes.schedule_nodes import LENGTHS, SCHEDULING, is_per_step
 from studio.nodes.types import NodeType, Role
 
 BATCH = Dim("N")
-"""How many samples a batch has."""
+"""Symbolic batch size."""
 
 REMEMBERED = 8192
 COUNTS_REMEMBERED = 16
 LONGEST_SETTING = 60
-"""Characters of an argument that an error tells."""
+"""Maximum number of characters of an argument in an error."""
 MOST_TARGETS = 5_000_000
-"""Of more samples classes are not counted before a run."""
+"""Above this number of samples classes are not counted before a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleSpec:
-    """What one sample of a stream looks like."""
+    """Shapes and types of one sample."""
 
     input: Spec
     target: Spec
     classes: int | None
     is_stream: bool = False
-    """Nobody knows how many there are."""
+    """The number of samples is unknown."""
 
     def __str__(self) -> str:
         return f"{self.input} → {self.target}"
 
 
 WireValue: TypeAlias = Spec | SampleSpec | ScheduleContext
-"""What is known of what flows through a wire."""
+"""Abstract value of a wire."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeOutcome:
-    """What a node was found to do. A node that fails has no outputs."""
+    """Result of evaluating a node. A node that fails has no outputs."""
 
     outputs: Mapping[str, WireValue]
     parameters: int = 0
     macs: int = 0
     failure: str = ""
     fails_on: str = ""
-    """"arguments" if it cannot be made, "inputs" if it does not take what it gets."""
+    """"arguments" if construction failed, "inputs" if the call failed."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Of a source: what reading it loses or takes for something else."""
+    """Diagnostics of a source: values that are lost or reinterpreted while reading."""
 
 
 NO_OUTCOME = NodeOutcome({})
-_TOO_LATE = f"the nodes before it take {TOTAL_SECONDS:g} seconds to check"
+_TOO_LATE = f"checking the nodes before it took {TOTAL_SECONDS:g} seconds, the limit for a project"
 TIMED_OUT = replace(NO_OUTCOME, failure=_TOO_LATE, fails_on="arguments")
-"""Of a node that no time is left for. Another check tries it again."""
+"""The time limit of the check was reached. The next check tries the node again."""
 
 DataStep: TypeAlias = tuple[NodeType, Mapping[str, Any]]
-"""A node that makes or divides samples, with its arguments."""
+"""A data node with its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitOutcome:
-    """What became of samples that were divided."""
+    """Result of a split node."""
 
     samples: int = 0
     """In all."""
     classes: tuple[tuple[str, int, int], ...] = ()
-    """Name, samples to train with and samples to validate with of each; empty if targets are no single classes."""
+    """Name, training samples and validation samples of each class; empty if targets are not classes."""
     failure: str = ""
 
 
 class NodeEvaluator:
-    """Evaluates nodes and remembers the latest outcomes by type, arguments and inputs."""
+    """Evaluates nodes, with a cache keyed by type, arguments and inputs."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self.remembered = remembered
         self.evaluations = 0
-        """How many outcomes were not remembered but worked out."""
+        """Number of evaluations that the cache did not answer."""
         self._spent = 0.0  # seconds of this check, without those of reading data
         self._outcomes: OrderedDict[Any, tuple[NodeOutcome, FileStamps]] = OrderedDict()
         self._counts: OrderedDict[Any, tuple[Any, FileStamps]] = OrderedDict()
@@ -106,13 +106,13 @@ class NodeEvaluator:
         return len(self._outcomes)
 
     def begin_check(self) -> None:
-        """Another check begins, with all of its time."""
+        """Start a check: reset its time limit."""
         self._spent = 0.0
 
     def evaluate(
         self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, WireValue]
     ) -> NodeOutcome:
-        """What comes out of a node. Never raises: what goes wrong is in `Outcome.failure`."""
+        """Evaluate a node. Never raises: errors are in `NodeOutcome.failure`."""
         key = (node_type.target or node_type.key, hashable_arguments(arguments), tuple(inputs.items()))
         held = self._outcomes.get(key)
         if held is not None and (not held[1] or held[1] == file_stamps([path for path, _ in held[1]])):
@@ -134,15 +134,15 @@ class NodeEvaluator:
         return outcome
 
     def count(self, parts: Sequence[DataStep]) -> int | None:
-        """How many training samples a source and the divisions behind it give; None if they cannot be read."""
+        """Number of training samples after a source and its splits; None if they cannot be read."""
         return self._remembered(_counted, parts)
 
     def divide(self, parts: Sequence[DataStep]) -> SplitOutcome:
-        """What the last of these parts makes of the samples that the others give."""
+        """Result of the last step, a split, on the samples of the others."""
         return self._remembered(_divided, parts)
 
     def scale(self, parts: Sequence[DataStep]) -> InputScale | None:
-        """How large the inputs are that these parts give; None if they cannot be read."""
+        """Range of the inputs of a data chain; None if they cannot be read."""
         return self._remembered(_scaled, parts)
 
     def _remembered(
@@ -161,7 +161,7 @@ FileStamps: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
 
 
 def file_stamps(files: list[Path]) -> FileStamps:
-    """Changes when a file does."""
+    """Sizes and modification times of files, to detect changes."""
     return tuple((path, _size_and_time(path)) for path in files)
 
 
@@ -174,7 +174,7 @@ def _size_and_time(path: Path) -> tuple[int, int]:
 
 
 def hashable_arguments(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
-    """Hashable, and telling 1, 1.0 and True apart."""
+    """Hashable arguments that distinguish 1, 1.0 and True."""
     return tuple((name, type(value).__name__, value) for name, value in arguments.items())
 
 
@@ -210,7 +210,7 @@ def _divided(parts: Sequence[DataStep]) -> tuple[SplitOutcome, FileStamps]:
 
 
 def _classes(splits: Splits) -> tuple[tuple[str, int, int], ...]:
-    """Reads all targets, unless they are very many."""
+    """Reads all targets, up to MOST_TARGETS."""
     train, held = splits.train, splits.validation
     if splits.target.ndim or splits.classes is None or len(train) > MOST_TARGETS:
         return ()
@@ -294,19 +294,19 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
 
 
 def make_schedule(node_type: NodeType, arguments: Mapping[str, Any], optimizer: Any) -> Any:
-    """The schedule of a node, for an optimizer."""
+    """Construct the schedule of a node for an optimizer."""
     target: Any = node_type.target
     return target(optimizer, **schedule_arguments(arguments))
 
 
 def schedule_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a schedule's node that are the schedule's."""
+    """The schedule's arguments, without those of the node."""
     beside = {parameter.name for parameter in SCHEDULING}
     return {name: value for name, value in arguments.items() if name not in beside}
 
 
 def operation(node_type: NodeType, arguments: Mapping[str, Any]) -> Callable[..., Any]:
-    """The op with its static arguments bound. One that takes a list gets all its inputs in one."""
+    """The op with static arguments bound. An op that takes a list gets all inputs as one list."""
     target: Any = node_type.target
     if takes_list(node_type):
         return lambda *tensors: target(list(tensors), **arguments)
@@ -358,7 +358,7 @@ def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], param
 
 
 def _leading(names: list[str], given: Mapping[str, Any]) -> list[str]:
-    """The inputs up to the first one that is left empty."""
+    """The inputs before the first unconnected one."""
     gap = next((place for place, name in enumerate(names) if name not in given), len(names))
     return names[:gap]
 
@@ -376,14 +376,14 @@ def _failed(error: Exception, part: str, settings: str = "") -> NodeOutcome:
     if isinstance(error, (EngineError, ValueError, TypeError)):
         return NodeOutcome({}, failure=text, fails_on=part)
     if isinstance(error, MemoryError):
-        text = "it takes more memory than there is"
+        text = "it needs more memory than is available"
     elif not isinstance(error, OverBudgetError):
         text = f"{type(error).__name__}: {text}"
     return NodeOutcome({}, failure=f"{text}{settings}", fails_on=part)
 
 
 def _settings(node_type: NodeType, arguments: Mapping[str, Any]) -> str:
-    """The arguments that are no defaults, for an error that does not say which one it is about."""
+    """Non-default arguments, for errors that do not name the invalid one."""
     usual = {parameter.name: parameter.default for parameter in node_type.params}
     named = [f"{name}={value}"[:LONGEST_SETTING] for name, value in arguments.items() if value != usual.get(name)]
     return f" with {', '.join(named)}" if named else ""

@@ -16,12 +16,12 @@ from studio.nodes.types import NodeType
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """What is known of one node without running it."""
+    """Figures of one node, found without running it."""
 
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Every argument as it will be used: set, inferred or default."""
+    """All arguments: set, inferred or default."""
     inferred: frozenset[str] = frozenset()
-    """The arguments that came from the wires."""
+    """Arguments inferred from the wires."""
     outputs: Mapping[str, Spec] = field(default_factory=dict[str, Spec])
     parameters: int = 0
     macs: int = 0
@@ -32,23 +32,23 @@ class NodeInfo:
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """Everything found out about one node."""
+    """Results of the analysis of one node."""
 
     node: Node
     type: NodeType
     arguments: NodeArguments
     inputs: Mapping[str, WireValue]
-    """What arrives, by port; ports of which nothing is known are absent."""
+    """Values by input port. Ports with an unknown value are absent."""
     outcome: NodeOutcome
     outputs: Mapping[str, WireValue]
-    """What leaves. For a muted node what it passes through."""
+    """Values by output port. A muted node passes its input through."""
     info: NodeInfo
     labels: Mapping[str, str]
     """`outputs` as text for the wires."""
     length: TrainingLength | None = None
-    """For an optimizer that has schedules: how long the training is."""
+    """Training length, for an optimizer with schedules."""
 
     def spec(self, port: str) -> Spec | None:
-        """The tensor that arrives at a port, if it is known."""
+        """The tensor at an input port, if it is known."""
         value = self.inputs.get(port)
         return value if isinstance(value, Spec) else None

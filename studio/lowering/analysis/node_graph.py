@@ -1,4 +1,4 @@
-"""The structure of a document: types resolved, who feeds whom, in which order. Knows no parameters."""
+"""The graph of a document: node types, connections and topological order, without parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studio.nodes.types import NodeType, Port, PortType, Role
 
 
 class NodeGraph:
-    """Valid as long as wires, node names, types and muting stay as they are; see `fits`."""
+    """Valid while wires, node names, types and muted flags are unchanged; see `fits`."""
 
     def __init__(self, document: Document, catalogue: Catalogue) -> None:
         self.document = document
@@ -22,22 +22,22 @@ class NodeGraph:
         self.types: dict[str, NodeType] = _types(document, catalogue)
         self.muted = frozenset(name for name, node in document.nodes.items() if node.muted)
         self.stray: list[Wire] = []
-        """Wires that cannot be followed: an end that does not exist, ports of different types, an input taken twice."""
+        """Invalid wires: a missing end, different port types, or a second wire at an input."""
         self.input_sources: dict[str, dict[str, End]] = {name: {} for name in self.types}
-        """By node and input port: the output that is wired to it."""
+        """The connected output, by node and input port."""
         self.outgoing_wires: dict[str, list[Wire]] = defaultdict(list)
-        """By node: the wires that leave it."""
+        """The wires from each node's outputs."""
         for wire in document.wires:
             self._add(wire)
         self._upstream: dict[tuple[str, ...], set[str]] = {}
         self._unmuted: dict[End, End | None] = {}
         self.order: list[str] = self._sorted()
-        """Sources first, else as in the document where that is possible. Without nodes on or behind a cycle."""
+        """Topological order, otherwise that of the document. Nodes of a cycle and those after it are absent."""
 
     # -- looking at it
 
     def fits(self, document: Document, catalogue: Catalogue) -> bool:
-        """Whether this is also the structure of another document, for instance after a parameter was set."""
+        """Whether another document has the same graph, for example after a parameter was set."""
         if catalogue is not self.catalogue or document.wires is not self.document.wires:
             return False
         mine, other = self.document.nodes, document.nodes
@@ -49,11 +49,11 @@ class NodeGraph:
         )
 
     def with_role(self, role: Role) -> list[str]:
-        """The nodes with a role that are not muted, in order."""
+        """Nodes with a role that are not muted, in document order."""
         return self._by_role[role]
 
     def source(self, name: str, port: str) -> End | None:
-        """The output whose value reaches an input, muted nodes passed through; None where nothing arrives."""
+        """The output whose value reaches an input, through muted nodes; None if there is none."""
         end = self.input_sources[name].get(port)
         if end is None or end.node not in self.muted:
             return end
@@ -64,13 +64,13 @@ class NodeGraph:
         return self._unmuted[end]
 
     def sources(self, name: str) -> Mapping[str, End]:
-        """`source` of all input ports where something arrives."""
+        """`source` of all connected input ports."""
         if not self.muted:
             return self.input_sources[name]
         return {port: end for port in self.input_sources[name] if (end := self.source(name, port)) is not None}
 
     def upstream(self, names: list[str]) -> set[str]:
-        """These nodes and all that their values depend on; muted ones are not among them."""
+        """These nodes and all nodes they depend on, without muted ones."""
         key = tuple(names)
         if key not in self._upstream:
             onward = walk(names, lambda name: [end.node for end in self.sources(name).values()])
@@ -78,16 +78,16 @@ class NodeGraph:
         return self._upstream[key]
 
     def readers(self, end: End) -> list[End]:
-        """The inputs that an output's value reaches, muted nodes passed through."""
+        """The inputs that an output's value reaches, through muted nodes."""
         return self._readers.get(end, [])
 
     def free_outputs(self, port_type: PortType) -> list[End]:
-        """The outputs of a type that nothing reads."""
+        """Unconnected outputs of a type."""
         return self._free[port_type]
 
     @cached_property
     def cyclic(self) -> list[str]:
-        """The nodes of a cycle, each feeding the next; empty if there is none."""
+        """The nodes of a cycle in wire order; empty if there is none."""
         rest = set(self.types).difference(self.order)
         name, path = next(iter(sorted(rest)), None), dict[str, int]()
         while name is not None and name not in path:
@@ -102,9 +102,9 @@ class NodeGraph:
 
     @cached_property
     def needed(self) -> set[str]:
-        """What a run uses: all that wired optimizers and metrics depend on. Before there is one, all that is wired.
+        """Nodes that a run uses: those that connected optimizers and metrics depend on, otherwise all connected nodes.
 
-        A node of unknown type that reads any of it is among them: it may be a metric or schedule of another version.
+        Includes nodes of unknown type that read one of them, as they may be metrics or schedules of another version.
         """
         if self.optimized:
             metrics = [name for name in self.with_role(Role.METRIC) if self.sources(name)]
@@ -117,7 +117,7 @@ class NodeGraph:
         return {name for name in self.types if name in wired and name not in self.muted}
 
     def driven_by(self, schedule: str) -> str | None:
-        """The optimizer whose learning rate a schedule sets, through the schedules before it."""
+        """The optimizer whose learning rate a schedule sets, through earlier schedules."""
         before = walk([schedule], self._before_schedule)
         return next((name for name in before if self.types[name].role is Role.OPTIMIZER), None)
 
@@ -126,7 +126,7 @@ class NodeGraph:
         return [end.node for end in ends]
 
     def _passed(self, end: End) -> list[End]:
-        """The output that a muted node hands on at one of its own; nothing where the way from there is known."""
+        """The output whose value a muted node passes through; empty if it is cached or there is none."""
         if end.node not in self.muted or end in self._unmuted:
             return []
         way_in = bypass_input(self.types[end.node], end.port)
@@ -187,7 +187,7 @@ class NodeGraph:
 
 
 def bypass_input(node_type: NodeType, output: str) -> str | None:
-    """The input whose value a muted node hands on at an output: the first of the same type."""
+    """The input that a muted node passes to an output: the first of the same type."""
     port = node_type.output(output)
     return next((way_in.name for way_in in node_type.inputs if port is not None and way_in.type is port.type), None)
 
@@ -225,7 +225,7 @@ def _placeholders(document: Document, catalogue: Catalogue, unknown: set[str]) -
 
 
 def _other_type(document: Document, catalogue: Catalogue, end: End, side: str) -> PortType:
-    """What flows through a wire, told by the end of which the type is known."""
+    """The port type of a wire, from the end whose node type is known."""
     node = document.nodes.get(end.node)
     known = None if node is None else catalogue.get(node.type)
     port = None if known is None else port_of({end.node: known}, end, side)

@@ -1,4 +1,4 @@
-"""Optimizers tried with one number: some arguments only fail in a step."""
+"""Trial steps of optimizers on one parameter: some arguments only fail in a step."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import engine
 from studio.lowering.analysis.check_budget import Budget, OverBudgetError
 
 SECONDS = 1.0
-"""For both steps. Those that take longer, such as LBFGS with a million iterations, are broken off without an error."""
+"""Limit for both steps. Longer ones, such as LBFGS with a million iterations, are stopped without an error."""
 
 
 def try_steps(optimizer: Any, arguments: Mapping[str, Any]) -> None:
-    """Two steps. Raises what the optimizer raises."""
+    """Run two steps. Raises whatever the optimizer raises."""
     number = engine.ones(1, requires_grad=True)
     made = optimizer([number], **arguments)
 

@@ -1,4 +1,4 @@
-"""How long a training will be, as far as the graph tells."""
+"""The length of a training, as far as the graph determines it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from studio.nodes.types import Role
 def training_length(
     document: Document, graph: NodeGraph, facts: Mapping[str, NodeFacts], evaluator: NodeEvaluator, base: Path | None
 ) -> TrainingLength:
-    """Reads as much of the data as it takes to count them."""
+    """The training length. May read the data to count samples."""
     training = document.training
     loader = next((name for name in graph.with_role(Role.LOADER) if name in graph.needed), None)
     parts = [] if loader is None else data_steps(loader, graph, facts, base)
@@ -37,17 +37,17 @@ def training_length(
 def _uncounted(training: Training) -> TrainingLength:
     if training.steps is None:
         return TrainingLength(training.epochs, None)
-    # The batches that are left at the end of an epoch make a step of their own, and nobody knows of how many epochs.
+    # The last batches of an epoch form an incomplete step, and the number of epochs is unknown.
     return TrainingLength(None, None, training.steps if training.accumulate == 1 else None)
 
 
 def data_steps(
     name: str, graph: NodeGraph, facts: Mapping[str, NodeFacts], base: Path | None, *, transformed: bool = False
 ) -> list[DataStep]:
-    """What decides how many samples there are at a node: the source and what divides them; empty if that fails.
+    """The source and splits that determine the number of samples at a node; empty if one is invalid.
 
     Args:
-        transformed: with the transforms between them
+        transformed: include the transforms between them
     """
     roles = (Role.SOURCE, Role.DIVISION, Role.TRANSFORM) if transformed else (Role.SOURCE, Role.DIVISION)
 

@@ -1,4 +1,4 @@
-"""Classic mistakes: graphs that would run, and train badly or not at all. Each with its evidence and a remedy."""
+"""Common mistakes: graphs that run but train badly or not at all."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
 HIGHEST_ADAPTIVE_RATE = 0.1
-"""Of Adam and its kin; a sound one is a hundred times smaller."""
+"""Highest plausible learning rate of adaptive optimizers; usual values are 100 times smaller."""
 
 ADAPTIVE = "Adaptive"
 SQUASHING = {
     "nn.CrossEntropyLoss": {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax", "nn.Sigmoid": "a sigmoid"},
     "nn.BCEWithLogitsLoss": {"nn.Sigmoid": "a sigmoid", "nn.LogSigmoid": "a log-sigmoid", "nn.Softmax": "softmax"},
 }
-"""By loss: what it contains already, or what spoils the scores that it expects."""
+"""Activations that must not precede a loss, by loss."""
 
 PROBABILITIES = {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax"}
 
 ON_LOGARITHMS = frozenset({"nn.NLLLoss", "nn.KLDivLoss"})
 
 ON_SCORES = frozenset(SQUASHING)
-"""Losses that take scores of any sign."""
+"""Losses that expect raw scores."""
 
 LINEAR_GROUPS = frozenset({"Linear", "Convolution"})
 TRANSPARENT_GROUPS = frozenset({"Dropout", "Shape"})
-"""Layers between two linear ones that leave the pair one linear map."""
+"""Layers that keep two consecutive linear layers a single linear map."""
 
 
 def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
-    """Mistakes that types and wires alone show."""
+    """Mistakes visible from node types and wires."""
     for loss in graph.with_role(Role.LOSS):
         before = graph.source(loss, "input") if "input" in graph.input_sources[loss] else None
         if before is not None:
@@ -53,7 +53,7 @@ def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
 
 
 def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
-    """Mistakes that parameters and shapes show."""
+    """Mistakes visible from parameters and shapes."""
     for name in flow.graph.with_role(Role.LOSS):
         if name in flow.facts:
             yield from _classes(flow, name, flow.facts[name])
@@ -80,7 +80,7 @@ def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
 
 
 def _before_loss(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
-    """Looks through layers that only reshape or drop."""
+    """Check the layer before a loss, skipping reshape and dropout layers."""
     path = list(walk([before], partial(_through, graph)))
     dropping = next((one for one in path if graph.types[one].group == "Dropout"), None)
     yield from _squashed(graph, loss, path[-1])
@@ -88,14 +88,15 @@ def _before_loss(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
         yield loss_problem
     elif dropping is not None:
         message = (
-            f"{dropping} drops scores at random right before {loss}, which only adds noise to it. Remove {dropping}."
+            f"{dropping} applies dropout to the scores right before {loss}, which only adds noise to the loss. "
+            f"Remove {dropping}."
         )
         fix = quick_fixes.bypass(dropping, graph.types[dropping].inputs[0].name)
         yield Problem("warning", "dropout-on-scores", message, node=dropping, fix=fix)
 
 
 def _through(graph: NodeGraph, name: str) -> list[str]:
-    """What feeds a layer that leaves numbers as they are."""
+    """The input of a layer that only reshapes or drops values."""
     node_type = graph.types[name]
     end = graph.source(name, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
     return [] if end is None else [end.node]
@@ -110,41 +111,37 @@ def _squashed(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
     if squashing is not None:
         contained = "softmax" if loss_type.key == "nn.CrossEntropyLoss" else "a sigmoid"
         message = (
-            f"{before} puts {squashing} before {loss}, which contains {contained} already: gradients become small and "
-            f"training slow. Remove {before}; {loss} takes the raw scores."
+            f"{before} applies {squashing} before {loss}, which already applies {contained}, so gradients become "
+            "small and "
+            f"training is slow. Remove {before}: {loss} expects raw scores."
         )
         yield Problem("warning", "squashed-scores", message, node=before, fix=fix)
     elif loss_type.key in ON_SCORES and last.key in ("nn.ReLU", "nn.ReLU6"):
         message = (
-            f"{before} cuts off the negative scores that {loss} needs to say no. Remove {before}: "
-            "the last layer before a loss has no activation."
+            f"{before} removes the negative scores that {loss} needs. Remove {before}: "
+            "the last layer before this loss needs no activation."
         )
         yield Problem("warning", "relu-on-scores", message, node=before, fix=fix)
     elif loss_type.key in ON_LOGARITHMS and last.key == "nn.Softmax":
-        message = (
-            f"{loss} takes logarithms of probabilities, but {before} gives probabilities, so the loss has no sense. "
-            f"Use LogSoftmax at {before}."
-        )
+        message = f"{loss} expects log-probabilities but {before} outputs probabilities. Use LogSoftmax at {before}."
         fix = quick_fixes.retype(before, "nn.LogSoftmax", keep=("dim",))
         yield Problem("warning", "no-log-probabilities", message, node=before, fix=fix)
 
 
 def _unbounded(graph: NodeGraph, loss: str, before: str) -> Problem | None:
-    """Scores of any size at a loss of probabilities, or of their logarithms."""
+    """Unbounded scores at a loss that expects probabilities or log-probabilities."""
     key, scorer = graph.types[loss].key, _scorer(graph, before)
     if scorer is None:
         return None
     if key == "nn.BCELoss":
         message = (
-            f"{loss} takes probabilities from 0 to 1, but {scorer} gives scores of any size. "
+            f"{loss} expects probabilities between 0 and 1 but {scorer} outputs unbounded scores. "
             f"Use BCEWithLogitsLoss, or put Sigmoid before {loss}."
         )
         fix = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss")
         return Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix)
     if key in ON_LOGARITHMS:
-        message = (
-            f"{loss} takes logarithms of probabilities, but {scorer} gives scores of any size, so it falls without end."
-        )
+        message = f"{loss} expects log-probabilities but {scorer} outputs unbounded scores, so the loss has no minimum."
         title = f"Insert LogSoftmax before {loss}"
         fix, remedy = (
             quick_fixes.insert(End(loss, "input"), Node("nn.LogSoftmax", {"dim": 1}), title=title),
@@ -157,12 +154,12 @@ def _unbounded(graph: NodeGraph, loss: str, before: str) -> Problem | None:
 
 
 def _scorer(graph: NodeGraph, name: str) -> str | None:
-    """The linear layer whose numbers leave a node, with nothing between that bounds them."""
+    """The linear layer whose unbounded output leaves a node."""
     return _linear_behind(graph, End(name, "output"))
 
 
 def _linear_behind(graph: NodeGraph, end: End) -> str | None:
-    """The linear layer that a tensor comes from, as it left the layer or only reshaped or dropped in part."""
+    """The linear layer that a tensor comes from, through reshape and dropout layers only."""
 
     def before(end: End) -> list[End]:
         node_type = graph.types[end.node]
@@ -173,7 +170,7 @@ def _linear_behind(graph: NodeGraph, end: End) -> str | None:
 
 
 def _classes(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
-    """Scores for another number of classes than the data have."""
+    """The number of scores differs from the number of classes."""
     scores, target, classes = facts.spec("input"), facts.spec("target"), _data_classes(flow, loss)
     end = flow.graph.source(loss, "input")
     if (
@@ -186,26 +183,26 @@ def _classes(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
     if end is None or classes is None or not isinstance(scores.shape[1], int) or scores.shape[1] == classes:
         return
     if facts.outcome.failure and scores.ndim != target.ndim + 1:
-        return  # dimension 1 holds no scores, and the shape is a problem of its own
+        return  # dimension 1 holds no scores; the shape is reported as a separate problem
     if classes == 1:
-        message = f"All targets are of one class, so {loss} has nothing to tell apart. Check the labels of the data."
+        message = f"All targets have the same class, so {loss} has nothing to learn. Check the labels of the data."
         yield Problem("warning", "one-class", message, node=loss)
         return
     found, cause = scores.shape[1], origin_of_size(flow, end, 1)
     out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
     fix = None if out is None else quick_fixes.assign(cause, out, classes)
-    remedy = f"Set {out} of {cause} to {classes}." if out else f"Give it {classes}."
-    evidence = f"The data have {classes} classes, but {cause} gives scores for {found}"
+    remedy = f"Set {out} of {cause} to {classes}." if out else f"Change it to output {classes}."
+    evidence = f"The data has {classes} classes but {cause} outputs scores for {found}"
     if found < classes:
-        message = f"{evidence}, so {loss} cannot look up the rest. {remedy}"
+        message = f"{evidence}, so {loss} has no score for the other classes. {remedy}"
         yield Problem("error", "too-few-classes", message, node=cause, fix=fix)
     else:
-        message = f"{evidence}: the others are never right. {remedy}"
+        message = f"{evidence}; the additional ones are never a target. {remedy}"
         yield Problem("warning", "too-many-classes", message, node=cause, fix=fix)
 
 
 def _data_classes(flow: Dataflow, loss: str) -> int | None:
-    """How many classes the target at a loss has, if it comes straight from a loader."""
+    """Number of classes of a loss's target, if a loader provides it directly."""
     target = flow.graph.source(loss, "target")
     if target is None or target.node not in flow.facts or flow.facts[target.node].type.role is not Role.LOADER:
         return None
@@ -217,9 +214,9 @@ def _data_classes(flow: Dataflow, loss: str) -> int | None:
 
 
 def _two_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
-    """Two linear layers with nothing between them that bends.
+    """Two linear layers without an activation between them.
 
-    Not where one of two convolutions is grouped: depthwise and pointwise ones stand for one with far more parameters.
+    Grouped convolutions are exempt: a depthwise and a pointwise one replace one with far more parameters.
     """
     port = graph.types[name].inputs[0].name
     end = graph.source(name, port)
@@ -227,7 +224,7 @@ def _two_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
     if before is None or before == name or any(_is_grouped(graph, one) for one in (before, name)):
         return
     message = (
-        f"{before} and {name} have no activation between them, so together they do no more than one linear layer. "
+        f"{before} and {name} have no activation between them, so together they compute a single linear map. "
         f"Insert ReLU before {name}."
     )
     direct = graph.input_sources[name].get(port)
@@ -245,16 +242,16 @@ def _is_grouped(graph: NodeGraph, name: str) -> bool:
 
 
 def _over_batch(name: str, facts: NodeFacts) -> Iterator[Problem]:
-    """Softmax along the samples instead of the classes."""
+    """Softmax over the batch instead of the classes."""
     spec, dim = facts.spec("input"), facts.arguments.values.get("dim")
     if spec is None or spec.ndim < 2 or dim not in (0, -spec.ndim) or not isinstance(spec.shape[0], Dim):
         return
-    message = f"{name} computes {PROBABILITIES[facts.type.key]} over dimension 0, the samples of a batch. Set dim to 1."
+    message = f"{name} computes {PROBABILITIES[facts.type.key]} over dimension 0, the batch dimension. Set dim to 1."
     yield Problem("warning", "softmax-over-batch", message, node=name, fix=quick_fixes.assign(name, "dim", 1))
 
 
 def _embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
-    """Fewer rows than the data have numbers, where those come straight from a loader."""
+    """Fewer embedding rows than indices in the data, where a loader provides them."""
     rows, spec = facts.arguments.values.get("num_embeddings"), facts.spec("input")
     *_, end = walk([End(name, "output")], partial(_unchanged, flow))
     loader = flow.facts.get(end.node)
@@ -266,7 +263,7 @@ def _embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]
     if scale is not None and scale.high >= rows:
         needed = int(scale.high) + 1
         message = (
-            f"{name} has {rows:,} rows, but the numbers of {scale.samples:,} samples go up to {scale.high:,.0f}. "
+            f"{name} has {rows:,} rows but the indices in {scale.samples:,} samples go up to {scale.high:,.0f}. "
             f"Set num_embeddings to {needed} or more."
         )
         fix = quick_fixes.assign(name, "num_embeddings", needed)
@@ -274,7 +271,7 @@ def _embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]
 
 
 def _unchanged(flow: Dataflow, end: End) -> list[End]:
-    """Where numbers come from that a layer looks up, or passes on as they are."""
+    """The source of indices, through lookup and reshape layers."""
     node_type = flow.graph.types[end.node]
     is_passing = node_type.key == "nn.Embedding" or node_type.group == "Shape"
     source = flow.graph.source(end.node, node_type.inputs[0].name) if is_passing and node_type.inputs else None
@@ -285,14 +282,14 @@ def _in_place(flow: Dataflow, name: str) -> Iterator[Problem]:
     end = flow.graph.source(name, flow.facts[name].type.inputs[0].name)
     others = [] if end is None else [reader.node for reader in flow.graph.readers(end) if reader.node != name]
     if others:
-        message = f"{name} works in place and so changes what {others[0]} gets as well. Turn inplace off."
+        message = f"{name} works in place, so it also changes the input of {others[0]}. Turn inplace off."
         yield Problem(
             "warning", "in-place-shared", message, node=name, fix=quick_fixes.clear(name, "inplace", "Turn inplace off")
         )
 
 
 def _joined_batches(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
-    """Concatenation along the batch instead of the features, unless targets are joined, or samples parted, as well."""
+    """Concatenation along the batch instead of the features, unless the targets match."""
     if not joins_batches(facts):
         return
     judges = [
@@ -313,16 +310,17 @@ def _learning_rate(name: str, facts: NodeFacts) -> Iterator[Problem]:
     if not isinstance(rate, (int, float)) or usual is None:
         return
     if rate == 0:
-        message = f"{name} has the learning rate 0, so nothing is learned. Set lr to {usual.default:g}."
+        message = f"{name} has a learning rate of 0, so the weights do not change. Set lr to {usual.default:g}."
         yield Problem(
             "warning", "learning-rate-zero", message, node=name, fix=quick_fixes.assign(name, "lr", usual.default)
         )
     if facts.type.group != ADAPTIVE:
         return
-    if rate > max(HIGHEST_ADAPTIVE_RATE, usual.default):  # Adadelta's is a share of its own steps, usually all of it
+    if rate > max(HIGHEST_ADAPTIVE_RATE, usual.default):  # Adadelta's default learning rate is 1
         message = (
-            f"{name} has the learning rate {rate:g}. {facts.type.title} moves each weight by about that much "
-            "in every step, so training will not settle. Try 0.001."
+            f"{name} has a learning rate of {rate:g}. {facts.type.title} changes each weight by about the "
+            "learning rate "
+            "in every step, so training does not converge. Set lr to 0.001."
         )
         yield Problem("warning", "learning-rate-high", message, node=name, fix=quick_fixes.assign(name, "lr", 0.001))
 
@@ -330,19 +328,21 @@ def _learning_rate(name: str, facts: NodeFacts) -> Iterator[Problem]:
 def _loader(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
     values = facts.arguments.values
     if values.get("shuffle") is False and not _is_one_batch(flow, name, values.get("batch_size")):
-        message = f"{name} gives the training samples in the same order each epoch, which slows learning. Shuffle them."
+        message = (
+            f"{name} reads the training samples in the same order every epoch, which slows learning. Turn shuffle on."
+        )
         yield Problem("warning", "not-shuffled", message, node=name, fix=quick_fixes.assign(name, "shuffle", True))
     if values.get("batch_size") == 1:
         batch_norm = next((n for n, other in flow.facts.items() if _needs_several(n, other, flow)), None)
         if batch_norm is not None:
-            message = f"{batch_norm} needs the spread of several samples, but {name} gives one. Set batch_size to 32."
+            message = f"{batch_norm} needs several samples per batch but {name} has batch_size 1. Set batch_size to 32."
             yield Problem(
                 "error", "batch-norm-single", message, node=name, fix=quick_fixes.assign(name, "batch_size", 32)
             )
 
 
 def _is_one_batch(flow: Dataflow, name: str, size: Any) -> bool:
-    """Whether each step takes all training samples, in which case their order does not matter."""
+    """Whether a batch holds all training samples, so their order does not matter."""
     facts = flow.facts[name]
     samples = next(iter(facts.inputs.values()), None)
     if not isinstance(size, int) or not isinstance(samples, SampleSpec) or samples.is_stream:
@@ -352,7 +352,7 @@ def _is_one_batch(flow: Dataflow, name: str, size: Any) -> bool:
 
 
 def _needs_several(name: str, facts: NodeFacts, flow: Dataflow) -> bool:
-    """Batch norm without further dimensions that it could average over."""
+    """Batch normalization that can average over the batch only."""
     spec: Spec | None = facts.spec("input")
     several = facts.type.key.startswith("nn.BatchNorm") and name not in flow.graph.muted and name in flow.graph.needed
     return several and spec is not None and spec.ndim == 2

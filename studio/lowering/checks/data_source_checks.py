@@ -1,4 +1,4 @@
-"""What data sources lose or take for something else while they are read, at their nodes."""
+"""Problems that data sources report while they are read, assigned to their nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def data_source_problems(flow: Dataflow) -> Iterator[Problem]:
 
 
 def data_problem(name: str, found: Diagnostic) -> Problem:
-    """A diagnostic of the source of a node, with the arguments to change as its remedy."""
+    """Convert a diagnostic of a data source into a problem with a fix."""
     fix = quick_fixes.assign_all(name, dict(found.changes), found.remedy) if found.changes else None
     if fix is not None and found.added:
         [(param, _)] = found.changes
@@ -32,7 +32,7 @@ def data_problem(name: str, found: Diagnostic) -> Problem:
 
 
 def _adding(name: str, param: str, added: str) -> Callable[[Document], Document]:
-    """Adds to the list of the document that is edited, in which another fix may have added a name before."""
+    """An edit that appends a name to a list parameter."""
 
     def edit(document: Document) -> Document:
         names = parse_names(str(document.nodes[name].params.get(param, "")))

@@ -1,4 +1,4 @@
-"""Ways of dividing samples that leave a part, or a class of it, empty: found before a run."""
+"""Splits that leave a part, or a class in it, empty."""
 
 from __future__ import annotations
 
@@ -45,32 +45,32 @@ def _rare(name: str, folds: int, found: SplitOutcome) -> Iterator[Problem]:
         return
     least, label = min(rare)
     message = (
-        f"{name} makes {folds} folds, but class {label} has {_samples(least)}{_and_more(len(rare))}: folds without any "
-        "do not tell how well the network knows it. Add samples, or make fewer folds."
+        f"{name} makes {folds} folds but class {label} has {_samples(least)}{_and_more(len(rare))}, so some folds "
+        "do not measure how well it is predicted. Add samples, or use fewer folds."
     )
     fix = quick_fixes.assign(name, "folds", least) if least >= 2 else None
     yield Problem("warning", "rare-class", message, node=name, fix=fix)
 
 
 def _lacking(name: str, found: SplitOutcome) -> Iterator[Problem]:
-    """Classes that only training or only validation has."""
+    """Classes that only training or only validation data contains."""
     single = [label for label, train, held in found.classes if train + held == 1]
     unseen = [(label, held) for label, train, held in found.classes if held > 1 and not train]
     unjudged = [(label, train) for label, train, held in found.classes if train > 1 and not held]
     fix = quick_fixes.assign(name, "stratify", value=True)
     for some, keeps, harm in (
-        (unseen, "keeps all {} of class {} for validation{}", "the network cannot learn it"),
-        (unjudged, "keeps none of the {} of class {} for validation{}", "nothing tells how well the network knows it"),
+        (unseen, "puts all {} of class {} into validation{}", "so the network cannot learn it"),
+        (unjudged, "puts none of the {} of class {} into validation{}", "so its accuracy is not measured"),
     ):
         if some:
             label, count = some[0]
             kept = keeps.format(_samples(count), label, _and_more(len(some)))
-            message = f"{name} {kept}: {harm}. Turn stratify on, which divides each class."
+            message = f"{name} {kept}, {harm}. Turn stratify on to split each class in proportion."
             yield Problem("warning", "rare-class", message, node=name, fix=fix)
     if single:
         message = (
-            f"Class {single[0]} has 1 sample{_and_more(len(single))}, which {name} cannot divide: it is either learned "
-            "or judged by. Add samples."
+            f"Class {single[0]} has 1 sample{_and_more(len(single))}, which {name} puts into either training "
+            "or validation. Add samples."
         )
         yield Problem("warning", "rare-class", message, node=name)
 
@@ -82,7 +82,7 @@ def _dropped(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
     size = facts.arguments.values["batch_size"]
     if samples is not None and 0 < samples < size:
         message = (
-            f"{name} leaves out batches that are smaller than {size}, but there are {_samples(samples)} to train with, "
+            f"{name} drops batches smaller than {size} but there are only {_samples(samples)} to train on, "
             f"so there is no batch. Set batch_size to {samples} or less, or turn drop_last off."
         )
         yield Problem("error", "no-batch", message, node=name, fix=quick_fixes.assign(name, "drop_last", value=False))

@@ -1,4 +1,4 @@
-"""Networks that do not fit into the memory of this machine: found before a run fills it."""
+"""Networks that do not fit into the memory of this machine."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _BYTES = 4
 
 
 def memory_problems(flow: Dataflow) -> Iterator[Problem]:
-    """What must be in memory at once, and is more than there is: a node's parameters, one output, all parameters.
+    """Report parameters or outputs that exceed the memory: of one node, or all parameters together.
 
-    Said of the first such node: what comes behind it is as large for the same cause.
+    Only the first such node is reported, as later ones have the same cause.
     """
     memory = psutil.virtual_memory().total
     batch = _batch_size(flow)
@@ -43,7 +43,7 @@ def memory_problems(flow: Dataflow) -> Iterator[Problem]:
 def _too_large(name: str, facts: NodeFacts, finding: str, memory: int) -> Problem:
     values = {param: _largest(facts.arguments.values[param]) for param in facts.arguments.explicit}
     cause = max(values, key=lambda param: values[param], default=None)
-    remedy = "Make its inputs smaller." if cause is None else f"Make {cause} smaller."
+    remedy = "Reduce its input size." if cause is None else f"Reduce {cause}."
     message = f"{finding}, but this machine has {format_bytes(memory)} of memory. {remedy}"
     return Problem("error", "too-large", message, node=name)
 

@@ -1,4 +1,4 @@
-"""Explained mix-ups: the wire or the setting of another kind than the one that was meant."""
+"""Errors from swapped wires or settings of the wrong kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ YES_OR_NO = frozenset({"metrics.BinaryAccuracy", "metrics.AUC"})
 
 
 def swapped_ends(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A loss or metric gets the targets as its input, and the network's output as its target."""
+    """Input and target of a loss or metric are swapped."""
     if facts.type.role not in LOSS_OR_METRIC:
         return None
     first, second = flow.graph.source(name, "input"), flow.graph.source(name, "target")
@@ -28,19 +28,19 @@ def swapped_ends(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
         return None
     if _is_of_loader(flow, second, "target"):
         return None
-    message = f"{name} gets the targets of {first.node} at input, and what it should judge at target. Swap the wires."
+    message = f"{name} has the targets of {first.node} wired to input and the predictions to target. Swap the wires."
     fix = quick_fixes.swap(name, "input", "target")
     return Problem("error", "swapped-wires", message, node=name, port="input", fix=fix)
 
 
 def inputs_as_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A loss or metric of classes gets the inputs of the samples as its target."""
+    """A classification loss or metric gets sample inputs as targets."""
     target = flow.graph.source(name, "target")
     if facts.type.learns != "classes" or target is None or not _is_of_loader(flow, target, "input"):
         return None
     wanted = End(target.node, "target")
     message = (
-        f"{name} learns classes, but its target is wired to the inputs of {target.node}, "
+        f"{name} expects class targets but its target port is wired to the inputs of {target.node}, "
         f"{flow.facts[target.node].labels['input']}. Wire {wanted} to it."
     )
     fix = quick_fixes.wire_up(wanted, End(name, "target"))
@@ -55,7 +55,8 @@ def targets_as_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
         return None
     wanted = End(end.node, "input")
     message = (
-        f"{name} gets the targets of {end.node}, {flow.facts[end.node].labels['target']}. Wire {wanted} to it, or put "
+        f"{name} is wired to the targets of {end.node}, {flow.facts[end.node].labels['target']}. Wire {wanted} to "
+        "it, or put "
         "an Embedding before it if classes are its inputs."
     )
     fix = quick_fixes.wire_up(wanted, End(name, port))
@@ -63,34 +64,33 @@ def targets_as_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
 
 
 def encoded_images(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """An encoder of classes gets samples whose inputs are no class numbers."""
+    """A class encoder gets inputs that are not class indices."""
     samples = next(iter(facts.inputs.values()), None)
     if facts.type.key != ENCODER or not isinstance(samples, SampleSpec):
         return None
     if facts.arguments.values.get("on") != "inputs" or samples.classes is None:
         return None
     message = (
-        f"{name} encodes class numbers, but the inputs are {samples.input}. Set on of {name} to targets, or remove it."
+        f"{name} encodes class indices but the inputs are {samples.input}. Set on of {name} to targets, or remove it."
     )
     return Problem("error", "wrong-encoding", message, node=name, fix=quick_fixes.assign(name, "on", "targets"))
 
 
 def several_scores(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A metric of yes or no gets the scores of several classes."""
+    """A binary metric gets scores of several classes."""
     spec, target = facts.spec("input"), facts.spec("target")
     if facts.type.key not in YES_OR_NO or spec is None or target is None:
         return None
     if spec.ndim != 2 or target.ndim != 1 or target.dtype.is_floating_point:
         return None
     message = (
-        f"{name} judges one answer, yes or no, for each sample, but gets the scores of {spec.shape[1]} classes. "
-        "Use Accuracy."
+        f"{name} expects one yes-or-no score per sample but gets scores for {spec.shape[1]} classes. Use Accuracy."
     )
     return Problem("error", "wrong-metric", message, node=name, fix=quick_fixes.retype(name, ACCURACY))
 
 
 def other_width(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A network gives another count of numbers for each sample than there are to learn."""
+    """The output width differs from the target width."""
     spec, target, end = facts.spec("input"), facts.spec("target"), flow.graph.source(name, "input")
     source = flow.graph.source(name, "target")
     if facts.type.learns not in ("numbers", "answers") or spec is None or target is None or end is None:
@@ -100,7 +100,7 @@ def other_width(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     found, wanted = spec.shape[-1], target.shape[-1]
     cause = origin_of_size(flow, end, spec.ndim - 1)
     out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
-    message = f"{cause} gives {found} numbers for each sample, but {source.node} gives {wanted} to learn."
+    message = f"{cause} outputs {found} values per sample but the targets from {source.node} have {wanted}."
     if out is None or not isinstance(wanted, int):
         return Problem("error", "shape-mismatch", f"{message} Make both equal.", node=cause)
     fix = quick_fixes.assign(cause, out, wanted)
@@ -108,14 +108,14 @@ def other_width(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
 
 
 def images_as_steps(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A recurrent layer gets images of one channel, whose rows can be its steps."""
+    """A recurrent layer gets one-channel images, whose rows can be time steps."""
     port = facts.type.inputs[0].name if facts.type.inputs else ""
     spec, end = facts.spec(port), flow.graph.source(name, port)
     if facts.type.group != "Recurrent" or spec is None or end is None or spec.ndim != 4 or spec.shape[1] != 1:
         return None
     message = (
-        f"{name} takes sequences, N×steps×features, but gets images, {format_shape(spec.shape)}, from {end.node}. "
-        f"Insert Flatten of dimensions 1 to 2 before {name}, so that rows are steps."
+        f"{name} expects sequences (N×steps×features) but gets images ({format_shape(spec.shape)}) from {end.node}. "
+        f"Insert Flatten over dimensions 1 to 2 before {name} to use image rows as steps."
     )
     rows = Node("nn.Flatten", {"start_dim": 1, "end_dim": 2})
     fix = quick_fixes.insert(End(name, port), rows, title=f"Insert Flatten before {name}")
@@ -123,7 +123,7 @@ def images_as_steps(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | No
 
 
 def joined_by_flatten(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A Flatten upstream makes one row of all samples of a batch, so a layer behind it has no fixed size."""
+    """An upstream Flatten includes the batch dimension, so a later layer has no fixed input size."""
     end = flow.graph.source(name, facts.type.inputs[0].name)
     if end is None or end.node not in flow.facts:
         return None
@@ -132,7 +132,7 @@ def joined_by_flatten(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
         if flow.facts[cause].type.key != "nn.Flatten" or entering is None:
             continue
         if values.get("start_dim") in (0, -entering.ndim) and isinstance(entering.shape[0], Dim):
-            message = f"{cause} joins all samples of a batch to one row. Set start_dim of {cause} to 1."
+            message = f"{cause} flattens all samples of a batch into one row. Set start_dim of {cause} to 1."
             return Problem(
                 "error", "joined-batches", message, node=cause, fix=quick_fixes.assign(cause, "start_dim", 1)
             )

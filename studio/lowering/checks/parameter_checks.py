@@ -1,4 +1,4 @@
-"""Problems with what was set by hand: unknown, missing, out of range, or refused by the class itself."""
+"""Problems with parameters: unknown, missing, out of range, or rejected by the class."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _problem(name: str, facts: NodeFacts, complaint: ArgumentProblem) -> Problem
 
 
 def _refused(name: str, facts: NodeFacts) -> Problem:
-    """The class raised when it was made; a data source also for what its files hold."""
+    """The constructor raised, or a data source cannot read its files."""
     if facts.type.role is Role.SOURCE:
         return Problem("error", "bad-data", f"{name}: {facts.outcome.failure}", node=name)
     return Problem("error", "bad-arguments", f"{name} cannot be made: {facts.outcome.failure}", node=name)

@@ -49,8 +49,8 @@ def schedule_problems(flow: Dataflow) -> Iterator[Problem]:
 def _followers(graph: NodeGraph, name: str) -> Iterator[Problem]:
     for other in schedules_behind(graph, name)[1:]:
         message = (
-            f"{name} is followed by two schedules. Only one can begin where it ends: wire {other} to "
-            f"{graph.driven_by(name) or 'the optimizer'} if both should act at once."
+            f"{name} is followed by two schedules but only one can start when it ends. Wire {other} to "
+            f"{graph.driven_by(name) or 'the optimizer'} to run both at once."
         )
         driven = graph.driven_by(name)
         fix = None if driven is None else quick_fixes.wire_up(End(driven, "optimizer"), End(other, "optimizer"))
@@ -62,7 +62,7 @@ def _place(flow: Dataflow, name: str) -> Iterator[Problem]:
     if before is None or flow.graph.types[before].role is not Role.SCHEDULER:
         return
     if flow.graph.types[name].key in ALONE:
-        message = f"{name} is for the whole training, so it cannot follow {before}. Wire it to the optimizer itself."
+        message = f"{name} covers the whole training, so it cannot follow {before}. Wire it to the optimizer."
         driven = flow.graph.driven_by(name)
         fix = None if driven is None else quick_fixes.wire_up(End(driven, "optimizer"), End(name, "optimizer"))
         yield Problem("error", "schedule-alone", message, node=name, fix=fix)
@@ -71,7 +71,9 @@ def _place(flow: Dataflow, name: str) -> Iterator[Problem]:
     if unit != own:
         is_fixed = flow.graph.types[name].key in PER_STEP
         changed, wanted = (before, own) if is_fixed else (name, unit)
-        message = f"{before} counts {unit}s, but {name}, which follows it, {own}s. Let both count the same."
+        message = (
+            f"{before} counts {unit}s but {name}, which follows it, counts {own}s. Set per of both to the same unit."
+        )
         yield Problem("error", "mixed-counting", message, node=name, fix=quick_fixes.assign(changed, "per", wanted))
 
 
@@ -84,8 +86,8 @@ def _side_by_side(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
     if alone is not None:
         other = next(name for name in firsts if name != alone)
         message = (
-            f"{alone} sets the learning rate of {optimizer} whatever {other} makes of it. Remove one of the two, "
-            "or wire them in a row."
+            f"{alone} sets the learning rate of {optimizer} and overrides {other}. Remove one of the two, "
+            "or wire one after the other."
         )
         yield Problem("error", "schedules-overrule", message, node=other)
 
@@ -94,7 +96,7 @@ def _side_by_side(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
 
 
 def _no_begin(flow: Dataflow, name: str, context: ScheduleContext) -> Iterator[Problem]:
-    """The one before has no end of its own. Said once, of the first such one."""
+    """The previous schedule has no length. Reported only for the first such schedule."""
     before = str(node_before(flow.graph, name))
     earlier = context_of(flow, before)
     if earlier is None or earlier.begins is None:
@@ -124,7 +126,7 @@ def _length(flow: Dataflow, name: str) -> Iterator[Problem]:
     explicit = flow.facts[name].arguments.explicit
     asked = values.get("total_steps")
     if "total_steps" in explicit and isinstance(asked, int) and asked < total:
-        message = f"{name} is made for {asked} steps, but the training has {total}. Clear total_steps."
+        message = f"{name} is configured for {asked} steps but the training has {total}. Clear total_steps."
         fix = quick_fixes.clear(name, "total_steps", "Let total_steps follow")
         yield Problem("error", "schedule-short", message, node=name, fix=fix)
     half = values.get("T_max")
@@ -135,7 +137,8 @@ def _length(flow: Dataflow, name: str) -> Iterator[Problem]:
         and context.begins + half < total
     ):
         message = (
-            f"{name} is lowest at {unit} {context.begins + half}, and rises again until {unit} {total}, the last one. "
+            f"{name} reaches its minimum at {unit} {context.begins + half} and rises again until the last {unit}, "
+            f"{total}. "
             "Clear T_max, or take Cosine annealing with warm restarts."
         )
         yield Problem(
@@ -155,15 +158,15 @@ def _no_length(flow: Dataflow, name: str) -> Iterator[Problem]:
         for value in facts.inputs.values()
     ):
         training = flow.document.training
-        why = f"The data are a stream, so nobody knows how many {unit}s the training has."
+        why = f"The data is a stream, so the number of {unit}s is unknown."
         ways = [f"{parameter} of {name}"]
         if unit == "step" and training.steps is None and training.accumulate == 1:
             ways.insert(0, "steps of the training")
         elif unit == "epoch":
-            ways.insert(0, "per of it to step")
+            ways.insert(0, "per to step")
         yield Problem("error", "missing-parameter", f"{why} Set {' or '.join(ways)}.", node=name)
         return
-    message = f"How many {unit}s the training has cannot be told from the data before {name}. Set {parameter}."
+    message = f"The number of {unit}s cannot be inferred from the data before {name}. Set {parameter}."
     yield Problem("error", "missing-parameter", message, node=name)
 
 

@@ -1,4 +1,4 @@
-"""Explained shape errors: what a node expects, what it gets, which node upstream is the cause, and what to do."""
+"""Shape errors, with the expected and actual shape, the upstream cause, and a fix."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _explained(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
 
 
 def _override(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A size was set by hand that the wire knows better."""
+    """An explicit size contradicts the wire."""
     port = facts.type.inputs[0].name
     spec = facts.spec(port)
     for parameter in facts.type.params:
@@ -65,7 +65,7 @@ def _override(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
             continue
         found, cause = spec.shape[axis], _cause(flow, name, port, axis % spec.ndim)
         message = (
-            f"{name} expects {wanted} {_noun(parameter.name)} but gets {found} from {cause}. "
+            f"{name} expects {wanted} {_noun(parameter.name)} but {cause} provides {found}. "
             f"Set {parameter.name} to {found}, or leave it empty."
         )
         fix = quick_fixes.clear(name, parameter.name, f"Let {parameter.name} follow the wire")
@@ -74,7 +74,7 @@ def _override(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
 
 
 def _unflattened_scores(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A loss or metric gets scores for every pixel, because a linear layer upstream was fed an image."""
+    """A loss or metric gets scores per pixel because an upstream linear layer gets an unflattened image."""
     spec, target = facts.spec("input"), facts.spec("target")
     if (
         facts.type.role not in (Role.LOSS, Role.METRIC)
@@ -92,7 +92,7 @@ def _unflattened_scores(flow: Dataflow, name: str, facts: NodeFacts) -> Problem 
     if first is None:
         return None
     message = (
-        f"{name} expects one answer for each sample but gets {format_shape(spec.shape)}: {first} works on the last "
+        f"{name} expects one prediction per sample but gets {format_shape(spec.shape)}: {first} applies to the last "
         f"dimension of an unflattened input. Insert Flatten before {first}."
     )
     way_in = End(first, flow.facts[first].type.inputs[0].name)
@@ -101,7 +101,7 @@ def _unflattened_scores(flow: Dataflow, name: str, facts: NodeFacts) -> Problem 
 
 
 def _lone_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A network gives N×1 where the targets are N."""
+    """The network outputs N×1 where the targets are N."""
     spec, target = facts.spec("input"), facts.spec("target")
     if facts.type.role not in (Role.LOSS, Role.METRIC) or spec is None or target is None:
         return None
@@ -109,7 +109,7 @@ def _lone_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
         return None
     cause = _cause(flow, name, "input", spec.ndim - 1)
     message = (
-        f"{name} gets {format_shape(spec.shape)} from {cause}, but the targets are {format_shape(target.shape)}. "
+        f"{name} gets {format_shape(spec.shape)} from {cause}, but its targets are {format_shape(target.shape)}. "
         "Insert Flatten(start_dim=0) to drop the last dimension."
     )
     fix = quick_fixes.insert(
@@ -119,7 +119,7 @@ def _lone_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
 
 
 def _wrong_dtype(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A layer gets numbers of another dtype than it computes with: bytes of images, or float64."""
+    """A layer gets a dtype other than float32, such as image bytes or float64."""
     port = facts.type.inputs[0].name
     spec, end = facts.spec(port), flow.graph.source(name, port)
     if facts.type.role is not Role.LAYER or spec is None or end is None or spec.dtype == float32:
@@ -127,14 +127,14 @@ def _wrong_dtype(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     wished = {each: Spec(value.shape, float32) for each, value in facts.inputs.items() if isinstance(value, Spec)}
     if NodeEvaluator().evaluate(facts.type, facts.arguments.values, wished).failure:
         return None
-    message = f"{name} computes with float32 but gets {spec} from {end.node}."
+    message = f"{name} expects float32 but gets {spec} from {end.node}."
     loaders = flow.graph.with_role(Role.LOADER)
     if len(loaders) != 1:
-        return Problem("error", "wrong-dtype", f"{message} Convert the numbers before it.", node=name, port=port)
+        return Problem("error", "wrong-dtype", f"{message} Convert the values before it.", node=name, port=port)
     title, transform = f"Insert To float before {loaders[0]}", Node("transforms.ToFloat")
     scale = flow.scale(loaders[0])
     if scale is not None and not scale.suits_to_float(spec.dtype):
-        message = f"{message} The numbers of {scale.samples:,} samples go from {scale.low:g} to {scale.high:g}."
+        message = f"{message} The values of {scale.samples:,} samples range from {scale.low:g} to {scale.high:g}."
         title = f"Insert Normalize from data before {loaders[0]}"
         transform = Node("transforms.Normalize", dict(scale.normalize))
     way_in = End(loaders[0], flow.facts[loaders[0]].type.inputs[0].name)
@@ -143,7 +143,7 @@ def _wrong_dtype(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
 
 
 def _open_sizes(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A loader gets images that may be of different sizes."""
+    """A loader gets images whose sizes may differ."""
     port = facts.type.inputs[0].name
     samples, end = facts.inputs.get(port), flow.graph.source(name, port)
     if facts.type.role is not Role.LOADER or not isinstance(samples, SampleSpec) or end is None:
@@ -152,8 +152,8 @@ def _open_sizes(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
         return None
     sizes = " and ".join(str(size) for size in samples.input.shape if isinstance(size, Dim))
     message = (
-        f"{name} makes batches of samples of one size, but of those from {end.node}, {samples.input}, {sizes} may "
-        f"differ. Insert Resize or a crop before {name}."
+        f"{name} requires samples of one size but {sizes} of those from {end.node} ({samples.input}) may "
+        f"vary. Insert Resize or a crop before {name}."
     )
     resize = Node("transforms.Resize")
     fix = quick_fixes.insert(End(name, port), resize, title="Insert Resize", way_in="samples", way_out="samples")
@@ -161,7 +161,7 @@ def _open_sizes(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
 
 
 def _wrong_goal(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A loss of classes gets numbers to learn, or a loss of numbers gets classes."""
+    """A classification loss gets numeric targets, or a regression loss gets classes."""
     spec, target = facts.spec("input"), facts.spec("target")
     source = flow.graph.source(name, "target")
     if spec is None or target is None or source is None:
@@ -169,15 +169,15 @@ def _wrong_goal(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     numbers = target.dtype.is_floating_point
     if facts.type.learns == "classes" and numbers and target.shape[1:] in ((), (1,)) and spec.shape != target.shape:
         message = (
-            f"{name} learns classes, but {source.node} gives numbers to learn, {target}. "
-            "Use a loss for numbers, such as MSELoss, or have the source give classes."
+            f"{name} expects class targets but {source.node} provides numeric targets, {target}. "
+            "Use a regression loss such as MSELoss, or set the source to provide classes."
         )
         return Problem("error", "wrong-target", message, node=name, port="target")
     if facts.type.learns in ("numbers", "answers") and not numbers and target.ndim == 1 and spec.shape != target.shape:
-        learned = "numbers" if facts.type.learns == "numbers" else "yes or no for each of its inputs"
+        expected = "numeric" if facts.type.learns == "numbers" else "yes-or-no"
         message = (
-            f"{name} learns {learned}, but {source.node} gives class numbers, {target}. "
-            "Use CrossEntropyLoss, or have the source give numbers to learn."
+            f"{name} expects {expected} targets but {source.node} provides class indices, {target}. "
+            "Use CrossEntropyLoss, or set the source to provide numeric targets."
         )
         return Problem(
             "error", "wrong-target", message, node=name, port="target", fix=_learn_numbers(flow, source.node)
@@ -186,7 +186,7 @@ def _wrong_goal(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
 
 
 def _learn_numbers(flow: Dataflow, name: str) -> Fix | None:
-    """Lets the source before a loader give numbers, if it can."""
+    """A fix that sets the source to provide numeric targets, if it can."""
     *_, source = walk([name], lambda one: main_source(flow, one))
     task = flow.facts[source].type.param("task")
     numbers = [] if task is None else [choice for choice in task.choices if choice.startswith("number")]
@@ -194,7 +194,7 @@ def _learn_numbers(flow: Dataflow, name: str) -> Fix | None:
 
 
 def _branches(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """Branches that are to be joined have different sizes."""
+    """Branches to combine have different sizes."""
     specs = {port: spec for port in facts.inputs if (spec := facts.spec(port)) is not None}
     if facts.type.role is not Role.OPERATION or len(specs) < 2:
         return None
@@ -213,7 +213,7 @@ def _branches(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
 
 
 def _flattened_image(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A layer for images stands behind the layer that makes vectors of them."""
+    """An image layer comes after the layer that flattens images."""
     port = facts.type.inputs[0].name
     spec, end = facts.spec(port), flow.graph.source(name, port)
     if facts.type.role is not Role.LAYER or spec is None or end is None:
@@ -226,14 +226,14 @@ def _flattened_image(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | N
     if before.waiting or NodeEvaluator().evaluate(facts.type, before.values, {**facts.inputs, port: image}).failure:
         return None
     message = (
-        f"{name} cannot take {format_shape(spec.shape)}: {cause} has made vectors of images "
+        f"{name} cannot take {format_shape(spec.shape)}: {cause} has flattened images "
         f"({format_shape(image.shape)}). Put {name} before {cause}."
     )
     return Problem("error", "shape-mismatch", message, node=name, port=port)
 
 
 def _general(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
-    """What the engine says, with where the input comes from and who gave it its form."""
+    """The engine's error, with the inputs and the nodes that they come from."""
     given: list[str] = []
     for port in facts.type.inputs:
         end = flow.graph.source(name, port.name)
@@ -266,11 +266,11 @@ EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
     _flattened_image,
     _general,
 )
-"""Asked in turn; the last one always has an answer."""
+"""Tried in order; the last one always returns a problem."""
 
 
 def _no_dimension(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
-    """An argument should come from a dimension that the input does not have, or of which the size is open."""
+    """An argument is inferred from a dimension that the input lacks or whose size is not fixed."""
     port = facts.type.inputs[0].name
     parameter = next(p for p in facts.type.params if p.from_input is not None and p.name not in facts.arguments.values)
     axis = 0 if parameter.from_input is None else parameter.from_input.axis
@@ -280,13 +280,13 @@ def _no_dimension(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
     end = flow.graph.source(name, port)
     source = "" if end is None else f" from {end.node}"
     found = (
-        "that has no such dimension"
+        "which has no such dimension"
         if not -spec.ndim <= axis < spec.ndim
-        else f"where it is {spec.shape[axis]}, not a fixed size"
+        else f"whose size {spec.shape[axis]} is not fixed"
     )
-    message = f"{name} takes {parameter.name} from dimension {axis} of its input, but gets {spec}{source}, {found}."
+    message = f"{name} infers {parameter.name} from dimension {axis} of its input but gets {spec}{source}, {found}."
     return Problem(
-        "error", "shape-mismatch", f"{message} Wire something else, or set {parameter.name}.", node=name, port=port
+        "error", "shape-mismatch", f"{message} Change the wire, or set {parameter.name}.", node=name, port=port
     )
 
 
@@ -303,7 +303,7 @@ def _noun(parameter: str) -> str:
 
 
 def _first_conflict(facts: NodeFacts, a: Spec, b: Spec) -> int | None:
-    """The last dimension, counted from the end, in which two branches do not fit."""
+    """The last dimension, as a negative index, in which two branches differ."""
     if facts.type.key == "ops.matmul":
         return None
     joined = facts.arguments.values.get("dim") if facts.type.key == "ops.cat" else None

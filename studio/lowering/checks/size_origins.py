@@ -1,4 +1,4 @@
-"""Following a size upstream to the node that gave it."""
+"""Finds the upstream node that determined a size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems that names, types and wires alone show."""
+"""Problems visible from names, types and wires."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RESERVED = {
         ),
     ),
 }
-"""Attributes of the generated classes that a node must not overwrite, by role."""
+"""Attributes of the generated classes that node names must not override, by role."""
 
 
 FEW = 8
@@ -54,7 +54,7 @@ def _names(graph: NodeGraph) -> Iterator[Problem]:
             yield Problem("error", "bad-name", message, node=name, fix=quick_fixes.rename(name, name))
         elif name in RESERVED.get(node_type.role, ()):
             owner = "every module" if node_type.role in IN_MODEL else "every training task"
-            message = f"{name} is also a method or setting that {owner} has. Rename the node."
+            message = f"{name} is also a method or attribute of {owner}. Rename the node."
             yield Problem("error", "reserved-name", message, node=name, fix=quick_fixes.rename(name, f"{name}_node"))
 
 
@@ -66,9 +66,13 @@ def _unknown_types(graph: NodeGraph) -> Iterator[Problem]:
                 known[key] for key in difflib.get_close_matches(node_type.key[:100].lower(), known, n=1, cutoff=0.8)
             ]
             remedy = (
-                f"Did you mean {near[0]}?" if near else "Remove it, or open the file with the version that made it."
+                f"Did you mean {near[0]}?"
+                if near
+                else "Remove it, or open the file with the version of Gradwire that wrote it."
             )
-            message = f"{name} is a {node_type.key[:100]}, which this version of Gradwire does not know. {remedy}"
+            message = (
+                f"{name} has the type {node_type.key[:100]}, which this version of Gradwire does not have. {remedy}"
+            )
             fix = quick_fixes.retype(name, near[0]) if near and near[0].lower() == node_type.key.lower() else None
             yield Problem("error", "unknown-type", message, node=name, fix=fix)
 
@@ -77,7 +81,7 @@ def _stray_wires(graph: NodeGraph) -> Iterator[Problem]:
     for wire in graph.stray:
         end = wire.target if wire.target.node in graph.types else wire.source
         node = end.node if end.node in graph.types else None
-        message = f"The wire {wire} leads nowhere. {_stray_reason(graph, wire)} Remove the wire."
+        message = f"The wire {wire} is not valid. {_stray_reason(graph, wire)} Remove the wire."
         yield Problem("error", "stray-wire", message, node=node, port=end.port, wire=wire, fix=quick_fixes.unwire(wire))
 
 
@@ -94,7 +98,7 @@ def _cycle(graph: NodeGraph) -> Problem:
     shown = path if len(path) <= 8 else [*path[:4], "…", *path[-3:]]
     loop = " → ".join([*shown, path[0]])
     wire = next(wire for wire in graph.outgoing_wires[path[-1]] if wire.target.node == path[0])
-    message = f"{loop} is a loop, so none of them can be computed first. Remove one of its wires."
+    message = f"{loop} is a cycle, so no node of it can be computed first. Remove one of its wires."
     return Problem("error", "cycle", message, node=path[0], wire=wire)
 
 
@@ -113,7 +117,9 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
         end = End(name, port.name)
         muted = graph.input_sources[name].get(port.name)
         if muted is not None:
-            message = f"Nothing arrives at {end}, because {muted.node} is muted. Unmute it, or wire something else."
+            message = (
+                f"{end} gets no value because {muted.node} is muted. Unmute {muted.node}, or connect another output."
+            )
             yield Problem(
                 "error", "muted-source", message, node=name, port=port.name, fix=quick_fixes.unmute(muted.node)
             )
@@ -126,16 +132,16 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
 
 
 def _alone(graph: NodeGraph, name: str) -> Problem:
-    """A node without any wire; an error only if a run cannot do without it."""
+    """A node without wires; an error only if a run requires it."""
     end = End(name, graph.types[name].inputs[0].name)
     candidate = _certain_source(graph, end)
     fix = None if candidate is None else quick_fixes.wire_up(candidate, end)
-    message = f"{name} is not wired to anything, so it is left out. Connect it, or remove it."
+    message = f"{name} has no wires, so it is not part of the run. Connect it, or remove it."
     return Problem("warning", "not-wired", message, node=name, fix=fix)
 
 
 def _certain_source(graph: NodeGraph, end: End) -> End | None:
-    """The only output that this input can be meant for: the loader's target, or the last one unused of its type."""
+    """The most likely source of an input: the loader's target, or the last unused output of its type."""
     port = port_of(graph.types, end, "input")
     loaders = graph.with_role(Role.LOADER)
     if end.port == "target" and len(loaders) == 1:
@@ -153,18 +159,20 @@ def _has_readers(graph: NodeGraph, name: str) -> bool:
 
 
 def _unused(graph: NodeGraph, name: str) -> Iterator[Problem]:
-    """Dead ends: computed for nothing, once there is an optimizer that says what a run is for."""
+    """Unused nodes, reported once the graph has an optimizer."""
     node_type = graph.types[name]
     if not graph.optimized or name in graph.needed or _has_readers(graph, name) or not _wired(graph, name, node_type):
         return
-    what = "feeds no optimizer" if node_type.role in (Role.LOSS, Role.LOSS_SUM) else "feeds nothing"
-    message = f"{name} {what}, so it is left out. Connect its output, or remove it."
+    what = (
+        "is connected to no optimizer" if node_type.role in (Role.LOSS, Role.LOSS_SUM) else "has an unconnected output"
+    )
+    message = f"{name} {what}, so it is not part of the run. Connect its output, or remove it."
     fix = _added_loss(graph, name) if node_type.role is Role.LOSS else None
     yield Problem("warning", "unused", message, node=name, fix=fix)
 
 
 def _added_loss(graph: NodeGraph, name: str) -> Fix | None:
-    """To train for this loss as well, beside the one that the only optimizer has."""
+    """A fix that adds this loss to that of the only optimizer."""
     if len(graph.optimized) != 1:
         return None
     optimizer = graph.optimized[0]

@@ -1,4 +1,4 @@
-"""Settings of one node that another node behind it fails on: the problem is at the cause, not where it shows."""
+"""Errors that a setting of an upstream node causes; the problem is reported at that node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOSS_OR_METRIC = (Role.LOSS, Role.METRIC)
 
 
 def joined_samples(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A loss or metric gets other samples than targets, because a node upstream joins along the batch."""
+    """A loss or metric gets more outputs than targets because an upstream node concatenates along the batch."""
     if facts.type.role not in LOSS_OR_METRIC or not is_uneven(facts):
         return None
     upstream = flow.graph.upstream([name])
@@ -40,7 +40,7 @@ def joined_samples(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
 
 
 def encoded_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A layer gets vectors in the place of numbers: classes are encoded, but of the inputs."""
+    """A layer gets encoded inputs because an encoder is applied to inputs instead of targets."""
     port = facts.type.inputs[0].name if facts.type.inputs else ""
     spec = facts.spec(port)
     if facts.type.role is not Role.LAYER or spec is None:
@@ -54,7 +54,7 @@ def encoded_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
         if arguments.waiting or NodeEvaluator().evaluate(facts.type, arguments.values, inputs).failure:
             continue
         message = (
-            f"{encoder} makes a vector of every number of an input, {before.input}, so {name} gets "
+            f"{encoder} encodes every element of the input ({before.input}) as a vector, so {name} gets "
             f"{format_shape(spec.shape)}. Set on of {encoder} to targets, or remove it."
         )
         fix = quick_fixes.bypass(encoder, "samples")
@@ -65,7 +65,7 @@ def encoded_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
 
 
 def encoded_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A loss or metric gets targets with another number of classes than there are."""
+    """Encoded targets have the wrong number of classes."""
     if facts.type.role not in LOSS_OR_METRIC:
         return None
     target = flow.graph.source(name, "target")
@@ -77,7 +77,7 @@ def encoded_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | No
 
 
 def few_classes(flow: Dataflow, name: str) -> Iterator[Problem]:
-    """An encoder of targets that has no place for some classes of the data."""
+    """An encoder of targets has fewer classes than the data."""
     facts = flow.facts[name]
     samples, size = next(iter(facts.inputs.values()), None), facts.arguments.values.get("size")
     if facts.arguments.values.get("on") != "targets" or not isinstance(samples, SampleSpec) or samples.classes is None:
@@ -87,12 +87,12 @@ def few_classes(flow: Dataflow, name: str) -> Iterator[Problem]:
 
 
 def _other_classes(encoder: str, size: object, classes: int) -> Problem:
-    message = f"{encoder} encodes {size} classes, but the data have {classes}. Set size of {encoder} to {classes}."
+    message = f"{encoder} encodes {size} classes but the data has {classes}. Set size of {encoder} to {classes}."
     return Problem("error", "wrong-encoding", message, node=encoder, fix=quick_fixes.assign(encoder, "size", classes))
 
 
 def missing_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
-    """A network gives N where the targets are N×1."""
+    """The network outputs N where the targets are N×1."""
     spec, target, source = facts.spec("input"), facts.spec("target"), flow.graph.source(name, "target")
     if facts.type.role not in LOSS_OR_METRIC or spec is None or target is None or source is None:
         return None
@@ -100,8 +100,9 @@ def missing_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
     if target.shape != (*spec.shape, 1) or end is None:
         return None
     message = (
-        f"{name} gets {format_shape(spec.shape)} from {end.node}, but targets from {source.node} are "
-        f"{format_shape(target.shape)}. Insert Flatten(start_dim={spec.ndim - 1}) before target."
+        f"{name} expects input and target of one shape but gets {format_shape(spec.shape)} from {end.node} "
+        f"and targets of {format_shape(target.shape)} from {source.node}. "
+        f"Insert Flatten(start_dim={spec.ndim - 1}) before target."
     )
     column = Node("nn.Flatten", {"start_dim": spec.ndim - 1})
     fix = quick_fixes.insert(End(name, "target"), column, title="Insert Flatten before target")
@@ -112,7 +113,7 @@ def missing_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
 
 
 def joined_batches(name: str, severity: Literal["error", "warning"]) -> Problem:
-    message = f"{name} joins its inputs along the batch, so there are more samples than targets. Set dim to 1."
+    message = f"{name} concatenates along the batch dimension, so there are more outputs than targets. Set dim to 1."
     return Problem(severity, "joined-batches", message, node=name, fix=quick_fixes.assign(name, "dim", 1))
 
 
@@ -123,13 +124,13 @@ def joins_batches(facts: NodeFacts) -> bool:
 
 
 def is_uneven(judge: NodeFacts) -> bool:
-    """Whether a loss or metric gets other samples than targets."""
+    """Whether a loss or metric gets different numbers of outputs and targets."""
     spec, target = judge.spec("input"), judge.spec("target")
     return spec is None or target is None or spec.shape[:1] != target.shape[:1]
 
 
 def _encoders(flow: Dataflow, name: str | None, on: str) -> Iterator[tuple[str, SampleSpec, SampleSpec]]:
-    """The encoders of classes on the way to a node, with the samples before and behind each."""
+    """The class encoders upstream of a node, with the samples before and after each."""
     for one in () if name is None else walk([name], lambda one: main_source(flow, one)):
         facts = flow.facts[one]
         if facts.type.key != ENCODER or facts.arguments.values.get("on") != on:

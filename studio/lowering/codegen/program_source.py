@@ -1,4 +1,4 @@
-"""From a checked document to Python source, with a table of which line is for which node."""
+"""Generate Python source from a checked document, with a table from lines to nodes."""
 
 from __future__ import annotations
 

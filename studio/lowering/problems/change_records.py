@@ -23,7 +23,7 @@ Change: TypeAlias = dict[str, Any]
 """
 
 _FIELDS = tuple(field for field in Node.__struct_fields__ if field not in ("at", "params"))
-"""Fields of a node that a change names: not where it is drawn, and not parameters, which have changes of their own."""
+"""Fields of a node in a change record. Its position is left out; parameters have separate records."""
 _fields = attrgetter(*_FIELDS)
 
 

@@ -1,4 +1,4 @@
-"""Which fixes of the problems that a check found are offered together."""
+"""Removes duplicate problems and fixes that contradict each other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from studio.lowering.problems.change_records import changes
 from studio.lowering.problems.problem import Fix, Problem
 
 _WORK = 12_000
-"""Nodes in all documents that fixes are tried on in one check, at most; each fix copies the document once or twice."""
+"""Maximum total number of nodes in trial documents per check; each fix copies the document once or twice."""
 _LEAST_TRIED = 8
-"""Fixes that are tried however large the document is."""
+"""Minimum number of fixes that are tried."""
 _NEW = "a new node"
 
 Key = tuple[str, ...]

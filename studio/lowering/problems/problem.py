@@ -14,14 +14,14 @@ from studio.lowering.problems.problem_help import HELP
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A one-click remedy: an edit, and what the button says."""
+    """A quick fix: an edit with its button title."""
 
     title: str
     edit: Callable[[Document], Document] = field(compare=False)
     settings: tuple[str, ...] = ()
-    """What `--set` of the command line takes for the same edit: "adam.lr=0.001". Empty where wires or nodes change."""
+    """The same edit as values of `--set`: "adam.lr=0.001". Empty if wires or nodes change."""
     document: Document | None = field(default=None, compare=False, repr=False)
-    """That the edit is offered for."""
+    """The document that the fix applies to."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -30,13 +30,13 @@ class Fix:
             return ()
         try:
             return changes(self.document, self.edit(self.document))
-        except EditError:  # of many fixes a check tries only some
+        except EditError:  # a check tries only some of many fixes
             return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is wrong, where, and what to do. `code` is stable and has an entry in `HELP`."""
+    """A problem, its location, and how to fix it. `code` is stable and has an entry in `HELP`."""
 
     severity: Literal["error", "warning"]
     code: str
@@ -47,21 +47,21 @@ class Problem:
     wire: Wire | None = None
     fix: Fix | None = None
     option: str = ""
-    """What `--set` of the command line takes to mend it: "digits.folder=PATH"."""
+    """A value of `--set` that fixes it: "digits.folder=PATH"."""
     also: tuple[str, ...] = ()
     """Other nodes with the same problem, where several are shown as one."""
 
     @property
     def help(self) -> str:
-        """Why problems with this code matter."""
+        """Explanation of problems with this code."""
         return HELP.get(self.code, "")
 
     def within(self, document: Document) -> Problem:
-        """The problem as one of a document, for which its fix then says what it changes."""
+        """The problem with its fix bound to a document."""
         return self if self.fix is None else replace(self, fix=replace(self.fix, document=document))
 
     def as_dict(self) -> dict[str, Any]:
-        """The record that programs read, the same in every command."""
+        """The JSON record of the problem, the same in every command."""
         fix = self.fix
         settings = [] if fix is None else list(fix.settings)
         return {

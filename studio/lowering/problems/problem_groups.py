@@ -1,4 +1,4 @@
-"""Problems that several nodes have alike, told once."""
+"""Groups equal problems of several nodes into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remedies: edits that a button beside a problem makes, undoable like any other."""
+"""Quick fixes: undoable edits that a button next to a problem applies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studio.lowering.problems.problem import Fix
 from studio.nodes.loss_sum_node import SUM
 
 STEP = 232.0
-"""From the left edge of a node to that of the next: its width and room for the wire's label."""
+"""Horizontal distance between nodes: the node width plus room for the wire label."""
 
 
 def assign(name: str, param: str, value: Json) -> Fix:
@@ -35,7 +35,7 @@ def assign_all(name: str, values: Mapping[str, Json], title: str) -> Fix:
 
 
 def _settings(name: str, values: Mapping[str, Json]) -> tuple[str, ...]:
-    """The values as `--set` takes them; none unless it can take all."""
+    """The values as arguments of `--set`; empty unless all can be expressed."""
     texts = [f"{name}.{param}={text}" for param, value in values.items() if (text := _setting(value)) is not None]
     return tuple(texts) if len(texts) == len(values) else ()
 
@@ -93,7 +93,7 @@ def wire_up(source: End, target: End) -> Fix:
 
 
 def swap(name: str, one: str, other: str) -> Fix:
-    """Let two inputs of a node have each other's wire."""
+    """Swap the wires of two inputs of a node."""
 
     def edit(document: Document) -> Document:
         sources = {wire.target.port: wire.source for wire in document.wires if wire.target.node == name}
@@ -109,7 +109,7 @@ def unwire(wire: Wire) -> Fix:
 
 
 def retype(name: str, key: str, *, keep: Collection[str] = ()) -> Fix:
-    """Another type with the same ports; parameters of the old one go, but for those that it has as well."""
+    """Change the type of a node to one with the same ports. Only the parameters in `keep` are kept."""
 
     def edit(document: Document) -> Document:
         node = document.nodes[name]
@@ -120,7 +120,7 @@ def retype(name: str, key: str, *, keep: Collection[str] = ()) -> Fix:
 
 
 def add_loss(loss: End, optimizer: str, present: End, free: End | None) -> Fix:
-    """Add a loss to the one that an optimizer makes small: at a free input of its sum, or by a new sum."""
+    """Add a loss to that of an optimizer: at a free input of its sum, or with a new sum."""
     way_in = End(optimizer, "loss")
 
     def edit(document: Document) -> Document:
@@ -138,7 +138,7 @@ def add_loss(loss: End, optimizer: str, present: End, free: End | None) -> Fix:
 
 
 def bypass(name: str, way_in: str) -> Fix:
-    """Remove a node, and join what fed its input `way_in` to all that it fed."""
+    """Remove a node and connect the source of its input `way_in` to all its readers."""
 
     def edit(document: Document) -> Document:
         source = next((w.source for w in document.wires if w.target == End(name, way_in)), None)
@@ -153,7 +153,7 @@ def bypass(name: str, way_in: str) -> Fix:
 
 
 def insert(target: End, node: Node, *, title: str, way_in: str = "input", way_out: str = "output") -> Fix:
-    """Put a node into the wire that ends at `target`, and make room for it."""
+    """Insert a node into the wire that ends at `target`, and move later nodes aside."""
 
     def edit(document: Document) -> Document:
         old = next(wire for wire in document.wires if wire.target == target)
@@ -168,7 +168,7 @@ def insert(target: End, node: Node, *, title: str, way_in: str = "input", way_ou
 
 
 def append(source: End, node: Node, way_in: str, *, title: str) -> Fix:
-    """Put a node behind an output."""
+    """Add a node after an output."""
 
     def edit(document: Document) -> Document:
         name = edits.fresh_name(document, node.type)
@@ -180,7 +180,7 @@ def append(source: End, node: Node, way_in: str, *, title: str) -> Fix:
 
 
 def _shifted(document: Document, first: str) -> dict[str, tuple[float, float]]:
-    """Places one step to the right for a node and all that it feeds."""
+    """New positions, one step to the right, of a node and all nodes after it."""
     fed: defaultdict[str, list[str]] = defaultdict(list)
     for wire in document.wires:
         if wire.target.node in document.nodes:

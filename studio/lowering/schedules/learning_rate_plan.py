@@ -1,4 +1,4 @@
-"""The learning rate that is planned for an optimizer over the training, worked out with the schedules themselves."""
+"""The planned learning rates of an optimizer, computed by running its schedules."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes.types import NodeType
 
 LONGEST = 100_000
-"""Steps that are worked out one by one; of longer trainings no course is told."""
+"""Longest training, in steps or epochs, whose learning rates are computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedChain:
-    """Schedules that follow each other, with their arguments."""
+    """Consecutive schedules with their arguments."""
 
     schedules: tuple[tuple[NodeType, Mapping[str, Any]], ...]
     milestones: tuple[int, ...]
@@ -31,14 +31,14 @@ class PlannedChain:
 
 @dataclass(frozen=True, slots=True)
 class LearningRatePlan:
-    """The plan for one optimizer."""
+    """The planned learning rates of one optimizer."""
 
     nodes: frozenset[str]
     """The optimizer and its schedules."""
     context: ScheduleContext
     chains: tuple[PlannedChain, ...]
     waits: bool
-    """A schedule among them acts on the validation loss, which nobody knows beforehand; it is left out."""
+    """Whether one of the schedules depends on the validation loss, which is unknown in advance; it is left out."""
 
     @property
     def per_step(self) -> bool:
@@ -46,11 +46,11 @@ class LearningRatePlan:
 
     @property
     def unit(self) -> str:
-        """What the time is told in: "epoch", or "step" where nobody knows how long an epoch is."""
+        """Unit of time: "epoch", or "step" if the length of an epoch is unknown."""
         return "step" if self.per_step and self.context.length.steps is None else "epoch"
 
     def rates(self) -> list[tuple[float, float]]:
-        """(time in units, learning rate from there on), the end of the training last; empty if it is too long."""
+        """Pairs (time, learning rate from then on), ending with the training; empty if it is too long."""
         length = self.context.length
         total = length.total(per_step=self.per_step)
         steps = length.steps if self.per_step and length.steps is not None else 1

@@ -1,4 +1,4 @@
-"""What flows from an optimizer through its schedules: whose learning rate it is, and how much training is left."""
+"""The value of optimizer wires: the optimizer, and the remaining training for the next schedule."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import engine
 
 @dataclass(frozen=True, slots=True)
 class TrainingLength:
-    """How long a training is."""
+    """The length of a training."""
 
     epochs: int | None
-    """None if it ends after some steps of data of which nobody knows how many there are."""
+    """None if training ends after a number of steps on data of unknown length."""
     steps: int | None
-    """Steps of the optimizers in an epoch; None if the graph does not tell."""
+    """Optimizer steps per epoch; None if unknown."""
     ends: int | None = None
-    """The step of the optimizers that is the last, if that is what ends it."""
+    """The last optimizer step, if training ends after a number of steps."""
 
     def total(self, *, per_step: bool) -> int | None:
-        """Epochs, or steps, in all."""
+        """Total number of epochs or steps."""
         if not per_step:
             return self.epochs
         if self.ends is not None:
@@ -31,15 +31,15 @@ class TrainingLength:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleContext:
-    """An optimizer, as a schedule at some place behind it gets it."""
+    """The optimizer and the elapsed schedules at a schedule's input."""
 
     optimizer: Callable[..., Any]
     arguments: tuple[tuple[str, Any], ...]
     length: TrainingLength
     begins: int | None = 0
-    """Epochs or steps that schedules before have; None if they do not say."""
+    """Epochs or steps before this schedule starts; None if unknown."""
     per_step: bool = False
-    """Whether these were steps."""
+    """Whether `begins` counts steps."""
 
     def __str__(self) -> str:
         rate = dict(self.arguments).get("lr")
@@ -49,17 +49,17 @@ class ScheduleContext:
         return f"{told} from {'step' if self.per_step else 'epoch'} {self.begins + 1}"
 
     def left(self, *, per_step: bool) -> int | None:
-        """Epochs or steps that are left for a schedule; at least one. None if nobody knows."""
+        """Remaining epochs or steps for a schedule, at least 1. None if unknown."""
         total = self.length.total(per_step=per_step)
         if total is None or self.begins is None or (self.begins and per_step != self.per_step):
             return None
         return max(total - self.begins, 1)
 
     def after(self, lasts: int | None, *, per_step: bool) -> ScheduleContext:
-        """What the next schedule gets, if this one lasts so long."""
+        """The context of the next schedule, given the length of this one."""
         begins = None if lasts is None or self.begins is None else self.begins + lasts
         return replace(self, begins=begins, per_step=per_step)
 
     def make(self) -> Any:
-        """Such an optimizer, of one number."""
+        """Construct the optimizer with a single scalar parameter."""
         return self.optimizer([engine.zeros(1, requires_grad=True)], **dict(self.arguments))

@@ -1,4 +1,4 @@
-"""The data of a graph as far as one node: sources opened and transforms applied, as training does it."""
+"""The data chain up to a node: sources opened and transforms applied, as in training."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _SOURCES = 2
 """Sources that are remembered."""
 
 
-class DataProblem(Exception):  # noqa: N818 - told to people, like a Problem of the check
-    """Why a node has no data to look at. `node` is the one to mend."""
+class DataProblem(Exception):  # noqa: N818 - shown to users, like a Problem
+    """A node has no data to show. `node` is the one to fix."""
 
     def __init__(self, node: str, message: str) -> None:
         self.node = node
@@ -36,7 +36,7 @@ class DataProblem(Exception):  # noqa: N818 - told to people, like a Problem of 
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One data node with its arguments. Equal ones give equal data."""
+    """A data node with its arguments. Equal links produce equal data."""
 
     name: str
     key: str
@@ -50,11 +50,11 @@ class ChainLink:
 
 
 Chain: TypeAlias = tuple[ChainLink, ...]
-"""From a source to the node that is looked at."""
+"""The data nodes from a source to the selected node."""
 
 
 def data_node_for_selection(graph: NodeGraph, selection: Collection[str]) -> str | None:
-    """The data node that a selection is about: one of it, else the nearest before it, else the one training reads.
+    """The data node for a selection: a selected one, else the nearest upstream, else the loader.
 
     None if the graph has no data.
     """
@@ -69,7 +69,7 @@ def data_node_for_selection(graph: NodeGraph, selection: Collection[str]) -> str
 
 
 def chain_to(name: str, document: Document, graph: NodeGraph, base: Path | None) -> Chain:
-    """The chain that ends with a node; muted nodes are left out.
+    """The chain that ends at a node, without muted nodes.
 
     Raises:
         DataProblem: a wire or an argument is missing or wrong.
@@ -79,21 +79,21 @@ def chain_to(name: str, document: Document, graph: NodeGraph, base: Path | None)
     links = [_link(name, document, graph, base)]
     while (role := graph.types[name].role) is not Role.SOURCE:
         if role not in DATA_ROLES:
-            raise DataProblem(name, f"{name} gives no samples. Connect a data source instead.")
+            raise DataProblem(name, f"{name} outputs no samples. Connect a data source instead.")
         name = upstream_data_node(name, graph)
         links.append(_link(name, document, graph, base))
     return tuple(reversed(links))
 
 
 class ChainOpener:
-    """Opens chains. What two chains have in common at their beginning is opened once, until its files change."""
+    """Opens chains. The common beginning of chains is opened once, until its files change."""
 
     def __init__(self) -> None:
         self._opened: OrderedDict[Chain, Splits] = OrderedDict()
         self._stamps: dict[ChainLink, FileStamps] = {}
 
     def open(self, chain: Chain) -> tuple[Splits, ...]:
-        """What leaves each node of a chain. A loader's are the samples that it makes batches of.
+        """The samples after each node of a chain; for a loader, the samples that it batches.
 
         Raises:
             DataProblem: a source cannot be read, or a transform does not take what it gets.
@@ -112,7 +112,7 @@ class ChainOpener:
         return tuple(splits)
 
     def _forget(self, source: ChainLink) -> None:
-        """What is of older sources than the last two, as they may hold memory and files; and of one that changed."""
+        """Drop data of sources older than the last two, which hold memory and files, and of changed files."""
         known = self._stamps.get(source, ())
         if known and file_stamps([path for path, _ in known]) != known:
             del self._stamps[source]
@@ -125,13 +125,13 @@ class ChainOpener:
 
 
 def upstream_data_node(name: str, graph: NodeGraph) -> str:
-    """The node whose samples arrive at another one."""
+    """The upstream node of a node's samples port."""
     port = next(port.name for port in graph.types[name].inputs if port.type is PortType.SAMPLES)
     if graph.cyclic and name not in graph.order:
-        raise DataProblem(name, f"{name} is on or behind a loop. Remove one of its wires.")
+        raise DataProblem(name, f"{name} is part of a cycle or depends on one. Remove a wire of the cycle.")
     end = graph.source(name, port)
     if end is None:
-        raise DataProblem(name, f"Nothing arrives at {End(name, port)}. Connect a data source to it.")
+        raise DataProblem(name, f"{End(name, port)} is not connected. Connect a data source to it.")
     return end.node
 
 
@@ -151,7 +151,7 @@ def _open_link(link: ChainLink, upstream_data_node: Splits | None) -> Splits:
 
 
 def error_text(error: Exception) -> str:
-    """What an error of a source or transform says."""
+    """The text of an error of a source or transform."""
     text = str(error) or type(error).__name__
     return text if isinstance(error, (EngineError, ValueError, TypeError)) else f"{type(error).__name__}: {text}"
 

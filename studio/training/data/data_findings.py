@@ -1,4 +1,4 @@
-"""What looks wrong with data, told from their figures."""
+"""Findings about the samples at a node, from their statistics."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from studio.training.data.sample_preview import Part
 from studio.training.data.statistics_records import ChannelFigures, Finding, PartFigures, Statistics
 
 IMBALANCE = 10
-"""The largest class has so many times the samples of the smallest one."""
+"""Ratio of the largest to the smallest class above which a finding is reported."""
 
 MANY = 50
-"""Classes; of fewer nobody thinks that they are something else."""
+"""Smallest number of classes that may be quantities."""
 
 MOST_CLASSES = 0.5
 """Classes for each training sample."""
@@ -48,8 +48,8 @@ def _strays(found: Statistics) -> Iterator[Finding]:
         if part.strays:
             row, number = part.strays[0]
             message = (
-                f"{part.part.capitalize()} sample {row} has the class number {number}, but classes are 0 to "
-                f"{len(part.classes) - 1}. Add Label encode on the targets, or correct the labels."
+                f"{part.part.capitalize()} sample {row} has class index {number} but valid indices are 0 to "
+                f"{len(part.classes) - 1}. Add Label encode to the targets, or correct the labels."
             )
             yield Finding("stray-class", "error", message, tuple((part.part, row) for row, _ in part.strays))
 
@@ -58,14 +58,14 @@ def _unreadable(found: Statistics) -> Iterator[Finding]:
     for part in found.parts:
         if part.unreadable:
             which = "1 sample" if part.unreadable == 1 else f"{part.unreadable:,} samples"
-            message = f"{which} of {part.part} cannot be read, for instance {part.reasons[0][1]}"
+            message = f"{which} of {part.part} cannot be read, for example {part.reasons[0][1]}"
             yield Finding("unreadable", "error", message, tuple((part.part, row) for row, _ in part.reasons))
 
 
 def _skipped(found: Statistics) -> Iterator[Finding]:
     if found.skipped:
         several = len(found.skipped) > 1
-        which = f"{len(found.skipped):,} images are left out, for instance" if several else "1 image is left out:"
+        which = f"{len(found.skipped):,} images are skipped, for example" if several else "1 image is skipped:"
         yield Finding("skipped", "warning", f"{which} {found.skipped[0]}")
 
 
@@ -78,12 +78,12 @@ def _numbers(found: Statistics) -> Iterator[Finding]:
     if missing:
         rows: tuple[tuple[Part, int], ...] = tuple((part.part, row) for part in found.parts for row in part.missing)
         what = f"{_counted(missing)} missing (NaN), in {_listed(missing)}{_first(rows)}."
-        yield Finding("missing", "warning", f"{what} Add Fill missing, or drop these rows at the source.", rows)
+        yield Finding("missing", "warning", f"{what} Add Fill missing, or drop these rows in the data source.", rows)
     infinite = [(part, channel.infinite, channel.name) for part, channel in channels if channel.infinite]
     if infinite:
         rows = tuple((part.part, row) for part in found.parts for row in part.infinite)
         what = f"{_counted(infinite)} infinite, in {_listed(infinite)}{_first(rows)}."
-        yield Finding("infinite", "error", f"{what} A loss of them is no number. Correct them, or add Clip.", rows)
+        yield Finding("infinite", "error", f"{what} The loss would be NaN. Correct the values, or add Clip.", rows)
 
 
 def _first(rows: tuple[tuple[Part, int], ...]) -> str:
@@ -101,8 +101,8 @@ def _overlap(found: Statistics) -> Iterator[Finding]:
     kinds = f" ({_inputs(overlap.inputs)})" if overlap.count > overlap.inputs else ""
     message = (
         f"{some}{overlap.count:,} of {validation.looked_at:,} validation samples {_have(overlap.count)} the same input "
-        f"as a training sample{kinds}, for instance validation {other} and training {row}: validation looks better "
-        "than it is."
+        f"as a training sample{kinds}, for example validation {other} and training {row}, so validation results are "
+        "too good."
     )
     if overlap.contradictions:
         message += f" {overlap.contradictions:,} of them {_have(overlap.contradictions)} another target there."
@@ -117,10 +117,10 @@ def _overlap(found: Statistics) -> Iterator[Finding]:
 def _overlap_remedy(training: PartFigures) -> str:
     different = training.looked_at - training.unreadable - training.repeated
     if training.repeated <= different:
-        return "Remove the copies from the data."
+        return "Remove the duplicates from the data."
     return (
-        f"The {training.looked_at:,} training samples have {_inputs(different)} only. Add columns that tell samples "
-        "apart, or remove the copies from the data."
+        f"The {training.looked_at:,} training samples have only {_inputs(different)}. Add columns that distinguish "
+        "samples, or remove the duplicates."
     )
 
 
@@ -133,14 +133,14 @@ def _have(count: int) -> str:
 
 
 def _numbers_as_classes(found: Statistics) -> Iterator[Finding]:
-    """Whole numbers, such as prices, that are taken for classes."""
+    """Quantities, such as prices, that are read as classes."""
     part = found.part("training")
     if part is None or found.classes is None or found.classes < MANY or any(map(_is_word, found.class_names)):
         return
     if found.classes > part.samples * MOST_CLASSES:
         message = (
-            f"Targets are whole numbers, which count as {found.classes:,} classes for {part.samples:,} training "
-            "samples. If they are numbers to learn, such as prices, set task of the source to numbers."
+            f"Targets are whole numbers, read as {found.classes:,} classes for {part.samples:,} training "
+            "samples. If they are quantities such as prices, set task of the source to numbers."
         )
         yield Finding("numbers-as-classes", "warning", message)
 
@@ -155,9 +155,9 @@ def _missing_classes(found: Statistics) -> Iterator[Finding]:
         if not empty or len(empty) == len(part.classes):
             continue
         which = f"Class {_listed(empty)} has" if len(empty) == 1 else f"Classes {_listed(empty)} have"
-        why = "the network cannot learn" if part.part == "training" else "nothing tells how well the network knows"
+        why = "so the network cannot learn" if part.part == "training" else "so nothing measures"
         them = "it" if len(empty) == 1 else "them"
-        message = f"{which} no {part.part} samples: {why} {them}. Add samples, or divide with Hold out and stratify."
+        message = f"{which} no {part.part} samples, {why} {them}. Add samples, or split with Hold out and stratify."
         yield Finding("missing-class", "warning", message)
 
 
@@ -171,9 +171,9 @@ def _imbalance(found: Statistics) -> Iterator[Finding]:
     (least, rare), (most, common) = min(there), max(there)
     if most >= IMBALANCE * least:
         message = (
-            f"Class {common} has {most:,} training samples and class {rare} has {least:,}, {most // least} times less. "
-            "Accuracy hides what goes wrong with rare classes: look at F1 or the confusion matrix, or give the loss "
-            "weights."
+            f"Class {common} has {most:,} training samples and class {rare} has {least:,}, {most // least} times "
+            "fewer. "
+            "Accuracy hides errors in rare classes. Use F1 or the confusion matrix, or set class weights in the loss."
         )
         yield Finding("imbalance", "warning", message)
 
@@ -186,7 +186,7 @@ def _constants(found: Statistics) -> Iterator[Finding]:
     if constant and len(part.channels) > 1:
         what = "is" if len(constant) == 1 else "are"
         names = _listed([channel.name for channel in constant])
-        message = f"In training {names} {what} always the same, which tells nothing. Leave out such columns."
+        message = f"{names} {what} constant in the training data. Leave out constant columns."
         yield Finding("constant", "warning", message)
 
 
@@ -199,8 +199,8 @@ def _narrow(found: Statistics) -> Iterator[Finding]:
     low, high = min(channel.low for channel in channels), max(channel.high for channel in channels)
     if 0 < high - low < NARROW:
         message = (
-            f"All numbers of training lie between {low:.3g} and {high:.3g}, so a network learns slowly from them. "
-            "Use Normalize and its From data in place of To float."
+            f"All training inputs lie between {low:.3g} and {high:.3g}, so a network learns slowly. "
+            "Use Normalize with From data instead of To float."
         )
         yield Finding("narrow", "warning", message)
 

@@ -33,7 +33,7 @@ MOST_BYTES = 256 * 2**20
 """Of the samples of a part that are looked at; of more, some are taken from everywhere in it."""
 MOST_SAMPLES = 200_000
 MOST_CHANNELS = 256
-"""Columns or channels that have figures of their own."""
+"""Maximum number of columns or channels with separate statistics."""
 MOST_TARGETS = 20_000_000
 
 _MOST_POINTS = 1000
@@ -58,7 +58,7 @@ Found: TypeAlias = Progress | Statistics
 
 
 def compute_statistics(preview: Preview) -> Generator[Found, None, None]:
-    """The statistics of the samples at a node, without augmentations. Whoever asks for the next item lets it go on.
+    """The statistics of the samples at a node, without augmentations. Runs as it is iterated.
 
     Yields:
         How far it is, and the Statistics last.
@@ -203,7 +203,7 @@ class _Part:
                 self._targets.add(batch.reshape(1, -1) if columns == 1 else batch.reshape(len(batch), columns).T)
 
     def _note_numberless(self, rows: NDArray[np.int64], values: Batch) -> None:
-        """Some rows of samples with NaN or infinity, for whoever wants to look at them."""
+        """Some rows of samples with NaN or infinity, as examples."""
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not len(values):
             return
         for known, test in ((self._missing, np.isnan), (self._infinite, np.isinf)):
@@ -280,7 +280,7 @@ class _Channels:
 
 
 def channel_names(preview: Preview) -> tuple[str, ...]:
-    """What has figures of its own: columns, channels of an image, features of a series; one for all if too many."""
+    """The columns, image channels or series features with separate statistics; a single one if there are too many."""
     spec = preview.after.input
     if preview.columns and len(preview.columns) <= MOST_CHANNELS:
         return preview.columns
@@ -297,7 +297,7 @@ def channel_names(preview: Preview) -> tuple[str, ...]:
 
 
 def target_names(preview: Preview) -> tuple[str, ...]:
-    """What of the targets has figures of its own: columns of numbers, or all numbers as one; nothing of classes."""
+    """The target columns with separate statistics, or all values as one; none for classes."""
     spec = preview.after.target
     if preview.class_names or preview.kind == "text":
         return ()

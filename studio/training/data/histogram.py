@@ -1,4 +1,4 @@
-"""Counts of numbers whose range is not known beforehand."""
+"""Histogram of values whose range is unknown in advance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BINS = 64
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many numbers lie in each of some equal intervals."""
+    """Counts in intervals of equal width."""
 
     low: float
     """Where the first one begins."""

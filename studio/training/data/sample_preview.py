@@ -26,7 +26,7 @@ Part: TypeAlias = Literal["training", "validation"]
 PARTS: tuple[Part, ...] = ("training", "validation")
 
 FIRST = 1000
-"""Samples of a stream that are looked at: nobody knows how many there are."""
+"""Number of samples of a stream that are shown; its length is unknown."""
 
 MOST_CLASSES = 10_000
 """Without names; more are shown as numbers, which they will be."""
@@ -47,7 +47,7 @@ class Look:
     category: int | None = None
     """Samples of this class only."""
     draw: int = 0
-    """The epoch of which augmentations are shown."""
+    """The epoch whose augmentations are shown."""
 
 
 @dataclass(frozen=True, slots=True)

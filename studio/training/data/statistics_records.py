@@ -1,4 +1,4 @@
-"""Figures of the samples at a node, as plain data."""
+"""Records of the statistics of samples at a node."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from studio.training.data.sample_preview import Part
 
 @dataclass(frozen=True, slots=True)
 class ChannelFigures:
-    """The numbers of a column, or of a channel of an image."""
+    """Statistics of a column or image channel."""
 
     name: str
     numbers: int
-    """Finite ones, which the other figures are of; these are 0 if there is none."""
+    """Count of finite values, from which the other statistics are computed; those are 0 if there is none."""
     missing: int
     """NaN."""
     infinite: int
@@ -57,7 +57,7 @@ class PartFigures:
     points: tuple[tuple[float, float, int], ...]
     """Of samples that are points in a plane: some of them, with their classes; -1 for none."""
     is_stream: bool
-    """These are the first samples of a stream; nobody knows how many follow."""
+    """Whether these are the first samples of a stream of unknown length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that looks wrong with the data."""
+    """A finding about the data."""
 
     code: str
     severity: Literal["error", "warning"]
     message: str
-    """What, with its numbers, and what to do."""
+    """The finding with its figures, and how to fix it."""
     examples: tuple[tuple[Part, int], ...] = ()
     """Samples to look at."""
     fix: Fix | None = None
@@ -102,9 +102,9 @@ class Statistics:
     overlap: Overlap | None
     """None if there is nothing to validate with."""
     classes: int | None = None
-    """How many classes targets are taken for; None if for none."""
+    """Number of classes of the targets; None if they are not classes."""
     skipped: tuple[str, ...] = ()
-    """Images that do not decode, and of which others take the places: each with the reason."""
+    """Images that cannot be decoded and are replaced by others, each with the reason."""
     findings: tuple[Finding, ...] = ()
     """What looks wrong, the worst first."""
 

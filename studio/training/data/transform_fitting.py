@@ -1,4 +1,4 @@
-"""Arguments of transforms that are learned from the training samples."""
+"""Fits arguments of transforms to the training samples."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from studio.training.data.data_chain import Chain, ChainOpener, DataProblem, cha
 
 @dataclass(frozen=True, slots=True)
 class FittedArguments:
-    """What a transform's arguments should be."""
+    """Fitted arguments of a transform."""
 
     node: str
     params: dict[str, Json]
     samples: int
-    """How many training samples that was learned from."""
+    """Number of training samples used."""
     chain: Chain
-    """The data that they were learned from."""
+    """The data that they were fitted to."""
 
 
 def can_fit(kind: NodeType) -> bool:
-    """Whether a node's arguments can come from the data."""
+    """Whether a node's arguments can be fitted to data."""
     target: Any = kind.target
     return kind.role is Role.TRANSFORM and isinstance(target, type) and issubclass(target, Fitted)
 
@@ -47,19 +47,19 @@ def fit_arguments(
     *,
     base: Path | None = None,
 ) -> FittedArguments:
-    """Learn a transform's arguments from the training samples that it gets: one pass, without augmentations.
+    """Fit a transform's arguments to its training samples in one pass, without augmentations.
 
     Args:
-        told: called with how many samples are done, of how many; what it raises ends the pass
+        told: called with the number of processed samples and the total; an exception ends the pass
         base: the folder of the project file, where relative paths begin
 
     Raises:
-        DataProblem: the data cannot be read, or leave nothing to learn.
+        DataProblem: the data cannot be read or has no samples to fit to.
     """
     graph = NodeGraph(document, catalogue)
     if node in graph.muted:
         raise DataProblem(node, f"{node} is muted. Unmute it first.")
-    # What the node itself is set to does not matter, and may be wrong: that is what is learned.
+    # The node's current arguments are ignored, as they are what is fitted.
     chain = chain_to(upstream_data_node(node, graph), document, graph, base)
     splits = ChainOpener().open(chain)[-1]
     kind, on = graph.types[node], document.nodes[node].params.get("on", "inputs")
@@ -75,7 +75,7 @@ def fit_arguments(
 
 
 class _Watched:
-    """Blocks of samples, of which is told how far they are; of a stream nobody knows how many there are, which is 0."""
+    """Blocks of samples with progress reports. The total of a stream is unknown and reported as 0."""
 
     def __init__(self, blocks: Iterable[NDArray[Any]], samples: Samples, told: Callable[[int, int], None]) -> None:
         self._blocks = blocks

@@ -127,7 +127,7 @@ def test_each_remedy_mends_what_it_is_for(lossy: Path) -> None:
     assert params["ignore"] == "Name, Ticket, column 1, PassengerId"
     assert params["missing_texts"] == "N/A, NaN, nan, null, NULL, ?"
     [problem] = check(document, catalogue(), base=lossy.parent).errors
-    assert problem.message.startswith("The data have 4 classes, but scores gives scores for 2")
+    assert problem.message.startswith("The data has 4 classes but scores outputs scores for 2")
 
 
 def test_a_first_line_that_is_a_row_is_read_as_one_after_the_remedy(tmp_path: Path) -> None:

@@ -90,13 +90,13 @@ def test_unknown_types_and_all_fields_survive() -> None:
 def test_foreign_text_is_refused(document: Document, text: str, reason: str) -> None:
     with pytest.raises(EditError) as caught:
         node_clipboard.paste(document, text, (0, 0))
-    assert str(caught.value).startswith("The clipboard does not hold nodes of Gradwire (")
-    assert str(caught.value).endswith("). Copy some nodes first.")
+    assert str(caught.value).startswith("The clipboard contains no Gradwire nodes (")
+    assert str(caught.value).endswith("). Copy nodes first.")
     assert reason in str(caught.value)
 
 
 def test_a_project_without_nodes_is_refused(document: Document) -> None:
-    with pytest.raises(EditError, match="a project without nodes"):
+    with pytest.raises(EditError, match="The project on the clipboard has no nodes"):
         node_clipboard.paste(document, dumps(Document()), (0, 0))
 
 
@@ -110,7 +110,7 @@ def test_inputs_that_make_no_sense_are_left_out(document: Document) -> None:
 def test_nothing_to_copy(document: Document) -> None:
     with pytest.raises(EditError, match="Nothing is selected"):
         node_clipboard.copy(document, [])
-    with pytest.raises(EditError, match="There is no node 'ghost'"):
+    with pytest.raises(EditError, match="The project has no node 'ghost'"):
         node_clipboard.copy(document, ["a", "ghost"])
 
 

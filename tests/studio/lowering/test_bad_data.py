@@ -123,22 +123,22 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "numbers for a loss of classes": (
         lambda folder: trained(arrays(folder, numbers(), RANDOM.random(40))),
         "loss",
-        r"loss learns classes, but batches gives numbers to learn, N×1 float64. Use .*MSELoss",
+        r"loss expects class targets but batches provides numeric targets, N×1 float64. Use .*MSELoss",
     ),
     "classes for a loss of numbers": (
         lambda folder: trained(arrays(folder, numbers(), np.arange(40) % 3), loss="nn.MSELoss"),
         "loss",
-        r"loss learns numbers, but batches gives class numbers, N int64. Use CrossEntropyLoss",
+        r"loss expects numeric targets but batches provides class indices, N int64. Use CrossEntropyLoss",
     ),
     "scores for a loss of probabilities": (
         lambda folder: trained(arrays(folder, numbers(), RANDOM.random(40)), loss="nn.BCELoss", out=1),
         "loss",
-        r"loss takes probabilities from 0 to 1, but scores gives scores of any size.*Use BCEWithLogitsLoss",
+        r"loss expects probabilities between 0 and 1 but scores outputs unbounded scores.*Use BCEWithLogitsLoss",
     ),
     "bytes for a layer": (
         lambda folder: trained(idx(folder, {"train": LABELS})),
         "scores",
-        r"scores computes with float32 but gets N×64 uint8 from flat. Insert To float before batches",
+        r"scores expects float32 but gets N×64 uint8 from flat. Insert To float before batches",
     ),
     "float64 for a layer": (
         lambda folder: trained(arrays(folder, RANDOM.random((40, 5)), np.arange(40) % 3)),
@@ -148,7 +148,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "labels of validation beyond those of training": (
         lambda folder: trained(idx(folder, {"train": LABELS, "t10k": LABELS + 4}), "transforms.ToFloat"),
         "scores",
-        r"The data have 7 classes, but scores gives scores for 3",
+        r"The data has 7 classes but scores outputs scores for 3",
     ),
     "negative labels": (
         lambda folder: trained(arrays(folder, numbers(), np.arange(40) % 3 - 1)),
@@ -183,7 +183,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "sizes that differ": (
         lambda folder: trained(pictures(folder, (8, 9)), "transforms.ToFloat"),
         "batches",
-        r"but of those from b, 3×H×W float32, H and W may differ. Insert Resize or a crop before batches",
+        r"but H and W of those from b \(3×H×W float32\) may vary. Insert Resize or a crop before batches",
     ),
     "objects": (
         lambda folder: trained(arrays(folder, np.array([{}, 1], object), np.arange(2))),
@@ -221,7 +221,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
             batches=Node("data.Batches", {"batch_size": 100, "drop_last": True}),
         ),
         "batches",
-        r"smaller than 100, but there are 32 samples to train with.*Set batch_size to 32 or less, or turn",
+        r"smaller than 100 but there are only 32 samples to train on.*Set batch_size to 32 or less, or turn",
     ),
     "more folds than samples": (
         lambda folder: trained(arrays(folder, numbers(3), np.arange(3)), "data.KFold"),
@@ -256,7 +256,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
             out=2,
         ),
         "b",
-        "b encodes 2 classes, but the data have 3. Set size of b to 3.",
+        "b encodes 2 classes but the data has 3. Set size of b to 3.",
     ),
 }
 
@@ -295,7 +295,7 @@ def test_targets_of_one_class_are_found(tmp_path: Path) -> None:
     made = trained(arrays(tmp_path, numbers(), np.zeros(40, np.int64)))
     [problem] = check(made, catalogue(), tmp_path).problems
     assert problem.severity == "warning"
-    assert problem.message.startswith("All targets are of one class, so loss has nothing to tell apart.")
+    assert problem.message.startswith("All targets have the same class, so loss has nothing to learn.")
 
 
 def test_the_remedy_for_sizes_that_differ_is_one_click(tmp_path: Path) -> None:
@@ -439,21 +439,21 @@ def test_classes_with_fewer_samples_than_folds(tmp_path: Path) -> None:
     assert told(tmp_path, (20, 9, 5), "KFold") == []
     [message] = told(tmp_path, (20, 3, 4), "KFold")
     assert message == (
-        "b makes 5 folds, but class 1 has 3 samples, and 1 more class is like it: folds without any do not tell how "
-        "well the network knows it. Add samples, or make fewer folds."
+        "b makes 5 folds but class 1 has 3 samples, and 1 more class is like it, so some folds do not measure how "
+        "well it is predicted. Add samples, or use fewer folds."
     )
 
 
 def test_classes_that_only_training_or_only_validation_has(tmp_path: Path) -> None:
     [message] = told(tmp_path, (40, 2), "HoldOut", validation=0.05)
-    assert "b keeps none of the 2 samples of class 1 for validation: nothing tells how well" in message
+    assert "b puts none of the 2 samples of class 1 into validation, so its accuracy is not measured" in message
     found = told(tmp_path, (20, 2), "HoldOut", validation=0.95)
-    assert any("keeps all 2 samples of class 1 for validation: the network cannot learn it" in each for each in found)
+    assert any(
+        "puts all 2 samples of class 1 into validation, so the network cannot learn it" in each for each in found
+    )
     for stratify in (False, True):
         [message] = told(tmp_path, (40, 20, 1), "HoldOut", stratify=stratify)
-        assert message == (
-            "Class 2 has 1 sample, which b cannot divide: it is either learned or judged by. Add samples."
-        )
+        assert message == ("Class 2 has 1 sample, which b puts into either training or validation. Add samples.")
     assert told(tmp_path, (40, 2), "HoldOut", validation=0.05, stratify=True) == []
     assert told(tmp_path, (40, 2), "HoldOut", validation=0.0) == []
 

@@ -56,7 +56,7 @@ def test_encoded_inputs_are_a_problem_of_the_encoder() -> None:
     problem = only(encoded("inputs", 10))
     assert (problem.code, problem.node) == ("wrong-encoding", "scale")
     assert problem.message == (
-        "scale makes a vector of every number of an input, 1×8×8 uint8, so conv gets N×1×8×8×10. "
+        "scale encodes every element of the input (1×8×8 uint8) as a vector, so conv gets N×1×8×8×10. "
         "Set on of scale to targets, or remove it."
     )
     assert codes(fixed(encoded("inputs", 10), problem)) == ["wrong-dtype"]
@@ -67,7 +67,7 @@ def test_targets_of_another_number_of_classes_are_a_problem_of_the_encoder(size:
     found = digits({**CONV, **LOGITS}, one_hot=Node("transforms.OneHot", {"on": "targets", "size": size}))
     document = rewired(found, "scale.samples -> one_hot.samples", "one_hot.samples -> batches.samples")
     problem = only(document)
-    assert problem.message == f"one_hot encodes {size} classes, but the data have 10. Set size of one_hot to 10."
+    assert problem.message == f"one_hot encodes {size} classes but the data has 10. Set size of one_hot to 10."
     assert report(fixed(document, problem)).problems == ()
 
 
@@ -82,7 +82,8 @@ def test_joined_batches_before_a_loss_are_a_problem_of_the_concatenation() -> No
 def test_a_network_that_lost_its_last_dimension() -> None:
     problem = only(column())
     assert problem.message == (
-        "cross_entropy gets N from flat, but targets from batches are N×1. Insert Flatten(start_dim=0) before target."
+        "cross_entropy expects input and target of one shape but gets N from flat and targets of N×1 from "
+        "batches. Insert Flatten(start_dim=0) before target."
     )
     mended = fixed(column(), problem)
     assert report(mended).problems == ()
@@ -109,7 +110,9 @@ def test_an_error_is_kept_beside_a_warning_of_the_same_cause() -> None:
     assert (error.code, error.node) == ("shape-mismatch", "cross_entropy")
 
 
-@pytest.mark.parametrize(("count", "end"), [(2, "beside batches. "), (127, "b2, b3, b4 and 122 more. ")])
+@pytest.mark.parametrize(
+    ("count", "end"), [(2, "A run reads batches from one loader"), (127, "b2, b3, b4 and 122 more. ")]
+)
 def test_many_loaders_are_one_problem(count: int, end: str) -> None:
     names = [f"b{place}" for place in range(1, count)]
     document = digits({**FLATTEN, **LOGITS}, **{name: Node("data.Batches") for name in names})
@@ -137,6 +140,6 @@ def test_wrong_targets_follow_what_a_loss_declares() -> None:
             )
         )
 
-    assert "learns numbers, but batches gives class numbers" in problem("nn.MSELoss", 10).message
-    assert "learns yes or no for each" in problem("nn.BCEWithLogitsLoss", 10).message
+    assert "expects numeric targets but batches provides class indices" in problem("nn.MSELoss", 10).message
+    assert "expects yes-or-no targets" in problem("nn.BCEWithLogitsLoss", 10).message
     assert all(entry.learns for entry in LOSSES if entry.category in ("Regression", "Classification")), "declared"

@@ -18,24 +18,24 @@ def refused(base: Document, text: str) -> str | None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("hidden.output -> hidden.input", "hidden cannot feed itself."),
-        ("ghost.output -> hidden.input", "There is no node ghost."),
+        ("hidden.output -> hidden.input", "hidden cannot be connected to itself."),
+        ("ghost.output -> hidden.input", "The project has no node ghost."),
         ("hidden.loss -> relu.input", "hidden has no output loss; it has output."),
-        ("hidden.output -> relu.output", "relu.output is an output: a wire goes from an output to an input."),
-        ("hidden.input -> relu.input", "hidden.input is an input: a wire goes from an output to an input."),
+        ("hidden.output -> relu.output", "relu.output is an output. Wires go from an output to an input."),
+        ("hidden.input -> relu.input", "hidden.input is an input. Wires go from an output to an input."),
         ("hidden.output -> digits.input", "digits has no inputs."),
         (
             "scale.samples -> hidden.input",
             (
-                "scale.samples carries samples, but hidden.input takes a tensor. "
-                "Put a loader between them, which makes batches of samples."
+                "scale.samples provides samples but hidden.input expects a tensor. "
+                "Insert a loader between them to make batches."
             ),
         ),
         (
             "logits.output -> adam.loss",
-            "logits.output carries a tensor, but adam.loss takes a loss. Put a loss between them.",
+            "logits.output provides a tensor but adam.loss expects a loss. Insert a loss between them.",
         ),
-        ("logits.output -> hidden.input", "hidden already feeds logits: this wire would close a loop."),
+        ("logits.output -> hidden.input", "hidden already feeds logits, so this wire would close a cycle."),
     ],
 )
 def test_a_refused_wire_says_why(text: str, reason: str) -> None:
@@ -52,7 +52,7 @@ def test_nodes_of_unknown_type_keep_their_wires_and_take_no_new_ones() -> None:
     assert refused(base, "a.output -> odd.in_port") is None
     assert (
         refused(base, "b.output -> odd.other")
-        == "odd is of an unknown type: it keeps its wires, but takes no new ones."
+        == "odd has an unknown type. Its wires are kept, but no new ones can be added."
     )
 
 

@@ -107,7 +107,7 @@ def test_a_muted_optimizer_does_not_change_its_network() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_draws_what_its_description_says(seed: int) -> None:
-    assert "no more than three pictures of four" in GAN.description and "within a tenth" in GAN.description
+    assert "at most 75% accurate" in GAN.description and "within 0.1" in GAN.description
     trained = task(seed)
     before = differences(task(seed))
     *_, last = (event for event in fit.fit(trained, epochs=GAN.training.epochs) if isinstance(event, fit.Epoch))

@@ -41,7 +41,7 @@ def test_two_loaders_cannot_feed_one_run() -> None:
 def test_a_loss_per_sample_cannot_be_minimized() -> None:
     broken = edits.set_param(mlp(), "cross_entropy", "reduction", "none")
     problem = coded(broken, "loss-not-scalar")
-    assert problem.message.startswith("cross_entropy gives N float32, but an optimizer can only make one number small.")
+    assert problem.message.startswith("cross_entropy outputs N float32 but an optimizer minimizes a single value.")
     assert report(fixed(broken, problem)).problems == ()
 
 
@@ -65,7 +65,7 @@ def test_the_figure_that_is_followed_is_there() -> None:
     metric = edits.connect(metric, wire("logits.output -> accuracy.input"))
     metric = edits.connect(metric, wire("batches.target -> accuracy.target"))
     assert codes(edits.set_training(metric, follow="val_accuracy")) == []
-    assert "Follow val_accuracy." in only(edits.set_training(metric, follow="val_acuracy")).message
+    assert "Select them by val_accuracy." in only(edits.set_training(metric, follow="val_acuracy")).message
 
 
 def test_a_layer_belongs_to_one_optimizer() -> None:
@@ -73,8 +73,8 @@ def test_a_layer_belongs_to_one_optimizer() -> None:
     broken = edits.connect(broken, wire("cross_entropy.loss -> sgd.loss"))
     problem = coded(broken, "shared-layers")
     assert problem.message == (
-        "sgd and adam would both train hidden. Choose in the inspector which layers each of them trains, "
-        "or add their losses with Combine losses and feed the sum to one optimizer."
+        "sgd and adam both train hidden. Choose the layers of each optimizer in the inspector, "
+        "or add the losses with Combine losses and connect the sum to one optimizer."
     )
 
 

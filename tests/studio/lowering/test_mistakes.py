@@ -62,10 +62,10 @@ def test_a_depthwise_and_a_pointwise_convolution_need_no_activation_between() ->
 
 def test_the_evidence_is_in_the_message() -> None:
     assert only(MISTAKES["too-many-classes"]).message == (
-        "The data have 10 classes, but logits gives scores for 12: the others are never right. "
+        "The data has 10 classes but logits outputs scores for 12; the additional ones are never a target. "
         "Set out_features of logits to 10."
     )
-    assert "learning rate 0.5" in only(MISTAKES["learning-rate-high"]).message
+    assert "learning rate of 0.5" in only(MISTAKES["learning-rate-high"]).message
     assert only(MISTAKES["too-few-classes"]).severity == "error"
 
 

@@ -116,7 +116,7 @@ GRAPHS = {
         lambda: chain(Node("nn.Softmax", {"dim": 1}), "nn.Dropout"),
         "squashed-scores",
         "a",
-        "Remove a; cross_entropy takes the raw scores",
+        "Remove a: cross_entropy expects raw scores",
     ),
     "softmax over the batch": (
         lambda: loss("nn.NLLLoss", chain(Node("nn.LogSoftmax", {"dim": 0}))),
@@ -161,7 +161,7 @@ GRAPHS = {
         lambda: digits({"lstm": Node("nn.LSTM", {"hidden_size": 8}), "flatten": "nn.Flatten", "logits": linear(10)}),
         "shape-mismatch",
         "lstm",
-        "Insert Flatten of dimensions 1 to 2 before lstm",
+        "Insert Flatten over dimensions 1 to 2 before lstm",
     ),
     "few embeddings": (
         looked_up,

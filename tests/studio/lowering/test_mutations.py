@@ -131,7 +131,7 @@ def test_a_network_larger_than_the_memory_is_refused() -> None:
     problem = coded(changed, "too-large")
     assert problem.node == name
     assert problem.message.startswith(f"The outputs of {name} take ")
-    assert problem.message.endswith("of memory. Make out_features smaller.")
+    assert problem.message.endswith("of memory. Reduce out_features.")
 
 
 def test_data_larger_than_the_memory_are_refused() -> None:

@@ -11,7 +11,7 @@ from tests.studio.lowering.graphs import changed, coded, digits, document, fixed
 def test_a_missing_parameter_says_how_to_give_it() -> None:
     problem = only(changed(mlp(), "logits", params={}))
     assert problem.message == (
-        "logits needs out_features: size of the last output dimension (≥ 1). Set it in the inspector."
+        "logits needs out_features: size of the last dimension of the output (≥ 1). Set it in the inspector."
     )
     assert problem.option == "logits.out_features=VALUE"
 
@@ -32,7 +32,7 @@ def test_an_unknown_parameter_can_be_removed() -> None:
     broken = changed(mlp(), "logits", params={"out_features": 10, "in_feature": 3})
     problem = only(broken)
     assert problem.message == (
-        "logits has no parameter 'in_feature'; it has in_features, out_features, bias. Remove it. "
+        "logits has no parameter 'in_feature'; it has in_features, out_features, bias. Remove the value. "
         "Did you mean in_features?"
     )
     assert report(fixed(broken, problem)).problems == ()

@@ -29,7 +29,7 @@ def raw(source: Node) -> Document:
 def test_digits_from_0_to_16_are_normalized_and_learned() -> None:
     problem = only(raw(Node("data.Digits")))
     assert problem.message == (
-        "hidden computes with float32 but gets N×64 uint8 from flatten. The numbers of 256 samples go from 0 to 16. "
+        "hidden expects float32 but gets N×64 uint8 from flatten. The values of 256 samples range from 0 to 16. "
         "Insert Normalize from data before batches."
     )
     mended = fixed(raw(Node("data.Digits")), problem)

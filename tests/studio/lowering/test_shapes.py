@@ -42,14 +42,14 @@ def test_a_size_set_by_hand_that_is_wrong_names_the_cause() -> None:
     broken = changed(digits(CONVOLUTIONS), "conv2", params={"in_channels": 3, "out_channels": 8, "kernel_size": 3})
     problem = coded(broken, "shape-mismatch")
     # relu1 and pool only pass the channels on
-    assert problem.message == "conv2 expects 3 channels but gets 4 from conv1. Set in_channels to 4, or leave it empty."
+    assert problem.message == "conv2 expects 3 channels but conv1 provides 4. Set in_channels to 4, or leave it empty."
     assert (problem.node, problem.port) == ("conv2", "input")
     assert report(fixed(broken, problem)).problems == ()
 
 
 def test_what_the_data_decide_is_blamed_on_the_data() -> None:
     broken = changed(digits(CONVOLUTIONS), "conv1", params={"in_channels": 3, "out_channels": 4, "kernel_size": 3})
-    assert coded(broken, "shape-mismatch").message.startswith("conv1 expects 3 channels but gets 1 from digits.")
+    assert coded(broken, "shape-mismatch").message.startswith("conv1 expects 3 channels but digits provides 1.")
 
 
 def test_a_layer_of_equal_sizes_is_itself_the_cause() -> None:
@@ -61,7 +61,7 @@ def test_a_layer_of_equal_sizes_is_itself_the_cause() -> None:
             "logits": Node("nn.Linear", {"in_features": 63, "out_features": 10}),
         }
     )
-    assert "gets 64 from square" in coded(square, "shape-mismatch").message
+    assert "square provides 64" in coded(square, "shape-mismatch").message
 
 
 def test_a_forgotten_flatten_is_inserted() -> None:
@@ -74,7 +74,7 @@ def test_a_forgotten_flatten_is_inserted() -> None:
     )
     problem = coded(broken, "shape-mismatch")
     assert problem.message == (
-        "cross_entropy expects one answer for each sample but gets N×1×8×10: hidden works on the last dimension of an "
+        "cross_entropy expects one prediction per sample but gets N×1×8×10: hidden applies to the last dimension of an "
         "unflattened input. Insert Flatten before hidden."
     )
     repaired = fixed(broken, problem)
@@ -86,7 +86,7 @@ def test_a_lone_column_is_dropped() -> None:
     broken = digits({"flatten": "nn.Flatten", "value": Node("nn.Linear", {"out_features": 1})})
     broken = changed(broken, "cross_entropy", type="nn.MSELoss")
     problem = coded(broken, "shape-mismatch")
-    assert problem.message.startswith("cross_entropy gets N×1 from value, but the targets are N.")
+    assert problem.message.startswith("cross_entropy gets N×1 from value, but its targets are N.")
     assert report(fixed(broken, problem)).errors == ()
 
 
@@ -126,7 +126,7 @@ def test_a_flattened_image_names_the_flatten() -> None:
         }
     )
     assert coded(broken, "shape-mismatch").message == (
-        "conv cannot take N×64: flatten has made vectors of images (N×1×8×8). Put conv before flatten."
+        "conv cannot take N×64: flatten has flattened images (N×1×8×8). Put conv before flatten."
     )
 
 

@@ -38,7 +38,9 @@ def test_an_empty_canvas_says_how_to_begin() -> None:
 def test_an_unknown_type_is_named_and_its_wires_kept() -> None:
     broken = changed(mlp(), "relu", type="nn.Relu")
     problem = coded(broken, "unknown-type")
-    assert problem.message == ("relu is a nn.Relu, which this version of Gradwire does not know. Did you mean nn.ReLU?")
+    assert problem.message == (
+        "relu has the type nn.Relu, which this version of Gradwire does not have. Did you mean nn.ReLU?"
+    )
     assert report(fixed(broken, problem)).problems == ()
     assert codes(broken) == ["unknown-type"]
 
@@ -80,7 +82,10 @@ def test_a_dead_branch_is_reported_at_its_end() -> None:
         two="nn.Tanh",
         wires=["flatten.output -> one.input", "one.output -> two.input"],
     )
-    assert only(branch).message == "two feeds nothing, so it is left out. Connect its output, or remove it."
+    assert (
+        only(branch).message
+        == "two has an unconnected output, so it is not part of the run. Connect its output, or remove it."
+    )
 
 
 def test_a_cycle_is_spelled_out() -> None:
@@ -89,16 +94,16 @@ def test_a_cycle_is_spelled_out() -> None:
         ["a.output -> b.input", "b.output -> c.input", "c.output -> a.x", "c.output -> behind.input"],
     )
     problem = coded(looped, "cycle")
-    assert "b → c → a → b is a loop" in problem.message or "a → b → c → a is a loop" in problem.message
+    assert "b → c → a → b is a cycle" in problem.message or "a → b → c → a is a cycle" in problem.message
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("ghost.output -> relu.input", "There is no node ghost."),
+        ("ghost.output -> relu.input", "The project has no node ghost."),
         ("hidden.ghost -> relu.input", "hidden has no output ghost; it has output."),
         ("hidden.output -> relu.ghost", "relu has no input ghost; it has input."),
-        ("digits.samples -> relu.input", "digits.samples carries samples, but relu.input takes a tensor."),
+        ("digits.samples -> relu.input", "digits.samples provides samples but relu.input expects a tensor."),
         ("flatten.output -> logits.input", "logits.input already gets relu.output."),
     ],
 )
@@ -144,7 +149,7 @@ def test_no_layer_may_be_named_as_an_attribute_of_its_class_or_of_that_class(nam
 def test_a_muted_source_of_samples_is_named() -> None:
     muted = changed(mlp(), "digits", muted=True)
     problem = coded(muted, "muted-source")
-    assert problem.message.startswith("Nothing arrives at scale.samples, because digits is muted.")
+    assert problem.message.startswith("scale.samples gets no value because digits is muted.")
     assert report(fixed(muted, problem)).problems == ()
 
 

@@ -78,7 +78,7 @@ def test_the_first_template_is_the_digits_example() -> None:
     assert TEMPLATES[0].document == load(DIGITS)
 
 
-PROMISES = {"accuracy": r"more than ([\d.]+)% of", "rmse": r"falls below ([\d.]+) on a scale"}
+PROMISES = {"accuracy": r"accuracy exceeds ([\d.]+)%", "rmse": r"falls below ([\d.]+) on a scale"}
 """How a template's summary says what its metric of this name comes to."""
 
 

@@ -15,6 +15,7 @@ from engine import errors, nn
 from engine.errors import DTypeError, EngineError, ShapeError, StaleTensorError
 from engine.nn import functional
 from studio.document.model import Document, Node
+from studio.lowering.check import check
 from studio.lowering.error_translation import translate_error
 from studio.nodes.catalogue import catalogue
 from studio.training import Failed, Session, Warned
@@ -145,6 +146,7 @@ def _warned(x: engine.Tensor) -> None:
 )
 def test_no_python_shows_in_a_run(planted: Callable[..., object], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong in the midst of a layer reaches the canvas without remedies that only a program could follow."""
+    report = check(mlp(), catalogue())
     forward = nn.ReLU.forward
 
     def sabotaged(self: nn.ReLU, x: engine.Tensor) -> object:
@@ -152,7 +154,7 @@ def test_no_python_shows_in_a_run(planted: Callable[..., object], said: str, mon
         return forward(self, x)
 
     monkeypatch.setattr(nn.ReLU, "forward", sabotaged)
-    run = Session(mlp(), catalogue(), steps=1, compile=False)
+    run = Session(report.document, catalogue(), get_report=lambda: report, steps=1, compile=False)
     run.start()
     assert run.join(600)
     events = [event for event in run.events() if isinstance(event, (Failed, Warned))]

@@ -81,7 +81,7 @@ def test_samples_in_both_parts_are_found(tmp_path: Path) -> None:
     np.testing.assert_array_equal(left[row], right[other])
     [finding] = [finding for finding in found.findings if finding.code == "overlap"]
     assert f"{len(twins)} of {len(held)} validation samples have the same input as a training sample" in finding.message
-    assert "Remove the copies" in finding.message
+    assert "Remove the duplicates" in finding.message
     assert finding.examples[:2] == (("validation", other), ("training", row))
 
 
@@ -96,10 +96,10 @@ def test_overlap_counts_samples_where_rows_are_repeated(tmp_path: Path) -> None:
     assert (found.overlap.count, found.overlap.inputs, found.overlap.contradictions) == (263, 12, 1)
     [finding] = [finding for finding in found.findings if finding.code == "overlap"]
     assert finding.message.startswith(
-        "263 of 263 validation samples have the same input as a training sample (12 different inputs), for instance"
+        "263 of 263 validation samples have the same input as a training sample (12 different inputs), for example"
     )
     assert "1 of them has another target there." in finding.message
-    assert "The 1,053 training samples have 12 different inputs only." in finding.message
+    assert "The 1,053 training samples have only 12 different inputs." in finding.message
 
 
 def test_samples_without_numbers_are_led_to(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_samples_without_numbers_are_led_to(tmp_path: Path) -> None:
 
     assert at("missing") == {7, 31} and at("infinite") == {8}
     part, row = found["infinite"].examples[0]
-    assert f"first in {part} sample {row}. A loss" in found["infinite"].message
+    assert f"first in {part} sample {row}. The loss" in found["infinite"].message
 
 
 def test_what_looks_wrong_is_said_with_numbers(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_what_looks_wrong_is_said_with_numbers(tmp_path: Path) -> None:
     assert "1 number of " in said["missing"] and "is missing (NaN), in number 0, first in " in said["missing"]
     assert "Add Fill missing" in said["missing"]
     assert "infinite" in said["infinite"]
-    assert "In training number 1 is always the same" in said["constant"]
+    assert "number 1 is constant in the training data" in said["constant"]
     assert "Class 1 has no" in said["missing-class"]
     assert "12 times" in said["imbalance"]
 
@@ -143,7 +143,7 @@ def test_clean_data_are_left_in_peace() -> None:
 def test_numbers_that_are_nearly_equal_are_found() -> None:
     made = described(previewed(chained("data.Digits", "transforms.ToFloat")))
     [narrow] = [finding for finding in made.findings if finding.code == "narrow"]
-    assert narrow.message.startswith("All numbers of training lie between 0 and 0.0627, ")
+    assert narrow.message.startswith("All training inputs lie between 0 and 0.0627, ")
     assert codes(described(previewed(chained("data.Digits", Node("transforms.Normalize", {"std": 16.0}))))) == []
 
 
@@ -157,7 +157,7 @@ def test_labels_beyond_the_classes_are_named(tmp_path: Path) -> None:
     found = described(preview)
     [finding] = [finding for finding in found.findings if finding.code == "stray-class"]
     assert finding.severity == "error"
-    assert "Training sample 5 has the class number 5, but classes are 0 to 4" in finding.message
+    assert "Training sample 5 has class index 5 but valid indices are 0 to 4" in finding.message
 
 
 def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> None:
@@ -168,12 +168,12 @@ def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> Non
     (tmp_path / "cat" / "1.png").write_bytes(b"no image")
     found = described(previewed(chained(Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0}))))
     [finding] = [finding for finding in found.findings if finding.code == "unreadable"]
-    assert finding.message.startswith("1 sample of training cannot be read, for instance ")
+    assert finding.message.startswith("1 sample of training cannot be read, for example ")
     assert "1.png" in finding.message
     assert found.parts[0].channels[0].numbers == 11 * 64
     skipping = Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0, "on_error": "skip"})
     [finding] = [finding for finding in described(previewed(chained(skipping))).findings if finding.code == "skipped"]
-    assert finding.message.startswith("1 image is left out: ")
+    assert finding.message.startswith("1 image is skipped: ")
     assert finding.message.endswith("is not a readable image. Remove it. The next image replaces it.")
 
 
@@ -247,7 +247,7 @@ def test_prices_that_count_as_classes_are_reported(tmp_path: Path, highest: int)
     found = described(previewed(chained(source)))
     [finding] = found.findings
     assert finding.code == "numbers-as-classes"
-    assert f"count as {highest + 1:,} classes for 48 training samples" in finding.message
+    assert f"read as {highest + 1:,} classes for 48 training samples" in finding.message
     assert bool(found.class_names) is (highest < 10_000)
     learned = Node(source.type, {**source.params, "task": "numbers"})
     again = described(previewed(chained(learned)))

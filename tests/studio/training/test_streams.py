@@ -135,8 +135,7 @@ def test_a_stream_has_no_errors(folder: Path) -> None:
 def test_schedules_of_the_whole_training_need_its_length(folder: Path, kind: str, params: Any, way: str) -> None:
     document = with_schedule(streamed(folder), kind, **params)
     assert only(document).message == (
-        "The data are a stream, so nobody knows how many steps the training has. "
-        f"Set steps of the training or {way} of plan."
+        f"The data is a stream, so the number of steps is unknown. Set steps of the training or {way} of plan."
     )
     told = edits.set_training(document, steps=30)
     assert report(told).errors == ()
@@ -147,7 +146,7 @@ def test_schedules_of_the_whole_training_need_its_length(folder: Path, kind: str
 
 def test_epochs_of_a_training_by_steps_are_not_known(folder: Path) -> None:
     document = with_schedule(streamed(folder, training=Training(steps=30)), "CosineAnnealingLR")
-    assert "nobody knows how many epochs the training has. Set per of it to step or T_max" in only(document).message
+    assert "the number of epochs is unknown. Set per to step or T_max" in only(document).message
     assert report(edits.set_training(document, steps=None)).errors == ()
 
 
