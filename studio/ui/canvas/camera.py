@@ -1,4 +1,4 @@
-"""Where a view looks: panning, zooming at a point, fitting, with the movement in between."""
+"""Pan, zoom and fit of a graphics view, with animation."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from studio.ui.theme import motion
 MIN_SCALE, MAX_SCALE = 0.05, 4.0
 _FIT_MARGIN = 56.0
 _STEP = 1.2
-"""Zoom of one notch of a wheel, or of one key press."""
+"""Zoom factor of one wheel notch or key press."""
 
 
 class Camera(QObject):
-    """Moves a view that has no scroll bars over a canvas that has no ends."""
+    """Controls the visible part of a view without scroll bars over an unbounded canvas."""
 
     changed = Signal()
 
@@ -41,22 +41,22 @@ class Camera(QObject):
 
     @property
     def visible(self) -> QRectF:
-        """The part of the canvas that can be seen."""
+        """The visible scene rectangle."""
         size = self._view.viewport().size()
         return QRectF(self.to_scene(QPointF(0, 0)), self.to_scene(QPointF(size.width(), size.height())))
 
     def to_scene(self, at: QPointF | QPoint) -> QPointF:
-        """The place on the canvas at a point of the viewport."""
+        """Scene position of a viewport point."""
         horizontal, vertical = self._view.horizontalScrollBar().value(), self._view.verticalScrollBar().value()
         return QPointF((at.x() + horizontal) / self._scale, (at.y() + vertical) / self._scale)
 
     def to_view(self, at: QPointF) -> QPointF:
-        """The point of the viewport where a place on the canvas is."""
+        """Viewport point of a scene position."""
         horizontal, vertical = self._view.horizontalScrollBar().value(), self._view.verticalScrollBar().value()
         return QPointF(at.x() * self._scale - horizontal, at.y() * self._scale - vertical)
 
     def pan(self, dx: float, dy: float) -> None:
-        """Move the canvas by pixels of the screen."""
+        """Pan by screen pixels."""
         self._animation.stop()
         horizontal, vertical = self._view.horizontalScrollBar(), self._view.verticalScrollBar()
         horizontal.setValue(horizontal.value() - round(dx))
@@ -64,7 +64,7 @@ class Camera(QObject):
         self.changed.emit()
 
     def zoom_by(self, notches: float, at: QPointF, *, animated: bool = True) -> None:
-        """Zoom so that what lies under `at`, a point of the viewport, stays there."""
+        """Zoom around `at`, a viewport point."""
         running = self._anchor is not None and self._animation.state() == QVariantAnimation.State.Running
         start = self._goal[0] if running and self._goal else self._scale
         self.zoom_to(start * math.pow(_STEP, notches), at, animated=animated)
@@ -93,7 +93,7 @@ class Camera(QObject):
         self._begin(self._scale, point, None, animated)
 
     def reveal(self, rect: QRectF) -> None:
-        """Move just enough for `rect` to be seen; not at all if it is."""
+        """Pan just enough to make `rect` visible."""
         visible = self.visible
         inner = visible.adjusted(24 / self._scale, 24 / self._scale, -24 / self._scale, -24 / self._scale)
         dx = max(rect.right() - inner.right(), 0) + min(rect.left() - inner.left(), 0)
@@ -102,7 +102,7 @@ class Camera(QObject):
             self.center_on(visible.center() + QPointF(dx, dy))
 
     def finish(self) -> None:
-        """Be where the movement under way leads."""
+        """Jump to the end of the animation."""
         if self._animation.state() == QVariantAnimation.State.Running:
             self._animation.setCurrentTime(self._animation.duration())
 
@@ -127,14 +127,14 @@ class Camera(QObject):
         if self._anchor is not None:
             self._show_point_at(scale, *self._anchor)
             return
-        # The centre moves so that the goal stays still on the screen while the scale changes.
+        # Move the center so that the goal keeps its screen position while the scale changes.
         old, new = self._from[1], self._goal[1]
         share = t if math.isclose(self._goal[0], self._from[0]) else _share(self._from[0], self._goal[0], scale)
         center = old + (new - old) * share
         self._show_point_at(scale, QPointF(self._view.viewport().rect().center()), center)
 
     def _show_point_at(self, scale: float, at: QPointF, point: QPointF) -> None:
-        """Show `point` of the canvas at `at` of the viewport."""
+        """Show scene point `point` at viewport point `at`."""
         if scale != self._scale:
             self._scale = scale
             self._view.setTransform(QTransform.fromScale(scale, scale))
@@ -149,5 +149,5 @@ def _clamped_center(wanted: float, low: float, high: float, room: float) -> floa
 
 
 def _share(start: float, goal: float, now: float) -> float:
-    """How far the centre has come when the scale is `now`."""
+    """Fraction of the center's movement at scale `now`."""
     return (1 / start - 1 / now) / (1 / start - 1 / goal)

@@ -1,4 +1,4 @@
-"""What gestures and actions work with."""
+"""The objects that gestures and actions share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from studio.ui.project.project_store import ProjectStore
 
 @dataclass(frozen=True, slots=True)
 class PointerState:
-    """Where the pointer is, and which keys are held."""
+    """Position and keyboard modifiers of the pointer."""
 
     view: QPointF
-    """In pixels of the viewport."""
+    """Position in viewport pixels."""
     scene: QPointF
-    """On the canvas."""
+    """Position in the scene."""
     modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
 
     def holds(self, modifier: Qt.KeyboardModifier) -> bool:
@@ -36,13 +36,13 @@ class CanvasContext:
     camera: Camera
     view: QGraphicsView
     show_message: Callable[[str], None]
-    """Show a short text at the pointer; an empty one takes it away."""
+    """Show a short text at the pointer; an empty text hides it."""
     open_search: Callable[[QPointF, PendingWire | None], None]
-    """Open the search palette for a place on the canvas."""
+    """Open the search palette for a scene position."""
     open_menu: Callable[[Hit, QPoint], None]
-    """Open the menu of what was hit at a place of the screen."""
+    """Open the context menu for a hit at a screen position."""
 
     @property
     def hair(self) -> float:
-        """One pixel of the screen, on the canvas."""
+        """Size of one screen pixel in scene units."""
         return 1 / self.camera.scale

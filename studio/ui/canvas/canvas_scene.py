@@ -1,4 +1,4 @@
-"""The items of a document. The scene applies differences between documents; it knows nothing else of them."""
+"""The graphics scene of the canvas. It applies differences between documents to node and wire items."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _REACH = 24.0
 
 
 class CanvasScene(QGraphicsScene):
-    """One item per node and one per wire, found by name and by wire."""
+    """One item per node, keyed by name, and one per wire."""
 
     moved = Signal()
-    """Nodes or wires came, went or changed their places."""
+    """Nodes or wires were added, removed or moved."""
 
     def __init__(self, store: ProjectStore, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._document = Document()
-        """What the items show: the store's document, but for the moment in which it changes."""
+        """The document shown by the items: the store's document, except during a change."""
         self.paint_context = PaintContext(CanvasStyle(theme), is_covered=self._is_covered)
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
@@ -63,7 +63,7 @@ class CanvasScene(QGraphicsScene):
         self._previewed: set[str] = set()
         self._wire_router = WireRouter(self.nodes, self.wires, self._near_box)
         self._widened: dict[str, float] = {}
-        """Nodes that have become wider, with their widths before."""
+        """Previous widths of nodes that became wider."""
         self.overview_layer = OverviewLayer(self.paint_context, self.nodes, self.wires)
         self.gesture_overlay = GestureOverlay(self.paint_context)
         self.selection_frame = SelectionFrame(self.paint_context)
@@ -77,7 +77,7 @@ class CanvasScene(QGraphicsScene):
         self._take_report(store.report)
         self._take_selection(store.selection)
 
-    # -- what the store says
+    # -- changes of the store
 
     def _take_document(self, old: Document, new: Document) -> None:
         change = difference(old, new)
@@ -139,7 +139,7 @@ class CanvasScene(QGraphicsScene):
                 item.set_selected(name in names)
         self.overview_layer.refresh()
 
-    # -- what the view says
+    # -- calls of the view
 
     def set_theme(self, theme: Theme) -> None:
         self.paint_context.style = CanvasStyle(theme)
@@ -160,7 +160,7 @@ class CanvasScene(QGraphicsScene):
         self.overview_layer.show_layer(is_overview)
 
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
-        """Figures of the training that runs, by node; an empty mapping takes them away."""
+        """Show live values of a running training by node. An empty mapping removes them."""
         names = set(values) | set(self._live)
         self._live = dict(values)
         self._refresh_nodes(name for name in names if name in self.nodes)
@@ -171,7 +171,7 @@ class CanvasScene(QGraphicsScene):
                 item.update()
 
     def set_pending_wire(self, pending: PendingWire | None) -> None:
-        """While a wire is drawn, what it fits glows and the rest fades."""
+        """Highlight matching ports and fade other nodes while a wire is drawn."""
         if (detached := self._pending and self._pending.detached) and detached in self.wires:
             self.wires[detached].set_state(detached=False)
         self._pending = pending
@@ -183,7 +183,7 @@ class CanvasScene(QGraphicsScene):
         self.update()
 
     def set_hovered(self, hit: Hit) -> None:
-        """The port under the pointer grows; the path through the wire under it lights up."""
+        """Enlarge the hovered port and highlight the path through the hovered wire."""
         if hit == self._hit:
             return
         if (before := self.nodes.get(self._hit.node or "")) is not None:
@@ -200,7 +200,7 @@ class CanvasScene(QGraphicsScene):
         self._light(self.graph.path_through(hit.wire) if hit.wire is not None else frozenset())
 
     def highlight_nodes(self, names: Iterable[str]) -> None:
-        """Mark nodes without selecting them, instead of those that were marked before."""
+        """Highlight nodes without selecting them, replacing the previous highlight."""
         wanted = frozenset(names)
         for name, item in self.nodes.items():
             if item.state.highlighted != (name in wanted):
@@ -215,27 +215,27 @@ class CanvasScene(QGraphicsScene):
         self.overview_layer.refresh()
 
     def preview(self, places: Mapping[str, tuple[float, float]]) -> None:
-        """Show nodes elsewhere than the document has them, until the next change of it at the latest."""
+        """Show nodes at temporary positions until `end_preview` or the next document change."""
         self._previewed |= places.keys()
         self._put(places)
 
     def end_preview(self) -> None:
-        """Put nodes back where the document has them."""
+        """Move nodes back to their positions in the document."""
         nodes = self._document.nodes
         self._put({name: nodes[name].at for name in self._previewed if name in nodes})
         self._previewed.clear()
 
     def take_widened_nodes(self) -> dict[str, float]:
-        """Nodes that have become wider since the last call, with their widths before."""
+        """Previous widths of nodes that became wider since the last call."""
         grown, self._widened = self._widened, {}
         return grown
 
     def new_box(self, name: str, kind: NodeType, at: tuple[float, float]) -> Box:
-        """The bounds that a new node of a type will have."""
+        """The bounds of a new node of a type."""
         return node_layout(node_content(name, Node(kind.key), kind), self.paint_context.style.measure).box(at)
 
     def frame_selection(self) -> Box | None:
-        """Draw the common box around the selected nodes, if there are several, and tell where it is."""
+        """Draw a frame around several selected nodes. Returns its box, or None."""
         selected = [item.box for item in self.nodes.values() if item.state.selected]
         box = bounds(selected) if len(selected) > 1 else None
         self.selection_frame.surround(box)
@@ -256,7 +256,7 @@ class CanvasScene(QGraphicsScene):
             self.overview_layer.refresh()
             self.moved.emit()
 
-    # -- questions
+    # -- queries
 
     @property
     def selected_wires(self) -> tuple[Wire, ...]:
@@ -271,7 +271,7 @@ class CanvasScene(QGraphicsScene):
 
     @property
     def has_preview(self) -> bool:
-        """Whether nodes are shown elsewhere than the document has them."""
+        """Whether nodes are shown at temporary positions."""
         return bool(self._previewed)
 
     @property
@@ -289,7 +289,7 @@ class CanvasScene(QGraphicsScene):
         return pick(nodes, wires, x, y, scale, ports=self.paint_context.zoom.detail is not LevelOfDetail.COLOR)
 
     def near(self, rect: QRectF) -> tuple[list[NodeItem], list[WireItem]]:
-        """Items whose bounds meet a rectangle, from the scene's index."""
+        """Items whose bounds intersect a rectangle, from the scene's spatial index."""
         found = self.items(rect, Qt.ItemSelectionMode.IntersectsItemBoundingRect)
         return (
             [item for item in found if isinstance(item, NodeItem)],
@@ -368,7 +368,7 @@ class CanvasScene(QGraphicsScene):
                 self._reroute(self._at[name])
 
     def _update_content(self, name: str, node: Node) -> bool:
-        """Show a node as it is now. True if its ports may have moved."""
+        """Update the content of a node. Returns whether its ports may have moved."""
         item = self.nodes[name]
         width = item.layout.width
         changed = item.set_content(self._content_of(name, node))
@@ -402,18 +402,18 @@ class CanvasScene(QGraphicsScene):
         )
 
     def _unknown_types(self) -> list[str]:
-        """Nodes whose ports are only known from their wires."""
+        """Nodes of unknown type, whose ports are derived from their wires."""
         return [name for name, item in self.nodes.items() if item.content.category == "unknown"]
 
     def _kind(self, wire: Wire) -> PortType:
-        """What flows through a wire, told by either end."""
+        """The port type of a wire, from either end."""
         source = self.nodes[wire.source.node].content.port(wire.source.port, is_input=False)
         port = source or self.nodes[wire.target.node].content.port(wire.target.port, is_input=True)
         return port.type if port else PortType.TENSOR
 
 
 def _wire_errors(report: Report) -> dict[object, str]:
-    """What is wrong with wires, by wire or by the input that they end at."""
+    """Error messages by wire, or by the input at its end."""
     errors: dict[object, str] = {}
     for problem in report.errors:
         if problem.wire is not None:

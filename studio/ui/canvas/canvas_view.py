@@ -1,4 +1,4 @@
-"""The canvas widget: turns Qt's events into gestures, and keeps what lies on top of the graph in its place."""
+"""The canvas widget: turns Qt events into gestures and positions the overlay widgets."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import Theme, ThemeManager
 
 _NOTCH = 120.0
-"""What a notch of a usual mouse wheel counts."""
+"""Angle delta of one notch of a mouse wheel."""
 
 
 class CanvasView(QGraphicsView):
-    """One document as a graph. `canvas_commands` makes the commands and keys for it."""
+    """The view of one document. `canvas_commands` creates its commands and keys."""
 
     zoom_changed = Signal(float)
     """The new scale; 1.0 is 100%."""
     drop_refused = Signal(str)
-    """Why dropped files are of no use, and what can be dropped."""
+    """Message about dropped files without a data node."""
     template_requested = Signal()
-    """The button of the empty canvas was pressed."""
+    """The button on the empty canvas was clicked."""
     parameters_wanted = Signal()
-    """Enter was pressed: the fields of what is selected are wanted."""
+    """Enter was pressed: focus the fields of the selected node."""
 
     def __init__(self, store: ProjectStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,13 +77,13 @@ class CanvasView(QGraphicsView):
             store, self.canvas_scene, self.camera, self, self._show_message, self._open_search, self._open_menu
         )
         self.canvas_actions = CanvasActions(self.context, self.auto_layout)
-        """What commands do here."""
+        """Actions of commands and menus."""
         self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes)
         self._drop_handler = DropHandler(self.context, self.canvas_actions, self.drop_refused.emit)
         self._pointer_controller = PointerController(self.context)
         self._exposed = QRegion()
         self._has_panned = False
-        """Since all of it was painted last."""
+        """Whether the canvas was panned since the last full repaint."""
         self._shown = False
         self._connect(themes)
         self._take_document()
@@ -98,7 +98,7 @@ class CanvasView(QGraphicsView):
         self.setResizeAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
-        # The ground covers all of it; only then does Qt move pixels when the canvas is panned.
+        # The background is opaque, which lets Qt scroll pixels when the canvas is panned.
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -118,15 +118,15 @@ class CanvasView(QGraphicsView):
     # -- for the window
 
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
-        """Figures of the training that runs by node, and how far along it is; empty when it is over."""
+        """Show live values and progress of a running training by node; empty mappings remove them."""
         self.canvas_scene.set_live(values, progress)
 
     def show_run_requirements(self) -> None:
-        """Say in an empty canvas what a run needs."""
+        """Show on an empty canvas what a run needs."""
         self.overlays.show_run_requirements()
 
     def drop_files(self, paths: Iterable[Path], at: QPointF | None = None) -> None:
-        """Add data nodes that read these files; say what can be dropped where there is none."""
+        """Add data nodes for these files, or report files without a data node."""
         self._drop_handler.drop_files(paths, at or self.camera.visible.center())
 
     def reveal(self, name: str) -> None:
@@ -137,7 +137,7 @@ class CanvasView(QGraphicsView):
 
     @property
     def find_action(self) -> Callable[[str], QAction | None]:
-        """Where context menus get their commands from. Whoever makes the commands sets it."""
+        """Look-up of commands for context menus, set by the owner of the commands."""
         return self.overlays.find_action
 
     @find_action.setter
@@ -145,16 +145,16 @@ class CanvasView(QGraphicsView):
         self.overlays.find_action = find
 
     def add_at_center(self, kind: NodeType) -> None:
-        """Add a node behind the selected one where it fits, else in the middle of the view."""
+        """Add a node after the selected one if its ports match, else at the center of the view."""
         if not self.overlays.add_behind_selected(kind):
             self.canvas_actions.add_at(kind, self.camera.visible.center())
 
     def open_search(self) -> None:
-        """Open the search palette at the pointer, or in the middle if it is elsewhere."""
+        """Open the search palette at the pointer, or at the center of the view."""
         self.overlays.open_search(self._pointer_controller.scene_position or self.camera.visible.center())
 
     def paste(self, *, with_inputs: bool = False) -> None:
-        """Paste at the pointer, or in the middle if it is elsewhere."""
+        """Paste at the pointer, or at the center of the view."""
         self.canvas_actions.paste(self._pointer_controller.scene_position, with_inputs=with_inputs)
 
     def rename(self) -> None:
@@ -167,11 +167,11 @@ class CanvasView(QGraphicsView):
 
     @property
     def gesture(self) -> Gesture | None:
-        """What the pointer is doing."""
+        """The gesture in progress, if any."""
         return self._pointer_controller.gesture
 
     def cancel(self) -> None:
-        """Escape: leave what is under way, else the selection."""
+        """Cancel the gesture or layout in progress, else clear the selection."""
         if self._pointer_controller.cancel():
             return
         if self.auto_layout.is_busy:
@@ -181,7 +181,7 @@ class CanvasView(QGraphicsView):
             self.store.select(())
 
     def close_view(self) -> None:
-        """End the threads. The view must not be used afterwards."""
+        """Stop the worker thread. The view must not be used afterwards."""
         self.auto_layout.close()
 
     # -- the pointer
@@ -290,7 +290,7 @@ class CanvasView(QGraphicsView):
             event.acceptProposedAction()
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    # -- what others say
+    # -- changes of store, zoom and theme
 
     def _take_document(self) -> None:
         self._pointer_controller.cancel()
@@ -299,7 +299,7 @@ class CanvasView(QGraphicsView):
         self._take_selection()
 
     def _take_report(self) -> None:
-        """A caption or name that has grown pushes the neighbours, as part of the edit that made it grow."""
+        """Push the neighbours of nodes that became wider, as part of the same edit."""
         self._paint_afresh()
         grown = self.canvas_scene.take_widened_nodes()
         places = push_for_wider_nodes(self.canvas_scene.boxes(), grown) if grown and self.gesture is None else {}
@@ -354,12 +354,12 @@ class CanvasView(QGraphicsView):
         self._has_panned = True
 
     def _paint_afresh(self) -> None:
-        """After a pan Qt erases items from where they were painted before it, unless all of it is painted again."""
+        """Repaint everything: after a pan Qt erases moved items at outdated positions."""
         if self._has_panned:
             self.viewport().update()
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """Only where it is asked for: after a pan that is two strips, of which `rect` would be all."""
+        """Paint only the exposed region: after a pan it is two strips, and `rect` is their bounding box."""
         for exposed in cast("Iterable[QRect]", self._exposed):
             corners = (
                 self.camera.to_scene(exposed.topLeft()),
@@ -381,7 +381,7 @@ class CanvasView(QGraphicsView):
 
 
 def _is_touchpad(event: QWheelEvent) -> bool:
-    """Two fingers pan; a wheel, which reports no phases, zooms."""
+    """Whether a touchpad sent the event: two fingers pan, a wheel (no scroll phases) zooms."""
     device = event.device()
     return (
         device is not None and device.type() == QInputDevice.DeviceType.TouchPad

@@ -1,4 +1,4 @@
-"""Edits that the canvas makes at once out of several: each is one function and so one step of undo."""
+"""Edits of the canvas that combine several document edits into one undo step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.ui.canvas.wires.pending_wire import PendingWire
 
 
 def add_node(document: Document, kind: NodeType, at: tuple[float, float], *, name: str = "") -> tuple[Document, str]:
-    """With a new node called `name`, or by a fresh name that its title suggests."""
+    """Add a node named `name`, or with a fresh name derived from its title."""
     name = name or edits.fresh_name(document, kind.title)
     return edits.add(document, name, Node(kind.key, at=at)), name
 
@@ -23,7 +23,7 @@ def add_node(document: Document, kind: NodeType, at: tuple[float, float], *, nam
 def add_wired_node(
     document: Document, kind: NodeType, at: tuple[float, float], pending: PendingWire
 ) -> tuple[Document, str]:
-    """With a new node at the loose end of a wire. The wire is left out where nothing fits."""
+    """Add a node at the loose end of a wire, and the wire if a port matches."""
     base = edits.disconnect(document, [pending.detached]) if pending.detached else document
     document, name = add_node(base, kind, at)
     ports = kind.inputs if pending.loose_side == "input" else kind.outputs
@@ -34,9 +34,9 @@ def add_wired_node(
 
 
 def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: NodeType) -> Wire | None:
-    """The wire that puts a new node of `kind` behind a node; its target's node is still to be named (empty).
+    """The wire from a node to a new node of `kind`, with an empty target name.
 
-    The first output that leads nowhere yet is taken, in the order of ports.
+    Uses the first unconnected output with a matching input.
     """
     giver = catalogue.get(document.nodes[name].type)
     if giver is None:
@@ -50,7 +50,7 @@ def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: 
 
 
 def insertion_wires(document: Document, catalogue: Catalogue, name: str, wire: Wire) -> tuple[Wire, Wire] | None:
-    """The two wires that replace `wire` when a node is put into it; None where it does not fit or is wired already."""
+    """The two wires that replace `wire` when a node is inserted; None if no ports match or it has wires."""
     kind = catalogue.get(document.nodes[name].type)
     if kind is None or any(name in (w.source.node, w.target.node) for w in document.wires):
         return None
@@ -60,7 +60,7 @@ def insertion_wires(document: Document, catalogue: Catalogue, name: str, wire: W
 def insertion_wires_for_type(
     document: Document, catalogue: Catalogue, kind: NodeType, name: str, wire: Wire
 ) -> tuple[Wire, Wire] | None:
-    """The same for a node of a type that need not be in the document yet."""
+    """Like `insertion_wires`, for a node that is not in the document yet."""
     source = catalogue.get(document.nodes[wire.source.node].type)
     port = source.output(wire.source.port) if source else None
     if port is None:
@@ -73,7 +73,7 @@ def insertion_wires_for_type(
 
 
 def insert_into_wire(document: Document, wire: Wire, pair: tuple[Wire, Wire]) -> Document:
-    """With two wires in place of one."""
+    """Replace a wire by two wires."""
     document = edits.disconnect(document, [wire])
     for new in pair:
         document = edits.connect(document, new)
@@ -83,7 +83,7 @@ def insert_into_wire(document: Document, wire: Wire, pair: tuple[Wire, Wire]) ->
 def positions_after_insertion(
     boxes: Mapping[str, Box], box: Box, name: str, wire: Wire
 ) -> dict[str, tuple[float, float]]:
-    """Where a node with these bounds stands in a wire, and where the nodes go that it pushes to the right."""
+    """Positions of a node inserted into a wire, and of the nodes that it pushes to the right."""
     others = {other: place for other, place in boxes.items() if other != name}
     source, target = others[wire.source.node], others[wire.target.node]
     forwards = target.left >= source.right
@@ -95,7 +95,7 @@ def positions_after_insertion(
 
 
 def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterable[str]) -> Document:
-    """Without nodes, but with what fed each now feeding what it fed, as when it were muted."""
+    """Remove nodes and connect their inputs to their outputs, as for muted nodes."""
     for name in names:
         kind = catalogue.get(document.nodes[name].type)
         bridges: list[Wire] = []
@@ -113,12 +113,12 @@ def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterab
 
 
 def move_nodes(document: Document, places: Mapping[str, tuple[float, float]]) -> Document:
-    """With nodes at other places; those that are gone meanwhile are left out."""
+    """Move nodes that still exist."""
     return edits.move(document, {name: at for name, at in places.items() if name in document.nodes})
 
 
 def toggle_flag(document: Document, names: Iterable[str], flag: str) -> Document:
-    """With a flag set on all of them, or cleared if all have it."""
+    """Set a flag on all nodes, or clear it if all have it."""
     chosen = [name for name in names if name in document.nodes]
     value = not all(getattr(document.nodes[name], flag) for name in chosen)
     return edits.set_flag(document, chosen, **{flag: value})

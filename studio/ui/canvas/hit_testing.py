@@ -1,4 +1,4 @@
-"""What lies under a point of the canvas."""
+"""Find the port, node or wire at a scene position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PORT_REACH, _WIRE_REACH = 11.0, 7.0
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A port, else a node, else a wire, else nothing."""
+    """The port, node or wire at a position."""
 
     node: str | None = None
     side: Side | None = None
@@ -30,7 +30,7 @@ class Hit:
 
     @property
     def key(self) -> str | None:
-        """The port as looks name it."""
+        """Key of the port, such as "input.target"."""
         return f"{self.side}.{self.port}" if self.port is not None else None
 
 

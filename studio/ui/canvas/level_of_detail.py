@@ -1,4 +1,4 @@
-"""How much of the graph is drawn at a zoom."""
+"""Level of detail of the canvas by zoom."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 SMALLEST_TEXT = 8.0
-"""Pixels on the screen below which no text is drawn."""
+"""Minimum text size on the screen in pixels."""
 
 
 READABLE = 0.75
@@ -15,20 +15,20 @@ READABLE = 0.75
 
 class LevelOfDetail(IntEnum):
     COLOR = 0
-    """A node is a patch of its colour."""
+    """Colored rectangles only."""
     NAME = 1
-    """Colour and name."""
+    """Color and name."""
     FULL = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """How the canvas is looked at."""
+    """Zoom of a view."""
 
     scale: float = 1.0
-    """Pixels of the screen for one of the canvas."""
+    """Screen pixels per scene unit."""
     ratio: float = 1.0
-    """Pixels of the device for one of the screen."""
+    """Device pixels per screen pixel."""
 
     @property
     def device_scale(self) -> float:

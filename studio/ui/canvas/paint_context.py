@@ -1,4 +1,4 @@
-"""What all items of one canvas share when they paint."""
+"""Painting state that all items of one canvas share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class PaintContext:
     style: CanvasStyle
     zoom: Zoom = field(default_factory=Zoom)
     is_covered: Callable[[Box, WireCurve], bool] = lambda *_: False
-    """Whether nodes, or wires other than the one given, lie in a part of the canvas."""
+    """Whether nodes or other wires overlap a box."""
     revision: int = 0
-    """Counts up whenever that may have changed."""
+    """Incremented when the result of `is_covered` may have changed."""

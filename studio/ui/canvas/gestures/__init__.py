@@ -1,1 +1,1 @@
-"""What the pointer does between a press and its release. One gesture lasts at a time, and Escape takes it back."""
+"""Mouse gestures between press and release. One gesture runs at a time; Escape cancels it."""

@@ -1,4 +1,4 @@
-"""Cutting wires: Ctrl and the right button, drawn across them."""
+"""Cut wires with a line drawn across them, with Ctrl and the right button."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moves the canvas while a gesture is held at the edge of the view."""
+"""Pan the canvas while a gesture holds the pointer at the edge of the view."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EdgePanner(QObject):
         self._timer.timeout.connect(self._step)
 
     def follow(self, pointer: QPointF) -> None:
-        """Go as fast as the pointer is close to, or beyond, the edge."""
+        """Set the panning speed by the distance of the pointer to the edge."""
         room = self._room().adjusted(_EDGE, _EDGE, -_EDGE, -_EDGE)
         dx = max(room.left() - pointer.x(), 0) - max(pointer.x() - room.right(), 0)
         dy = max(room.top() - pointer.y(), 0) - max(pointer.y() - room.bottom(), 0)

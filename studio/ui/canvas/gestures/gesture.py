@@ -1,4 +1,4 @@
-"""The interface of gestures."""
+"""Base class of gestures."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 
 
 class Gesture(ABC):
-    """Begins with a press. Shows on the canvas what a release would do, and changes the document only then."""
+    """Starts with a press, previews its effect, and edits the document on release."""
 
     cursor: ClassVar[Qt.CursorShape | None] = None
     pans_at_edges: ClassVar[bool] = False
-    """Whether the canvas moves along when the pointer is held at the edge of the view."""
+    """Whether the canvas pans while the pointer is at the edge of the view."""
 
     def __init__(self, context: CanvasContext, start: PointerState) -> None:
         self.context = context
@@ -30,7 +30,7 @@ class Gesture(ABC):
 
     @abstractmethod
     def cancel(self) -> None:
-        """Leave everything as it was at the press."""
+        """Restore the state before the press."""
 
     def is_drag(self, pointer: PointerState) -> bool:
         """Whether the pointer has moved too far for a click."""

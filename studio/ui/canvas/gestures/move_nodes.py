@@ -1,4 +1,4 @@
-"""Moving nodes, in line with the grid and their neighbours; a node that is dropped on a wire is put into it."""
+"""Move nodes, snapping to grid and neighbours. A node dropped on a wire is inserted into it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.canvas.paint_context import PaintContext
 
 _REACH = 6.0
-"""Pixels of the screen within which a node jumps into line with another."""
+"""Snapping distance in screen pixels."""
 
 
 class MoveNodesGesture(Gesture):
-    """Begins on a node. Without a drag it is a click, which selects."""
+    """Starts with a press on a node. Without a drag it selects the node."""
 
     cursor = None
     pans_at_edges = True
@@ -103,7 +103,7 @@ class MoveNodesGesture(Gesture):
         return snap_to_neighbours(self._frame, way.x(), way.y(), neighbours, min(_REACH * self.context.hair, 8.0))
 
     def _wire_below(self, frame: Box, pointer: PointerState) -> Wire | None:
-        """The wire that a single node without wires has been moved onto; of several the one nearest the pointer."""
+        """The wire below a single unconnected node, nearest to the pointer."""
         if len(self._boxes) != 1:
             return None
         store, scene = self.context.store, self.context.scene

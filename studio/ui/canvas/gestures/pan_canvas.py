@@ -1,4 +1,4 @@
-"""Moving the canvas with the middle button, or with Space held."""
+"""Pan the canvas with the middle button, or with Space held."""
 
 from __future__ import annotations
 

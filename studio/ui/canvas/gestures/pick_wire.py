@@ -1,4 +1,4 @@
-"""A press on a wire: a click selects it, a drag takes it off the port at its nearer end."""
+"""Press on a wire: a click selects it, a drag detaches its nearer end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pointer does on the canvas: the gesture under way, what lies under it, panning with Space or at an edge."""
+"""Pointer input of the canvas: gestures, hover, and panning with Space or at an edge."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from studio.ui.canvas.hit_testing import NO_HIT
 
 
 class PointerController(QObject):
-    """One gesture at a time, from the press to the release."""
+    """Runs one gesture at a time, from press to release."""
 
     moved = Signal()
-    """A gesture went on, or ended."""
+    """The gesture moved or ended."""
 
     def __init__(self, context: CanvasContext) -> None:
         super().__init__(context.view)
@@ -25,22 +25,22 @@ class PointerController(QObject):
         self._gesture: Gesture | None = None
         self._edge_pan = EdgePanner(lambda: QRectF(self._viewport.rect()), self._pan_at_edge, self)
         self._space: bool | None = None
-        """None while Space is up, True once it has been used to pan."""
+        """None while Space is up, False while it is held, True after it was used to pan."""
         self._viewport_position: QPointF | None = None
 
     @property
     def gesture(self) -> Gesture | None:
-        """What the pointer is doing."""
+        """The gesture in progress, if any."""
         return self._gesture
 
     @property
     def viewport_position(self) -> QPointF | None:
-        """Where the pointer is in the viewport; None while it is elsewhere."""
+        """Pointer position in the viewport; None outside."""
         return self._viewport_position
 
     @property
     def scene_position(self) -> QPointF | None:
-        """Where it is on the canvas."""
+        """Pointer position in the scene; None outside."""
         return None if self._viewport_position is None else self._context.camera.to_scene(self._viewport_position)
 
     # -- the mouse
@@ -52,7 +52,7 @@ class PointerController(QObject):
         )
 
     def press(self, event: QMouseEvent) -> None:
-        """Begin the gesture of whatever was hit."""
+        """Start the gesture for the hit."""
         has_space = self._space is not None
         self._space = True if has_space else None
         self._gesture = gesture_for_press(self._context, self.pointer(event), event.button(), space=has_space)
@@ -70,7 +70,7 @@ class PointerController(QObject):
             self._edge_pan.follow(pointer.view)
 
     def release(self, event: QMouseEvent) -> None:
-        """Do what the gesture shows."""
+        """Finish the gesture."""
         if self._gesture is None:
             return
         pointer = self.pointer(event)
@@ -79,13 +79,13 @@ class PointerController(QObject):
         self._hover(pointer)
 
     def leave(self) -> None:
-        """The pointer is elsewhere, unless it holds something."""
+        """The pointer left the viewport."""
         if self._gesture is None:
             self._viewport_position = None
             self._context.scene.set_hovered(NO_HIT)
 
     def cancel(self) -> bool:
-        """Leave everything as it was before the gesture; whether there was one."""
+        """Cancel the gesture. Returns whether there was one."""
         if self._gesture is None:
             return False
         self._end().cancel()
@@ -95,20 +95,20 @@ class PointerController(QObject):
     # -- the Space key
 
     def hold_space(self) -> None:
-        """From now on a press pans."""
+        """Make presses pan until Space is released."""
         if self._space is None:
             self._space = False
             self._viewport.setCursor(Qt.CursorShape.OpenHandCursor)
 
     def release_space(self) -> bool:
-        """Whether it was held and nothing was panned meanwhile."""
+        """Release Space. Returns whether it was held without panning."""
         was, self._space = self._space, None
         if was is not None:
             self._viewport.unsetCursor()
         return was is False
 
     def reset_space(self) -> None:
-        """Somebody else will hear of its release."""
+        """Forget Space when the focus is lost: its release goes to another widget."""
         self._space = None
 
     # -- parts
@@ -126,7 +126,7 @@ class PointerController(QObject):
         self._viewport.setCursor(shape)
 
     def _end(self) -> Gesture:
-        """The gesture, which is over. It is let go first, since what it edits would cancel it."""
+        """Clear and return the gesture. Cleared first because its edit cancels the current gesture."""
         gesture, self._gesture = self._gesture, None
         assert gesture is not None
         self._edge_pan.stop()

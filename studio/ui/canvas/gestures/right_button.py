@@ -1,4 +1,4 @@
-"""The right button: a click opens a menu, a drag moves the canvas."""
+"""The right button: a click opens the context menu, a drag pans."""
 
 from __future__ import annotations
 

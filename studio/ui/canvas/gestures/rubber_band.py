@@ -1,4 +1,4 @@
-"""Selecting with a rubber band. Shift adds to the selection, Ctrl toggles."""
+"""Rubber band selection. Shift adds to the selection, Ctrl toggles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapping of moved boxes to the grid and to the edges of their neighbours, with the lines that show why."""
+"""Snap moved boxes to the grid and to the edges of neighbours, with guide lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from studio.ui.canvas.geometry import Box, snap
 
 @dataclass(frozen=True, slots=True)
 class AlignmentGuide:
-    """A line through the edges that met."""
+    """A guide line through aligned edges."""
 
     axis: Literal["x", "y"]
     at: float
@@ -43,7 +43,7 @@ def snap_to_neighbours(moved: Box, dx: float, dy: float, neighbours: Sequence[Bo
 
 
 def _nearest(edges: Sequence[float], others: Sequence[Sequence[float]], reach: float) -> float | None:
-    """The smallest shift that brings like edges together."""
+    """The smallest shift that aligns equal edges."""
     shifts = [theirs - mine for other in others for mine, theirs in zip(edges, other, strict=True)]
     best = min(shifts, key=abs, default=None)
     return best if best is not None and abs(best) <= reach else None

@@ -1,4 +1,4 @@
-"""What a gesture draws above everything: rubber band, guide lines, the wire in hand, the cut."""
+"""Drawing of the current gesture: rubber band, guides, pending wire or cut line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GestureOverlay(QGraphicsRectItem):
         self._draw: DrawFunction | None = None
 
     def show_drawing(self, rect: QRectF, draw: DrawFunction) -> None:
-        """Draw inside `rect` until told otherwise."""
+        """Show a drawing inside `rect` until `clear`."""
         margin = 16 / min(self._paint_context.zoom.scale, 1.0)
         self._draw = draw
         self.setRect(rect.normalized().adjusted(-margin, -margin, margin, margin))

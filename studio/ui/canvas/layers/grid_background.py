@@ -1,4 +1,4 @@
-"""The canvas behind the graph: dots on the grid that fade with the zoom."""
+"""The background of the canvas: grid dots that fade with the zoom."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from studio.ui.canvas.geometry import GRID
 from studio.ui.canvas.paint_context import PaintContext
 
 _CLOSEST = 16.0
-"""Pixels of the screen between dots below which every second row is left out."""
+"""Minimum distance of dots in screen pixels; below it every second row is omitted."""
 
 
 def paint_grid(painter: QPainter, rect: QRectF, paint_context: PaintContext) -> None:
@@ -20,7 +20,7 @@ def paint_grid(painter: QPainter, rect: QRectF, paint_context: PaintContext) -> 
     pitch = float(GRID)
     while pitch * scale < _CLOSEST:
         pitch *= 2
-    # Between two pitches the rows that will go fade out; those that stay keep their strength.
+    # Between two pitches, the rows that disappear at the next one fade out.
     share = min((pitch * scale - _CLOSEST) / _CLOSEST, 1.0)
     _dots(painter, rect, pitch * 2, paint_context, 1.0)
     if share > 0.05:
@@ -28,7 +28,7 @@ def paint_grid(painter: QPainter, rect: QRectF, paint_context: PaintContext) -> 
 
 
 def _dots(painter: QPainter, rect: QRectF, pitch: float, paint_context: PaintContext, strength: float) -> None:
-    """One pixel each and not smoothed: round or smoothed dots take ten times as long as all else together."""
+    """Square dots of one pixel without antialiasing: round dots would take most of the painting time."""
     color = QColor(paint_context.style.grid)
     color.setAlphaF(strength)
     left, top = math.floor(rect.left() / pitch), math.floor(rect.top() / pitch)

@@ -1,4 +1,4 @@
-"""The whole graph seen from afar, drawn at once: thousands of items would each cost a call from Qt to Python."""
+"""Paints the whole graph at low zoom in one item: painting thousands of items would be slow in Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Z = -1.0
 
 
 class OverviewLayer(QGraphicsRectItem):
-    """Visible only while the zoom shows nodes as patches of colour."""
+    """Visible at the lowest level of detail."""
 
     def __init__(
         self, paint_context: PaintContext, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]
@@ -36,7 +36,7 @@ class OverviewLayer(QGraphicsRectItem):
         self._paths: dict[WireRole, QPainterPath] = {}
 
     def refresh(self) -> None:
-        """Draw anew what changed. Costs nothing while the layer is hidden."""
+        """Mark the layer for repainting. Does nothing while it is hidden."""
         self._stale = True
         if self.isVisible():
             self._frame()
@@ -66,7 +66,7 @@ class OverviewLayer(QGraphicsRectItem):
         self._paint_marks(painter)
 
     def _paint_marks(self, painter: QPainter) -> None:
-        """Selected nodes and those with problems stand out at any distance."""
+        """Outline selected nodes and nodes with errors."""
         style, scale = self._paint_context.style, self._paint_context.zoom.scale
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for node in self._nodes.values():

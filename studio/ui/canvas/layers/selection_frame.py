@@ -1,4 +1,4 @@
-"""The common box around several selected nodes."""
+"""The frame around several selected nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SelectionFrame(QGraphicsRectItem):
         self._paint_context = paint_context
 
     def surround(self, box: Box | None) -> None:
-        """Lie around `box`; None takes the box away."""
+        """Set the box inside the frame; None hides it."""
         self.setVisible(box is not None)
         if box is not None:
             self.setRect(QRectF(box.left, box.top, box.width, box.height).adjusted(-_GAP, -_GAP, _GAP, _GAP))

@@ -1,4 +1,4 @@
-"""Aligning and distributing boxes: new top left corners by name."""
+"""Align and distribute boxes: new top left corners by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Positions = dict[str, tuple[float, float]]
 
 
 def aligned_positions(boxes: Mapping[str, Box], edge: Edge) -> Positions:
-    """All of them moved so that `edge` is common."""
+    """Positions with a common `edge`."""
     frame = bounds(boxes.values())
     if frame is None:
         return {}
@@ -30,7 +30,7 @@ def aligned_positions(boxes: Mapping[str, Box], edge: Edge) -> Positions:
 
 
 def distributed_positions(boxes: Mapping[str, Box], axis: Axis) -> Positions:
-    """Equal gaps between neighbours; the outermost two stay, the gap is on the grid where there is room."""
+    """Positions with equal gaps along an axis. The outermost boxes stay; inner boxes snap to the grid."""
     if len(boxes) < 3:
         return {name: (box.left, box.top) for name, box in boxes.items()}
     horizontal = axis == "x"

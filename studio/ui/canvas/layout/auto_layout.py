@@ -1,4 +1,4 @@
-"""The layout command: computed in a thread, given up when the graph changes meanwhile, shown as a short movement."""
+"""Automatic layout, computed in a thread, canceled when the graph changes, and animated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPACING = Spacing(column=WIRE_LENGTH, row=32, bend=16, grid=GRID)
 
 
 class AutoLayout(QObject):
-    """Lays out nodes, and animates any change of places that it is asked to make."""
+    """Lays out nodes and animates changes of node positions."""
 
     finished = Signal()
     _computed = Signal(object, object)
@@ -52,7 +52,7 @@ class AutoLayout(QObject):
         return self._document is not None or self._animation.state() == QVariantAnimation.State.Running
 
     def lay_out(self, names: Iterable[str]) -> None:
-        """Lay out these nodes, around the place where they are."""
+        """Lay out these nodes around their current center."""
         self.cancel()
         boxes = self._scene.boxes(names)
         if not boxes:
@@ -73,7 +73,7 @@ class AutoLayout(QObject):
         job.add_done_callback(partial(self._hand_over, self._document, boxes))
 
     def move_to(self, title: str, places: Positions) -> None:
-        """Move nodes in one edit, shown as a movement."""
+        """Move nodes in one edit, with an animation."""
         before = {name: self._scene.nodes[name].at for name in places if name in self._scene.nodes}
         if not self._store.edit(title, lambda document: composite_edits.move_nodes(document, places)):
             return
@@ -87,7 +87,7 @@ class AutoLayout(QObject):
             self.finished.emit()
 
     def cancel(self) -> None:
-        """Give up what is being computed, and end what moves."""
+        """Cancel the layout being computed and end the animation."""
         self._given_up.set()
         self._document = None
         if self._animation.state() == QVariantAnimation.State.Running:
@@ -99,7 +99,7 @@ class AutoLayout(QObject):
         self._pool.shutdown(wait=True)
 
     def _hand_over(self, document: Document, boxes: dict[str, Box], job: Future[LayeredLayout[str]]) -> None:
-        """In the pool's thread."""
+        """Runs in the worker thread."""
         if not isinstance(job.exception(), CancelledError):
             self._computed.emit(document, _anchored(job.result().places, boxes))
 
@@ -129,7 +129,7 @@ class AutoLayout(QObject):
 
 
 def _anchored(places: Positions, boxes: dict[str, Box]) -> Positions:
-    """The layout with its middle where the middle of the nodes was."""
+    """The layout moved to the previous center of the nodes."""
     new = bounds(Box(x, y, x + boxes[name].width, y + boxes[name].height) for name, (x, y) in places.items())
     old = bounds(boxes.values())
     if new is None or old is None:

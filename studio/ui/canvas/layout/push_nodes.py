@@ -1,4 +1,4 @@
-"""Room for nodes that are inserted or grow. Plain numbers, no Qt."""
+"""Push nodes to the right of inserted or widened nodes. Does not use Qt."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from studio.ui.canvas.geometry import GRID, Box, snap_up
 Positions = dict[str, tuple[float, float]]
 
 MIN_GAP = 2.0 * GRID
-"""Smallest distance between neighbours that are pushed."""
+"""Minimum gap between pushed neighbours."""
 WIRE_LENGTH = 14.0 * GRID
-"""Length of a wire that shows the shape of a batch of images."""
+"""Wire length that has space for the shape of an image batch."""
 
 
 def shifted_clear_of(box: Box, others: Iterable[Box]) -> Box:
-    """Move a new node right until it covers none of the nodes that begin to the left of it."""
+    """Move a new node right until it overlaps no node that starts to its left."""
     others = sorted(others)
     for other in others:
         if other.left < box.left and box.meets(_widened(other)):

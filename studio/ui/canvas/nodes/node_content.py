@@ -1,4 +1,4 @@
-"""What a node shows, as plain data: two equal faces are painted alike."""
+"""The displayed content of a node as plain data."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class NodeContent:
 
     name: str
     kind: str
-    """Title of the node's type, or empty where the name says it already."""
+    """Title of the node type; empty if the name contains it."""
     icon: str
     category: str
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     summary: str = ""
     live: str = ""
-    """A figure of the training that runs; stands where the summary stood."""
+    """Value of a running training, shown instead of the summary."""
     error: str = ""
     warning: str = ""
     frozen: bool = False
@@ -40,7 +40,7 @@ class NodeContent:
 
     @property
     def has_line(self) -> bool:
-        """Losses and metrics keep the line free, so that the node does not grow when training starts."""
+        """Losses and metrics reserve the line, so that the node keeps its size when training starts."""
         return bool(self.line) or self.category in _MEASURED
 
     @property
@@ -62,7 +62,7 @@ class NodeContent:
 def node_content(
     name: str, node: Node, kind: NodeType, *, summary: str = "", live: str = "", problems: Iterable[Problem] = ()
 ) -> NodeContent:
-    """The face of a node of a type; for an unknown type that is a placeholder."""
+    """The content of a node. `kind` is a placeholder for unknown types."""
     problems = tuple(problems)
     return NodeContent(
         name=name,
@@ -83,7 +83,7 @@ def node_content(
 
 
 def _says(name: str, title: str) -> bool:
-    """Whether the name is the title, as it is for nodes that were never renamed: "linear_2" of Linear."""
+    """Whether the name is derived from the title, such as "linear_2" from Linear."""
     plain, suggested = name.replace("_", ""), identifier(title).replace("_", "").removesuffix("loss")
     rest = plain.removeprefix(suggested).removeprefix("loss")
     return plain.startswith(suggested) and (not rest or rest.isdigit())

@@ -1,4 +1,4 @@
-"""The one graphics item of a node. It is told what to show and holds no state of the document."""
+"""The graphics item of a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NODE_Z, RAISED_Z = 1.0, 2.0
 
 
 class NodeItem(QGraphicsRectItem):
-    """Derived from the rectangle item so that Qt asks for bounds in C++, which a pan over thousands of nodes feels."""
+    """Derived from QGraphicsRectItem so that Qt reads the bounds in C++, which speeds up panning."""
 
     def __init__(self, paint_context: PaintContext, content: NodeContent, at: tuple[float, float]) -> None:
         super().__init__()
@@ -43,12 +43,12 @@ class NodeItem(QGraphicsRectItem):
         return self.layout.box(self.at)
 
     def port(self, side: Side, name: str) -> Point:
-        """The place of a port on the canvas."""
+        """Scene position of a port."""
         place = self.layout.port(side, name)
         return Point(place.x + self.x(), place.y + self.y())
 
     def set_content(self, content: NodeContent) -> bool:
-        """Show something else. True if ports may have moved."""
+        """Set the content. Returns whether ports may have moved."""
         if content == self.content:
             return False
         old = self.layout
@@ -57,7 +57,7 @@ class NodeItem(QGraphicsRectItem):
         return self.layout != old
 
     def restyle(self) -> None:
-        """Take over another theme or font."""
+        """Apply a changed theme or font."""
         self._arrange()
 
     def set_selected(self, selected: bool) -> None:
@@ -66,7 +66,7 @@ class NodeItem(QGraphicsRectItem):
         self.update()
 
     def set_painting_disabled(self, disabled: bool) -> None:
-        """Leave the drawing to the layer that draws everything at once."""
+        """Disable painting while the overview layer paints all items."""
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, disabled)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
@@ -78,6 +78,6 @@ class NodeItem(QGraphicsRectItem):
     def _arrange(self) -> None:
         style = self._paint_context.style
         self.layout = node_layout(self.content, style.measure)
-        self._sketch = None  # made when it is painted: most nodes of a large graph are not, for long
+        self._sketch = None  # created on first paint: most nodes of a large graph are off screen
         self.setRect(QRectF(0, 0, self.layout.width, self.layout.height).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
         self.update()

@@ -17,7 +17,7 @@ PORT = 4.5
 """Radius of a port."""
 
 FIRST_PORT = HEADER + 12
-"""Equal on every node, so that a chain of aligned nodes has straight wires."""
+"""Equal for all nodes, so that aligned nodes have straight wires."""
 
 _SIDE = 12
 _NARROWEST, _WIDEST = 112, 256
@@ -31,14 +31,14 @@ MeasureText = Callable[[str, TextRole], float]
 
 @dataclass(frozen=True, slots=True)
 class NodeLayout:
-    """The measures of one node, from its top left corner."""
+    """Size and port positions of a node, relative to its top left corner."""
 
     width: float
     height: float
     inputs: dict[str, Point]
     outputs: dict[str, Point]
     line: float | None
-    """Middle of the summary line, if there is one."""
+    """Vertical center of the summary line, if any."""
 
     @property
     def sides(self) -> tuple[tuple[Side, dict[str, Point]], ...]:
@@ -48,13 +48,13 @@ class NodeLayout:
         return Box(at[0], at[1], at[0] + self.width, at[1] + self.height)
 
     def port(self, side: Side, name: str) -> Point:
-        """The place of a port; the middle of its edge for one that the node does not have."""
+        """Position of a port; the center of the edge for an unknown port."""
         known = (self.inputs if side == "input" else self.outputs).get(name)
         return known or Point(0.0 if side == "input" else self.width, self.height / 2)
 
 
 def node_layout(content: NodeContent, measure: MeasureText) -> NodeLayout:
-    """Width from the content up to a maximum, height on the grid. Live values, which keep changing, do not count."""
+    """Compute the layout: width from the content, height on the grid. Live values do not change the size."""
     width = _width(content, measure)
     if content.collapsed:
         return NodeLayout(width, _COLLAPSED, _spread(content.inputs, 0.0), _spread(content.outputs, width), line=None)

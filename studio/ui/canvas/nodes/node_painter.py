@@ -15,7 +15,7 @@ from studio.ui.canvas.nodes.node_layout import CORNER, HEADER, PORT, NodeLayout
 from studio.ui.canvas.wires.wire_role import wire_role
 
 MARGIN = 14.0
-"""How far ports, glow, badges and the outline reach beyond the node."""
+"""How far ports, glow, badges and outline extend beyond the node."""
 
 _ICON = 16.0
 _BADGE = 16.0
@@ -24,7 +24,7 @@ _FAR_TEXT = 11
 
 @dataclass(slots=True)
 class NodeDrawing:
-    """A face with everything measured that painting needs."""
+    """Precomputed paths and text positions of a node."""
 
     content: NodeContent
     layout: NodeLayout
@@ -37,22 +37,22 @@ class NodeDrawing:
     ports: tuple[tuple[Port, QPointF], ...] = ()
     labels: tuple[tuple[str, QPointF], ...] = ()
     far: tuple[int, str, QPointF] | None = None
-    """The name as it is drawn from afar: font size, text and place; made for one zoom at a time."""
+    """The name at low zoom: font size, text and position for the current zoom."""
 
 
 @dataclass(slots=True)
 class NodeState:
-    """What may change without the face: how the node stands in the eye of the pointer."""
+    """Visual state that changes without the content: selection, hover and highlights."""
 
     selected: bool = False
     highlighted: bool = False
-    """A panel speaks of it."""
+    """Highlighted by a panel."""
     hovered_port: str | None = None
     """Name of the port under the pointer, as "input.NAME" or "output.NAME"."""
     wired_ports: frozenset[str] = frozenset()
-    """Ports with a wire, named likewise."""
+    """Keys of connected ports."""
     fitting_ports: frozenset[str] = frozenset()
-    """Ports that the wire being drawn fits."""
+    """Keys of ports that match the wire being drawn."""
     faded: bool = False
     progress: float | None = None
 
@@ -147,7 +147,7 @@ def _paint_text(painter: QPainter, node: NodeDrawing, style: CanvasStyle) -> Non
 
 
 def _paint_state(painter: QPainter, layout: NodeLayout, state: NodeState, style: CanvasStyle) -> None:
-    """How far the training is, and whether the node is selected."""
+    """Paint the progress bar and the selection outline."""
     if state.progress is not None:
         painter.fillRect(
             QRectF(CORNER, layout.height - 2, (layout.width - 2 * CORNER) * state.progress, 2), style.accent
@@ -178,7 +178,7 @@ def _paint_ports(painter: QPainter, node: NodeDrawing, state: NodeState, style: 
 
 
 def _paint_patch(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom: Zoom) -> None:
-    """Seen from afar: the colour, and the name at a size that can be read."""
+    """Paint color and readable name at low zoom."""
     content = node.content
     painter.setPen(style.failed if content.error else style.category_line[content.category])
     painter.setBrush(style.patch[content.category])
@@ -192,7 +192,7 @@ def _paint_patch(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom:
 
 
 def _far_name(node: NodeDrawing, pixels: int) -> tuple[str, QPointF]:
-    """The name as far as it fits into the node, and where it is in the middle."""
+    """The elided name and its centered position."""
     metrics = QFontMetricsF(interface_font(pixels))
     room = node.layout.width - 2 * CORNER
     text = metrics.elidedText(node.content.name, Qt.TextElideMode.ElideRight, room)
@@ -201,7 +201,7 @@ def _far_name(node: NodeDrawing, pixels: int) -> tuple[str, QPointF]:
 
 
 def _paint_badges(painter: QPainter, content: NodeContent, width: float, style: CanvasStyle, zoom: Zoom) -> None:
-    """Round marks on the upper edge, the worst outermost. They keep a readable size from afar."""
+    """Paint state badges on the upper edge, the most severe outermost, readable at low zoom."""
     badges = [
         (name, color)
         for name, color, shown in (

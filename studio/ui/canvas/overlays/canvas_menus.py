@@ -1,4 +1,4 @@
-"""The menus of a right click. Their entries are commands, so that they show the same keys as everywhere."""
+"""Context menus of the canvas. Their entries are commands, so they show the same shortcuts everywhere."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ EMPTY_AREA = (
 
 
 def command_groups(hit: Hit, selected: int) -> tuple[tuple[str, ...], ...]:
-    """Ids of commands in groups."""
+    """Command ids in groups."""
     if hit.node is not None:
         return SEVERAL if selected > 1 else NODE
     return WIRE if hit.wire is not None else EMPTY_AREA
 
 
 def context_menu(hit: Hit, selected: int, action: Callable[[str], QAction | None], parent: QWidget) -> QMenu:
-    """The menu for what was hit. Commands that the window does not have are left out."""
+    """The menu for a hit, without commands that the window lacks."""
     menu = QMenu(parent)
     for group in command_groups(hit, selected):
         actions = [found for id in group if (found := action(id)) is not None]

@@ -1,4 +1,4 @@
-"""What lies on top of a canvas: search palette, name editor, minimap, hint, selection bar, bubble, menus."""
+"""The widgets on top of the canvas: search palette, name editor, minimap, hint, selection bar, menus."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _EDITOR = QPoint(160, 28)
 class CanvasOverlays(QObject):
     """Opens, places and closes these widgets.
 
-    Bar and map are inside the viewport and put back after each scroll. Lying over it, they would keep Qt from
-    moving the pixels that are there already.
+    Selection bar and minimap are children of the viewport and repositioned after each scroll: siblings on top of the
+    viewport would disable pixel scrolling in Qt.
     """
 
     def __init__(self, context: CanvasContext, actions: CanvasActions, themes: ThemeManager) -> None:
@@ -61,7 +61,7 @@ class CanvasOverlays(QObject):
     # -- adding nodes
 
     def open_search(self, at: QPointF, pending: PendingWire | None = None) -> None:
-        """Open the search palette for a place on the canvas, and for what fits `pending` if there is one."""
+        """Open the search palette for a scene position, with the node types that match `pending`."""
         self._place, self._pending = at, pending
         types, hint = None, "Search nodes"
         if pending is not None:
@@ -71,7 +71,7 @@ class CanvasOverlays(QObject):
         self.search.open_at(self._context.camera.to_view(at).toPoint(), types, hint=hint)
 
     def add_behind_selected(self, kind: NodeType) -> bool:
-        """Add a node behind the one selected node, if there is one and it fits."""
+        """Add a node after the selected node if their ports match."""
         store, scene, camera = self._context.store, self._context.scene, self._context.camera
         if len(store.selection) != 1:
             return False
@@ -83,7 +83,7 @@ class CanvasOverlays(QObject):
     def _add_chosen(self, kind: NodeType) -> None:
         pending, self._pending = self._pending, None
         if pending is not None:
-            # The port that is wired comes to where the wire was dropped.
+            # Put the connected port where the wire was dropped.
             back = QPointF(0 if pending.loose_side == "input" else _NEW_WIDTH, _PORT_LINE)
             self._do.add(kind, self._place - back, pending)
         elif not self.add_behind_selected(kind):
@@ -112,14 +112,14 @@ class CanvasOverlays(QObject):
     # -- menus and words
 
     def open_menu(self, hit: Hit, place: QPoint) -> None:
-        """Open the menu of what was hit at a place of the screen."""
+        """Open the context menu for a hit at a screen position."""
         menu = context_menu(hit, len(self._context.store.selection), self.find_action, self._view)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if not menu.isEmpty():
             menu.popup(place)
 
     def open_menu_of_selection(self) -> None:
-        """The menu of the selected nodes for the keyboard, at the first of them."""
+        """Open the context menu of the selection from the keyboard."""
         viewport, camera = self._view.viewport(), self._context.camera
         boxes = self._context.scene.boxes(self._context.store.selection)
         name, box = next(iter(boxes.items()), (None, None))
@@ -127,14 +127,14 @@ class CanvasOverlays(QObject):
         self.open_menu(Hit(node=name) if name else NO_HIT, viewport.mapToGlobal(at))
 
     def show_message(self, text: str, at: QPointF | None) -> None:
-        """Say something beside the pointer."""
+        """Show a short text beside the pointer."""
         place = at or QPointF(self._view.viewport().rect().center())
         self.pointer_message.show_message(text, place.toPoint())
 
     # -- places
 
     def place_bar(self, *, busy: bool) -> None:
-        """Above several selected nodes, unless something is being dragged."""
+        """Show the selection bar above several selected nodes, except during a drag."""
         box = self._context.scene.frame_selection()
         if box is None or busy:
             self.bar.hide()
@@ -144,11 +144,11 @@ class CanvasOverlays(QObject):
         self.bar.place(QRectF(*corners).toRect(), len(self._context.store.selection))
 
     def show_hint(self) -> None:
-        """In an empty canvas, unless the search is open already."""
+        """Show the hint on an empty canvas unless the search palette is open."""
         self.hint.show_hint(not self._context.scene.nodes and not self.search.isVisible())
 
     def show_run_requirements(self) -> None:
-        """In an empty canvas: what a run needs."""
+        """Show on an empty canvas what a run needs."""
         self.hint.show_run_requirements()
         self.show_hint()
 

@@ -1,4 +1,4 @@
-"""Where the minimap is: in a corner without nodes, else folded to a small tab that unfolds under the pointer."""
+"""Placement of the minimap: in a corner without nodes, else collapsed to a tab that expands on hover."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from studio.ui.canvas.overlays.minimap import COLLAPSED_SIZE, Minimap
 
 _EDGE = 12
 _STEP = 16
-"""From one place for the tab on the border to the next."""
+"""Step between candidate tab positions along the border."""
 
 
 class MinimapPlacement(QObject):
-    """Shows the minimap while some of the graph is out of sight.
+    """Shows the minimap while part of the graph is out of view.
 
-    It never lies over the selection bar, nor over what is kept clear.
+    It overlaps neither the selection bar nor the reserved area.
     """
 
     def __init__(self, context: CanvasContext, minimap: Minimap, bar: QWidget) -> None:
@@ -30,22 +30,22 @@ class MinimapPlacement(QObject):
         self._is_wanted = True
         self._reserved_area = QRect()
         self._place = QRect()
-        """Where the map or its tab is in the viewport."""
+        """Current geometry of the minimap or its tab in the viewport."""
         minimap.hovered.connect(self.update)
 
     def toggle(self) -> None:
-        """Show or hide it from now on."""
+        """Show or hide the minimap."""
         self._is_wanted = not self._is_wanted
         self.update()
 
     def set_reserved_area(self, place: QRect) -> None:
-        """Keep off this part of the viewport from now on; off none if it is empty."""
+        """Keep the minimap off this area of the viewport; an empty rectangle resets it."""
         if place != self._reserved_area:
             self._reserved_area = QRect(place)
             self.update()
 
     def update(self) -> None:
-        """Place it again after the view or the nodes have changed. A small canvas has no map."""
+        """Update the placement. A small canvas has no minimap."""
         graph_box, visible = self._map.graph_box, self._context.camera.visible
         hidden = not visible.contains(QRectF(graph_box.left, graph_box.top, graph_box.width, graph_box.height))
         wanted = self._is_wanted and bool(self._context.scene.nodes) and (hidden or self._map.is_pressed)
@@ -58,7 +58,7 @@ class MinimapPlacement(QObject):
         self._map.setVisible(place is not None)
 
     def _find_position(self, size: QSize) -> QRect | None:
-        """The present place while it is in use or free, a free corner, a place for the tab, or none."""
+        """The current position if in use or free, else a free corner or tab position, or None."""
         if self._map.isVisible() and self._map.is_in_use:
             expanded = self._expanded(size)
             if self._map.is_pressed or not self._overlaps_reserved(expanded):
@@ -73,7 +73,7 @@ class MinimapPlacement(QObject):
         return next((rect for rect in self._collapsed_positions() if self._is_free(rect)), None)
 
     def _expanded(self, size: QSize) -> QRect:
-        """The map over its tab, to the side where it covers nothing; where it is when it is not folded."""
+        """Geometry of the expanded minimap at its tab."""
         inner, place = self._inner, self._place
         lefts = (min(place.left(), inner.right() + 1 - size.width()), place.right() + 1 - size.width())
         tops = (min(place.top(), inner.bottom() + 1 - size.height()), place.bottom() + 1 - size.height())
@@ -85,14 +85,14 @@ class MinimapPlacement(QObject):
         return self._viewport.rect().adjusted(_EDGE, _EDGE, -_EDGE, -_EDGE)
 
     def _corners(self, size: QSize) -> list[QRect]:
-        """The lower right one first."""
+        """Corner positions, lower right first."""
         inner = self._inner
         lefts = (inner.right() + 1 - size.width(), inner.left())
         tops = (inner.bottom() + 1 - size.height(), inner.top())
         return [QRect(QPoint(left, top), size) for top in tops for left in lefts]
 
     def _collapsed_positions(self) -> Iterator[QRect]:
-        """Corners, and then along the border."""
+        """Tab positions: corners, then along the border."""
         yield from self._corners(COLLAPSED_SIZE)
         inner = self._inner
         right, bottom = inner.right() + 1 - COLLAPSED_SIZE.width(), inner.bottom() + 1 - COLLAPSED_SIZE.height()
@@ -106,7 +106,7 @@ class MinimapPlacement(QObject):
             yield QRect(QPoint(inner.left(), top), COLLAPSED_SIZE)
 
     def _overlaps_reserved(self, rect: QRect) -> bool:
-        """Whether the selection bar or what is kept clear is there."""
+        """Whether a rectangle overlaps the selection bar or the reserved area."""
         return rect.intersects(self._reserved_area) or (
             not self._bar.isHidden() and rect.intersects(self._bar.geometry())
         )

@@ -1,4 +1,4 @@
-"""A few words beside the pointer, for instance why a wire does not fit."""
+"""A short text beside the pointer, such as the reason why a wire is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDEST, _GAP, _STAYS = 320, 16, 4000
 
 
 class PointerMessage(QLabel):
-    """Looks like a tooltip, but is not taken away by the drag that it comments on."""
+    """Looks like a tooltip but stays visible during a drag."""
 
     def __init__(self, themes: ThemeManager, parent: QWidget) -> None:
         super().__init__(parent)
@@ -26,7 +26,7 @@ class PointerMessage(QLabel):
         self.hide()
 
     def show_message(self, text: str, at: QPoint) -> None:
-        """Show `text` beside a place in the parent; an empty one takes the bubble away."""
+        """Show `text` beside a position in the parent; an empty text hides the message."""
         self.setText(text)
         if not text:
             self.hide()

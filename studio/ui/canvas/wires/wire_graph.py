@@ -48,7 +48,7 @@ def _walk(start: str, wires: Mapping[str, list[Wire]], onward: Callable[[Wire], 
 
 
 def nearest_in_direction(boxes: Mapping[str, Box], name: str, direction: Direction) -> str | None:
-    """The node that an arrow key goes to: the nearest one that lies mostly in that direction."""
+    """The nearest node in a direction, for arrow keys."""
     here = boxes[name].center
     best: tuple[float, str] | None = None
     for other, box in boxes.items():

@@ -1,4 +1,4 @@
-"""The one graphics item of a wire."""
+"""The graphics item of a wire."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARGIN = 18.0
 
 
 class WireItem(QGraphicsRectItem):
-    """Derived from the rectangle item for the same reason as nodes are."""
+    """Derived from QGraphicsRectItem for the same reason as `NodeItem`."""
 
     def __init__(self, paint_context: PaintContext, wire: Wire, kind: PortType, start: Point, end: Point) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class WireItem(QGraphicsRectItem):
         self._frame()
 
     def route(self, start: Point, end: Point) -> None:
-        """Follow the nodes at its ends."""
+        """Update the end points."""
         if start == self._direct.start and end == self._direct.end:
             return
         self._direct = wire_curve(start, end)
@@ -54,7 +54,7 @@ class WireItem(QGraphicsRectItem):
 
     @property
     def rank(self) -> tuple[float, Wire]:
-        """The order in which wires choose their ways: the shortest first."""
+        """Sort key of routing: shorter wires are routed first."""
         start, end = self._direct.start, self._direct.end
         return abs(end.x - start.x) + abs(end.y - start.y), self.wire
 
@@ -72,7 +72,7 @@ class WireItem(QGraphicsRectItem):
         self.update()
 
     def carry(self, kind: PortType, label: str, error: str) -> None:
-        """What flows through it, as a type and as text, and what is wrong with it."""
+        """Set port type, label and error message."""
         if (kind, label, error) != (self.kind, self.label, self.error):
             self.kind, self.label, self.error = kind, label, error
             self.update()
@@ -85,7 +85,7 @@ class WireItem(QGraphicsRectItem):
         selected: bool | None = None,
         detached: bool | None = None,
     ) -> None:
-        """How it stands: on the hovered path, under the pointer, selected, taken off its input."""
+        """Set the visual state: on the hovered path, hovered, selected, detached."""
         before = (self._lit, self._hovered, self._selected, self._detached)
         self._lit = self._lit if lit is None else lit
         self._hovered = self._hovered if hovered is None else hovered
@@ -115,7 +115,7 @@ class WireItem(QGraphicsRectItem):
         )
 
     def set_painting_disabled(self, disabled: bool) -> None:
-        """Leave the drawing to the layer that draws everything at once."""
+        """Disable painting while the overview layer paints all items."""
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents, disabled)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
@@ -132,12 +132,12 @@ class WireItem(QGraphicsRectItem):
         painter.setOpacity(1.0)
 
     def visible_label(self) -> WireLabel | None:
-        """The label as it is drawn; None where there is no room for it, or nothing to say."""
+        """The label that is drawn; None without space or text."""
         if not self.label:
             return None
         if self._hovered:
             return wire_label.hovered_label(self.curve, self.label, self._paint_context.zoom)
-        # Looked for again only when nodes have moved or the zoom may have changed what is readable.
+        # Cached until nodes move or the zoom changes.
         hovered_label = (self._paint_context.revision, self._paint_context.zoom, self.label, bool(self.error))
         if self._cached_label is None or self._cached_label[0] != hovered_label:
             self._cached_label = (
@@ -149,7 +149,7 @@ class WireItem(QGraphicsRectItem):
         return self._cached_label[1]
 
     def _frame(self) -> None:
-        """Bounds: the curve, and the label where it is drawn unasked on a short wire."""
+        """Update the bounds: curve and hovered label."""
         box = self.curve.box
         rect = QRectF(box.left, box.top, box.width, box.height)
         if self._hovered and self.label:

@@ -1,4 +1,4 @@
-"""What a wire carries, in words on the wire: where it stands, and how it is painted."""
+"""The shape label of a wire: position and painting."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires.wire_curve import WireCurve
 
 _ROOM = 28.0
-"""A label stands unasked only if this much of the wire stays visible."""
+"""Minimum visible length of a wire beside its label."""
 _SPOTS = (0.5, 0.38, 0.62)
-"""Where along the wire it may stand, best first."""
+"""Preferred label positions along the wire."""
 _OUTER_SPOTS = (0.26, 0.74)
-"""Where it stands rather than nowhere."""
+"""Fallback label positions along the wire."""
 
 
 class WireLabel(NamedTuple):

@@ -31,7 +31,7 @@ def pen(style: CanvasStyle, role: WireRole, *, lit: bool, selected: bool, failed
 
 
 def paint_mark(painter: QPainter, curve: WireCurve, style: CanvasStyle, zoom: Zoom, label: Box | None) -> None:
-    """A round mark on the wire or before its label, so that an error is not told by colour alone."""
+    """Paint an error icon on the wire or before its label, so that an error is not shown by color alone."""
     size = max(MARK, min(12 / zoom.scale, 2 * MARK))
     middle = curve.at(0.5) if label is None else Point(label.left - size / 2, label.center.y)
     circle = QRectF(middle.x - size / 2, middle.y - size / 2, size, size)

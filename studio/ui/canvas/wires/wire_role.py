@@ -1,4 +1,4 @@
-"""What a wire means in training: it decides colour and line style."""
+"""The role of a wire in training, which determines its color and line style."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from studio.nodes.types import PortType
 class WireRole(StrEnum):
     SAMPLES = "samples"
     INPUT = "input"
-    """A batch on its way through the network."""
+    """A batch passing through the network."""
     TARGET = "target"
-    """What the network is compared with."""
+    """The targets of the loss."""
     LOSS = "loss"
     OPTIMIZER = "optimizer"
 
 
 TARGET_PORT = "target"
-"""The name of the loader's second output and of the input of losses and metrics that it is for."""
+"""Name of the loader's second output and of the matching input of losses and metrics."""
 
 
 def wire_role(kind: PortType, *ports: str) -> WireRole:

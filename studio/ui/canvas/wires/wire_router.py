@@ -1,7 +1,7 @@
-"""Keeps wires clear of nodes and of each other: which wires to route again after nodes were added, removed or moved.
+"""Incremental rerouting of wires after nodes were added, removed or moved.
 
-Shorter wires are led first, and longer ones around them. A wire depends on places and on shorter wires alone, so that
-rerouted wires equal those of a freshly opened graph.
+Shorter wires are routed first. A route depends only on node positions and shorter wires, so incremental rerouting gives
+the same routes as opening the graph.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from studio.ui.canvas.wires.route_search import Obstacles
 from studio.ui.canvas.wires.wire_item import WireItem
 
 _MANY_AREAS = 128
-"""From this number of changed places on, all wires are rerouted instead of those nearby."""
+"""With more changed areas, all wires are rerouted instead of those nearby."""
 _MOST_WIRES = 64
-"""Wires around one wire beyond which it is led as if they were not there."""
+"""With more wires nearby, a wire is routed without avoiding other wires."""
 
 FindItems = Callable[[Box], tuple[list[NodeItem], list[WireItem]]]
 
@@ -35,16 +35,16 @@ class WireRouter:
         self._invalid_wires: set[WireItem] = set()
 
     def invalidate_area(self, area: Box) -> None:
-        """A node came to, moved within or left this area."""
+        """Mark an area in which a node was added, moved or removed."""
         self._invalid_areas.append(area)
 
     def invalidate_wire(self, wire: WireItem) -> None:
-        """A wire is new, or is about to have other ends."""
+        """Mark a wire that is new or has new end points."""
         self._invalid_wires.add(wire)
         self._invalid_areas.append(wire.curve.box)
 
     def remove_wire(self, wire: WireItem) -> None:
-        """A wire is gone."""
+        """Mark a removed wire."""
         self._invalid_wires.discard(wire)
         self._invalid_areas.append(wire.curve.box)
 
@@ -72,7 +72,7 @@ class WireRouter:
                             heapq.heappush(waiting, (other.rank, other))
 
     def _items_in(self, area: Box) -> tuple[list[NodeItem], list[WireItem]]:
-        """What meets an area, even that of a level line."""
+        """Items that intersect an area, which may have no height."""
         return self._find_items(Box(area.left, area.top, area.right, max(area.bottom, area.top + 1)))
 
     def _obstacles(self, item: WireItem, ends: tuple[NodeItem, ...], area: Box) -> Obstacles:
