@@ -21,7 +21,7 @@ import main
 from engine import fit
 from studio.training.session import Session
 
-resident, tell = [], Session._tell
+resident, tell = [], Session._emit
 
 
 def record_memory(self, event):
@@ -30,7 +30,7 @@ def record_memory(self, event):
         resident.append(psutil.Process().memory_info().rss)
 
 
-Session._tell = record_memory
+Session._emit = record_memory
 code = main.main(sys.argv[1:])
 print(json.dumps(resident))
 sys.exit(code)

@@ -39,7 +39,7 @@ import os, signal, sys, threading
 import main
 from studio.training.session import Session
 
-left, tell = int(sys.argv.pop(1)), Session._tell
+left, tell = int(sys.argv.pop(1)), Session._emit
 
 
 def count(frame, event, argument):
@@ -56,7 +56,7 @@ def begin(self, event):
     tell(self, event)
 
 
-Session._tell = begin
+Session._emit = begin
 sys.exit(main.main(sys.argv[1:]))
 """
 """Kills itself after N calls and returns of functions during training."""
@@ -104,7 +104,7 @@ def test_killed_in_its_first_seconds_a_run_goes_on_from_a_checkpoint(gradwire, p
     warning, started = result.lines[:2]
     assert started["step"] == step > 0
     assert warning["message"].startswith("The run was interrupted in epoch ")
-    assert warning["message"].endswith(f"goes on from its last checkpoint, batch {step:,}. Results will be identical.")
+    assert warning["message"].endswith(f"Resuming from the last checkpoint, batch {step:,}. Results will be identical.")
 
 
 def patient_until(happens: Callable[[], bool]) -> None:
