@@ -100,7 +100,7 @@ class Epoch:
     train_metrics: Mapping[str, float]
     val_metrics: Mapping[str, float]
     seconds: float
-    """Of training and validation, without the time in which nobody asked for the next event."""
+    """Seconds of training and validation, without the time between events."""
     samples_per_second: float
     """Of training."""
     learning_rate: float
@@ -125,7 +125,7 @@ class Done:
     steps: int
     seconds: float
     reason: Literal["epochs", "steps", "early", "stopped"]
-    """What ended it: "early" is no more improvement, "stopped" is whoever asks for the events."""
+    """Why training ended: "early" is early stopping, "stopped" is a request of the caller."""
 
 
 Event: TypeAlias = Started | Step | CompileState | ValidationStep | Validated | Epoch | Done

@@ -24,8 +24,8 @@ def check(file: File, assignments: Assignments = None, as_json: Json = False) ->
         figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
         print_json({"event": "checked", "errors": errors, "warnings": warnings, **figures})
     elif not errors:
-        told = _count(len(grouped(report.warnings, document.nodes)), "warning")
-        print_text(f"{file}: no errors, {told}, {report.parameters:,} parameters")
+        warnings_text = _count(len(grouped(report.warnings, document.nodes)), "warning")
+        print_text(f"{file}: no errors, {warnings_text}, {report.parameters:,} parameters")
     if errors:
         raise typer.Exit(BAD_INPUT)
 

@@ -28,7 +28,7 @@ def explain(
         task.setup()
     try:
         found = explain_step(task, program)
-    except Exception as error:  # noqa: BLE001 - whatever ends the step is told with its node
+    except Exception as error:  # noqa: BLE001 - any error is reported at its node
         problem = Problem("error", "run-failed", program.translate_error(error), node=program.node_of(error))
         exit_with_error(problem, as_json=as_json, code=FAILED)
     else:

@@ -338,7 +338,7 @@ def process_record() -> dict[str, Any]:
 
 
 def is_this_process(known: Any) -> bool:
-    """Whether this is the process that `process` told of."""
+    """Whether a `process_record` describes this process."""
     return isinstance(known, dict) and known.get("token") == _TOKEN
 
 
