@@ -53,7 +53,7 @@ def identifier(text: str) -> str:
 
 
 def from_title(title: str) -> str:
-    """The name that a user means by a title: the title itself if it can be one, else "my_first_layer" and the like.
+    """The name that a user means by a title: the title itself if it can be one, else for example "my_first_layer".
 
     Empty for a title without a letter or digit.
     """

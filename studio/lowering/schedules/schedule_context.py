@@ -43,10 +43,10 @@ class ScheduleContext:
 
     def __str__(self) -> str:
         rate = dict(self.arguments).get("lr")
-        told = f"lr {rate:g}" if isinstance(rate, (int, float)) else "learning rate"
+        text = f"lr {rate:g}" if isinstance(rate, (int, float)) else "learning rate"
         if not self.begins:
-            return told
-        return f"{told} from {'step' if self.per_step else 'epoch'} {self.begins + 1}"
+            return text
+        return f"{text} from {'step' if self.per_step else 'epoch'} {self.begins + 1}"
 
     def left(self, *, per_step: bool) -> int | None:
         """Remaining epochs or steps for a schedule, at least 1. None if unknown."""

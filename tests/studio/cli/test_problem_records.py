@@ -21,7 +21,7 @@ from studio.nodes.catalogue import catalogue
 
 ROOT = Path(__file__).parents[3]
 KEYS = {"event", "severity", "code", "message", "node", "port", "wire", "fix", "set", "edits", "help"}
-CREATED = {"Problem": 1, "Finding": 0, "Diagnostic": 0, "Complaint": 0, "_with_remedy": 1, "_warn": 0}
+CREATED = {"Problem": 1, "Finding": 0, "Diagnostic": 0, "ArgumentProblem": 0, "_with_remedy": 1, "_warn": 0}
 """Calls that make problems, with the place of the code among their arguments."""
 
 
@@ -196,7 +196,7 @@ def test_findings_of_data_are_the_same_records(gradwire, tmp_path: Path) -> None
 
 def test_every_code_has_help() -> None:
     used: set[str] = set()
-    for path in (*(ROOT / "studio").rglob("*.py"), *(ROOT / "engine/data").glob("*diagnostics.py")):
+    for path in (*(ROOT / "studio").rglob("*.py"), *(ROOT / "engine/data").rglob("*diagnostics.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
                 place = CREATED.get(getattr(node.func, "id", getattr(node.func, "attr", "")))

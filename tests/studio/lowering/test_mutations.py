@@ -138,4 +138,4 @@ def test_data_larger_than_the_memory_are_refused() -> None:
     source = Node("data.Sequences", {"samples": 2**31 - 1, "length": 2**20})
     problem = coded(document({"data": source}), "bad-data")
     assert "Sequences: needs " in problem.message
-    assert "Make samples smaller" in problem.message
+    assert "Decrease samples" in problem.message
