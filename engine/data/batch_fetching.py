@@ -1,4 +1,4 @@
-"""How batches are made, in whatever thread or process."""
+"""Fetch and collate batches from a data set, in any thread or process."""
 
 from __future__ import annotations
 
@@ -111,25 +111,25 @@ class IterableDatasetFetcher:
 
 
 def batch_random_state(seed: int, number: int) -> AbstractContextManager[None]:
-    """Within it, random numbers are those of batch `number` of a pass, whoever makes it and after whichever others."""
+    """Context in which random numbers depend only on the seed and the batch number, not on the worker."""
     return drawing_from(Generator(seed).fork("batch", number))
 
 
 def set_epoch(dataset: Any, epoch: int, seed: int) -> None:
-    """Tells a data set, and those that it is made of, which epoch begins, if it wants to know."""
+    """Call `set_epoch` on a data set and its nested data sets that have it."""
     for part in _informed(dataset):
         part.set_epoch(epoch, seed)
 
 
 def set_augmentation_seed(dataset: Any, seed: int) -> None:
-    """The same for a pass of no known epoch: augmentations of samples follow from a seed that was drawn for it."""
+    """Seed the augmentations of a pass without a known epoch."""
     for part in _informed(dataset):
         if isinstance(part, Samples):
             part.set_epoch(0, seed)
 
 
 def _informed(dataset: Any) -> Iterator[Any]:
-    """A data set, or those that it is made of, that want to know of epochs."""
+    """The data set or nested data sets that have `set_epoch`."""
     if hasattr(dataset, "set_epoch"):
         yield dataset
         return

@@ -37,7 +37,7 @@ class _Position:
 
 
 class DataLoader:
-    """Goes through a data set in batches, once per iteration. The arguments are PyTorch's.
+    """Iterates over a data set in batches. The arguments are those of PyTorch.
 
     Samples, their order, and what the engine's default generator draws for them, follow from the generator and do not
     depend on `num_workers`. Array-backed data sets are indexed once a batch, without Python per sample: for those the

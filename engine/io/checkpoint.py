@@ -34,7 +34,7 @@ def save(obj: Any, f: File) -> None:
 
     Args:
         obj: what is kept; a model or an optimizer by its `state_dict()`
-        f: a path, which is replaced as a whole or, on any error, left as it was; or a file open for writing bytes
+        f: a path, replaced atomically and unchanged on errors, or a binary file open for writing
 
     Raises:
         WeightsError: something in `obj` that such a file cannot hold.
@@ -63,7 +63,7 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
     Args:
         f: a path, or a file open for reading bytes
         map_location: the device of the tensors; the CPU unless given
-        weights_only: taken for PyTorch's sake: these files can hold nothing that runs
+        weights_only: ignored; for compatibility with PyTorch. These files cannot contain code
 
     Raises:
         OSError: the file is missing (FileNotFoundError), no regular file, or cannot be read.
@@ -76,7 +76,7 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
     if CHECKSUM in metadata:
         at = _checksum_place(data)
         if at is None or _checksum(data, at) != metadata[CHECKSUM].encode():
-            raise WeightsError(f"{place}: is damaged: it is not what was written. Copy or save it again.")
+            raise WeightsError(f"{place}: is damaged: its checksum does not match. Copy or save it again.")
     return decode_structure(metadata[STRUCTURE], tensors, place) if STRUCTURE in metadata else tensors
 
 

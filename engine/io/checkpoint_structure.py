@@ -115,14 +115,14 @@ def _restored(value: Any, tensors: Mapping[str, Tensor]) -> Any:
 def _unsavable(value: Any, path: tuple[Any, ...], place: str) -> str:
     """Why `value` cannot be saved, and what to save instead."""
     name = ".".join(map(str, path))
-    told = f"{name or 'the object'} is a {type(value).__name__}, which cannot be saved."
+    problem = f"{name or 'the object'} is a {type(value).__name__}, which cannot be saved."
     if not callable(getattr(value, "state_dict", None)):
-        return f"{told} Save numbers, texts, tensors, and dicts and lists of them."
+        return f"{problem} Save numbers, texts, tensors, and dicts and lists of them."
     if name:
-        return f"{told} Save its state_dict() instead, and load that with load_state_dict()."
+        return f"{problem} Save its state_dict() instead, and load that with load_state_dict()."
     file = json.dumps(place)
     return (
-        f"{told} Save its weights: engine.save(model.state_dict(), {file}). "
+        f"{problem} Save its weights: engine.save(model.state_dict(), {file}). "
         f"Load them with model.load_state_dict(engine.load({file}))."
     )
 

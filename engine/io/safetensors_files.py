@@ -45,11 +45,11 @@ def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping
 
     Args:
         tensors: by name, from any device; a tensor under two names is written twice
-        path: the file; replaced as a whole or, on any error, left as it was
+        path: the file, replaced atomically and unchanged on errors
         metadata: texts to keep with them
 
     Raises:
-        WeightsError: something is no tensor.
+        WeightsError: a value is not a tensor.
         OSError: the file cannot be written.
     """
     atomic_file.write(Path(path), encode(tensors, metadata, str(path)))
@@ -152,5 +152,5 @@ def _explained(place: str) -> Iterator[None]:
         raise
     except (SafetensorError, ValueError, OverflowError) as error:
         raise WeightsError(
-            f"{place}: is damaged, incomplete, or no safetensors file ({error}). Copy or save it again."
+            f"{place}: is damaged, incomplete, or not a safetensors file ({error}). Copy or save it again."
         ) from None

@@ -1,4 +1,4 @@
-"""Memory of workers that is on loan to batches, and comes back when nobody looks at them any more."""
+"""Reuse of the shared memory blocks of workers after their batches are freed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workers of a loader, seen from there: processes with memory in common, or threads."""
+"""Worker pools of a data loader: processes with shared memory, or threads."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class ProcessWorkers:
         dead.join(_JOIN_TIMEOUT)
         code = dead.exitcode
         if code is None:
-            return f"DataLoader worker process {worker} (pid {dead.pid}) answers no more."
+            return f"DataLoader worker process {worker} (pid {dead.pid}) does not respond. Set num_workers=0."
         if code < 0:
             name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
             why = f"was killed by {name}"
@@ -245,7 +245,7 @@ def _check_main() -> None:
 
 @contextlib.contextmanager
 def _without_interrupts(context: Any) -> Iterator[None]:
-    """What is spawned in it does not see Ctrl+C, which the whole terminal is told of; this process answers it later."""
+    """Block SIGINT while a worker is spawned: the parent process handles Ctrl+C."""
     if context.get_start_method() != "spawn" or not hasattr(signal, "pthread_sigmask"):
         yield
         return

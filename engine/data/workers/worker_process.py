@@ -1,6 +1,6 @@
-"""What a worker process does: batches, as they are asked for, until nobody asks any more.
+"""The main loop of a worker process: it makes the requested batches until the loader closes the pipe.
 
-It ignores Ctrl+C, which the process that started it answers, and ends as soon as that one is gone.
+It ignores Ctrl+C, which the parent process handles, and exits when the parent process ends.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(
         places: where they are
         requests: where Pass and Request come from
         replies: where Reply goes
-        environment: variables as they were before it was started
+        environment: environment variables to restore
     """
     set_environment(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -68,7 +68,7 @@ def main(
 
 
 def begin(work: WorkerSetup, number: int, *, alone: bool = True) -> None:
-    """Tell this worker who it is; one that has a process of its own gets its own random numbers."""
+    """Initialize a worker; a worker process also gets separate random seeds."""
     seed = work.seed + number
     HERE.info = WorkerInfo(number, work.workers, seed, work.source.dataset)
     if alone:
@@ -133,7 +133,7 @@ class _Inbox:
         threading.Thread(target=self._read, daemon=True).start()
 
     def get(self) -> PassStart | Request | None:
-        """The next of them; None when there will be no more."""
+        """The next message; None after the pipe was closed."""
         found = self._queue.get()
         return None if self.closed.is_set() else found
 
@@ -160,7 +160,7 @@ class _Worker:
         self._made = 0
 
     def run(self) -> None:
-        with contextlib.suppress(OSError):  # nobody listens any more
+        with contextlib.suppress(OSError):  # the loader is gone
             while (message := self._inbox.get()) is not None:
                 if isinstance(message, PassStart):
                     self._maker.begin(message)

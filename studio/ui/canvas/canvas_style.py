@@ -100,7 +100,7 @@ class CanvasStyle:
         return self._metrics[role].elidedText(text, Qt.TextElideMode.ElideRight, width)
 
     def baseline(self, middle: float, role: TextRole) -> float:
-        """Where text has to stand for its capitals to be centred at `middle`; on whole pixels, hence sharp."""
+        """Baseline that centers capital letters at `middle`, rounded to whole pixels for sharp text."""
         return round(middle + self._metrics[role].capHeight() / 2)
 
     def icon(self, name: str, color: QColor, size: float, device_scale: float) -> QPixmap:

@@ -100,7 +100,7 @@ def test_refusals(tmp_path: Path) -> None:
         engine.load(tmp_path / "a")
     with pytest.raises(WeightsError, match="PyTorch checkpoint"):
         engine.load(io.BytesIO(b"PK\x03\x04"))
-    with pytest.raises(WeightsError, match="damaged, incomplete, or no safetensors file"):
+    with pytest.raises(WeightsError, match="damaged, incomplete, or not a safetensors file"):
         engine.load(io.BytesIO(b"\x09"))
     with pytest.raises(WeightsError, match="file: 'tensor' has no numbers"):
         engine.save(engine.ones(2, device="meta"), io.BytesIO())

@@ -56,7 +56,7 @@ def test_pytorch_reads_and_writes_the_same_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "damaged, incomplete, or no safetensors"),
+        (b"", "damaged, incomplete, or not a safetensors"),
         (b"PK\x03\x04 and so on", "PyTorch checkpoint, not safetensors. Save it again"),
         (b"\x80\x02}q\x00.", "PyTorch checkpoint"),
         (struct.pack("<Q", 2**60) + b"{}", "header too large"),

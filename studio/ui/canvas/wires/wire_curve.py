@@ -1,4 +1,4 @@
-"""The line of a wire: one Bézier curve forwards, a lane between the rows backwards. Plain numbers, no Qt."""
+"""The curve of a wire: one Bézier curve forwards, a lane between the rows backwards. Does not use Qt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLEAR = 72.0
 """How far below both ends the lane runs if they are on about one level."""
 _TURN = 40.0
 _STEPS = 24
-"""Straight lines that a piece is taken for."""
+"""Line segments that approximate a piece."""
 _CELL = 4.0
 """Side of the squares by which curves are compared."""
 _ROW = 1 << 24
