@@ -101,7 +101,7 @@ class Splits(ABC):
             on: what is transformed: the inputs of the network, or the targets that it learns
         """
         parts = transform.transforms if isinstance(transform, Compose) else [transform]
-        splits: splits = self
+        splits: Splits = self
         for part in parts:
             splits = splits.map(part, on) if isinstance(part, Compose) else MappedSplits(splits, part, on)
         return splits
