@@ -31,7 +31,7 @@ class OutputError(Exception):
     """
 
     def __init__(self, error: OSError) -> None:
-        reason, remedy = os.strerror(error.errno or errno.EIO), "Redirect it to another disk."
+        reason, remedy = os.strerror(error.errno or errno.EIO), "Redirect it to a file on another disk."
         if error.errno == errno.EBADF:
             reason, remedy = "it is closed", "Redirect it to a file."
         super().__init__(f"cannot write to standard output: {reason}. {remedy}")
