@@ -115,7 +115,7 @@ def test_a_run_whose_reader_is_gone_is_stopped_with_a_checkpoint(project: Path) 
         process.kill()
         process.wait()
         process.stderr.close()
-    assert (code, err) == (141, "stopping after this batch: the reader of the output has closed it\n")
+    assert (code, err) == (141, "Stopping after the current batch: the output pipe was closed.\n")
     assert json.loads((out / "run.json").read_text())["state"] == "stopped"
     assert list((out / "checkpoints").iterdir()) and (out / "weights.safetensors").exists()
 

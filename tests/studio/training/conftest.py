@@ -62,11 +62,11 @@ def digits() -> Callable[..., Document]:
 
 @pytest.fixture
 def session(digits) -> Iterator[Callable[..., Session]]:
-    """Makes sessions, and ends their threads."""
+    """Creates sessions, and ends their threads."""
     made: list[Session] = []
+    known: Catalogue = catalogue()  # before a test patches a node's class
 
     def make(document: Document | None = None, **options: Any) -> Session:
-        known: Catalogue = catalogue()
         made.append(Session(digits() if document is None else document, known, **options))
         return made[-1]
 
