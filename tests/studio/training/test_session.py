@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from engine import cuda_available, fit, nn
 from engine.compiler.kernels import compile_process
 from engine.data.images import idx_format
 from engine.errors import DataError
+from studio.document.model import Document
+from studio.lowering.check import check
+from studio.nodes.catalogue import catalogue
 from studio.training import AutogradCaptured, Failed, Session, StateChanged
 
 ENDLESS = 10_000_000
@@ -114,12 +118,19 @@ def test_step_while_running_halts(session, digits) -> None:
     wait_for(run, "paused")
 
 
-def test_an_exception_is_reported_with_its_node(session, monkeypatch: pytest.MonkeyPatch) -> None:
+def checked(session: Callable[..., Session], document: Document) -> Session:
+    """A session of a document that was checked before a test breaks something."""
+    report = check(document, catalogue())
+    return session(document, get_report=lambda: report)
+
+
+def test_an_exception_is_reported_with_its_node(session, digits, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = checked(session, digits())
+
     def broken(self: object, input: object) -> None:
         raise ZeroDivisionError("by nobody")
 
     monkeypatch.setattr(nn.Dropout, "forward", broken)
-    run = session()
     run.start()
     events = wait_for(run, "failed")
     failed = next(event for event in events if isinstance(event, Failed))
@@ -133,12 +144,13 @@ def test_an_exception_is_reported_with_its_node(session, monkeypatch: pytest.Mon
     assert states(events) == ["running", "failed"]
 
 
-def test_bad_data_are_reported_at_their_source(session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_data_are_reported_at_their_source(session, digits, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = checked(session, digits())
+
     def broken(header: object) -> None:
         raise DataError("images.gz: damaged")
 
     monkeypatch.setattr(idx_format, "read", broken)
-    run = session()
     run.start()
     failed = next(event for event in wait_for(run, "failed") if isinstance(event, Failed))
     assert (failed.message, failed.by_input, failed.refused) == ("images.gz: damaged", True, False)
