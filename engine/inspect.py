@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.graph import Place, reachable
+from engine.graph import SourceLocation, reachable
 from engine.observe import Call, Observer, norm_of
 from engine.shape import Spec
 from engine.tensors import Tensor
@@ -21,7 +21,7 @@ class GraphNode:
     """Name of the op; "leaf" for leaves."""
     spec: Spec
     """Of the op's first output, or the leaf."""
-    where: Place
+    where: SourceLocation
     """The line that called the op, if it ran while recording."""
     gradient_norm: float | None
     """Euclidean norm of the gradient that reached it, if a backward pass was recorded."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.graph import Node, Place
+from engine.graph import Node, SourceLocation
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import Spec
@@ -31,7 +31,7 @@ class Call:
     inputs: tuple[Any, ...]
     statics: dict[str, Any]
     outputs: tuple[Spec, ...]
-    where: Place
+    where: SourceLocation
     """The first line outside the engine on the way to the call."""
     macs: Any
     """Multiply-adds; symbolic when a size is."""
@@ -56,7 +56,7 @@ class Observer:
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
         MODES.observer = self._outer.pop()
 
-    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> Place:
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> SourceLocation:
         """Told of an op that ran; says where it was called."""
         where = call_site()
         specs = tuple(getattr(value, "spec", value) for value in inputs)
@@ -80,7 +80,7 @@ class Relay:
     def __init__(self, outer: Any) -> None:
         self.outer = outer
 
-    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> Place:
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> SourceLocation:
         if self.outer is not None:
             return self.outer.call(op, inputs, statics, outs)
         return call_site() if self.lines else None
@@ -109,7 +109,7 @@ def _is_passed_over(filename: str) -> bool:
     return filename.startswith(_PYTHON) and "-packages" not in filename  # which others install there
 
 
-def call_site() -> Place:
+def call_site() -> SourceLocation:
     """File and line of the innermost frame that is neither the engine's, nor NumPy's, nor Python's own."""
     frame = sys._getframe(1)
     while frame is not None and _is_passed_over(frame.f_code.co_filename):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from engine.amp.cast_policy import Cache, Casting
+from engine.amp.cast_policy import CastCache, CastPolicy
 from engine.dtypes import DType, bfloat16, checked, float16
 from engine.modes import MODES
 
@@ -46,7 +46,7 @@ class autocast:
             enabled = False
         self._enabled = enabled
         self._caches = cache_enabled is None or cache_enabled
-        self._outer: list[Casting | None] = []
+        self._outer: list[CastPolicy | None] = []
 
     def __enter__(self) -> autocast:
         outer = MODES.autocast
@@ -58,8 +58,8 @@ class autocast:
             dtypes |= {self.device: self.fast_dtype, "meta": self.fast_dtype}
         elif dtypes:
             dtypes["meta"] = next(iter(dtypes.values()))
-        cache = (outer.cache if outer and outer.cache else Cache()) if self._caches else None
-        MODES.autocast = Casting(dtypes, cache) if dtypes else None
+        cache = (outer.cache if outer and outer.cache else CastCache()) if self._caches else None
+        MODES.autocast = CastPolicy(dtypes, cache) if dtypes else None
         return self
 
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from engine.amp.op_lists import DELICATE, NAMES, PRODUCTS, WIDEST
+from engine.amp.op_lists import FLOAT32, LOWER_PRECISION, NAMES, WIDEST_INPUT
 from engine.dtypes import DType, float32, float64
 from engine.modes import MODES
 from engine.ops.record import Op
@@ -16,10 +16,10 @@ from engine.tensors import Tensor
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Casting:
+class CastPolicy:
     """Autocast of one thread: the lower precision for each kind of device where it is on."""
 
-    def __init__(self, dtypes: dict[str, DType], cache: Cache | None) -> None:
+    def __init__(self, dtypes: dict[str, DType], cache: CastCache | None) -> None:
         self.dtypes = dtypes
         self.cache = cache
 
@@ -52,11 +52,11 @@ class Casting:
     def _target(self, name: str, kind: str, values: Sequence[Any]) -> DType | None:
         """The precision that is listed for a name; None where it takes what it is given."""
         lists = self._lists(kind)
-        if name in PRODUCTS[lists]:
+        if name in LOWER_PRECISION[lists]:
             return self.dtypes[kind]
-        if name in DELICATE[lists]:
+        if name in FLOAT32[lists]:
             return float32
-        if name in WIDEST[lists]:
+        if name in WIDEST_INPUT[lists]:
             found = {value.dtype for value in values if _eligible(value, kind)}
             return float32 if float32 in found else next(iter(found), float32)
         return None
@@ -69,7 +69,7 @@ class Casting:
         return self.cache.cast(tensor, target)
 
 
-class Cache:
+class CastCache:
     """Parameters that were cast once inside an autocast block, so that ten uses of a weight are one conversion."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ def _eligible(value: Any, kind: str) -> bool:
     )
 
 
-def listed(function: F) -> F:
+def cast_by_name(function: F) -> F:
     """Marks a function that is written in ops and has a precision of its own in `engine.amp.op_lists`, by its name."""
 
     @functools.wraps(function)

@@ -15,7 +15,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import tensor
 
 
-class Stage(Enum):
+class OptimizerStage(Enum):
     """How far an optimizer is in the present iteration."""
 
     READY = 0
@@ -61,7 +61,7 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
-        self._stages: dict[int, Stage] = {}
+        self._stages: dict[int, OptimizerStage] = {}
         self._found_inf: dict[int, bool] = {}
 
     def scale(self, outputs: Any) -> Any:
@@ -81,10 +81,10 @@ class GradScaler:
         """Divide the gradients by the factor now, for instance to clip them before the step."""
         if not self._enabled:
             return
-        stage = self._stages.get(id(optimizer), Stage.READY)
-        if stage is Stage.UNSCALED:
+        stage = self._stages.get(id(optimizer), OptimizerStage.READY)
+        if stage is OptimizerStage.UNSCALED:
             raise RuntimeError("unscale_() was already called for this optimizer since the last update()")
-        if stage is Stage.STEPPED:
+        if stage is OptimizerStage.STEPPED:
             raise RuntimeError("unscale_() is called after step(). Call it before.")
         inverse, finite = 1 / self._scale, True
         with no_grad():
@@ -101,7 +101,7 @@ class GradScaler:
                     param.grad.mul_(inverse)
         self._changing()
         self._found_inf[id(optimizer)] = not finite
-        self._stages[id(optimizer)] = Stage.UNSCALED
+        self._stages[id(optimizer)] = OptimizerStage.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()`, left out if a gradient is not finite; unscales first where that was not done."""
@@ -109,14 +109,14 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs or args:
             raise RuntimeError("GradScaler: step() takes no closure: gradients are judged before the step")
-        stage = self._stages.get(id(optimizer), Stage.READY)
-        if stage is Stage.STEPPED:
+        stage = self._stages.get(id(optimizer), OptimizerStage.READY)
+        if stage is OptimizerStage.STEPPED:
             raise RuntimeError("step() was already called for this optimizer since the last update()")
-        if stage is Stage.READY:
+        if stage is OptimizerStage.READY:
             self.unscale_(optimizer)
         result = None if self._found_inf[id(optimizer)] else optimizer.step(**kwargs)
         self._changing()
-        self._stages[id(optimizer)] = Stage.STEPPED
+        self._stages[id(optimizer)] = OptimizerStage.STEPPED
         return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:

@@ -25,7 +25,7 @@ class set_detect_anomaly:
         MODES.observer = _without_anomaly(MODES.observer)
         MODES.check_nan = None
         if mode:
-            MODES.observer = _Lines(MODES.observer)
+            MODES.observer = _LineRecorder(MODES.observer)
             MODES.check_nan = check_nan
 
     def __enter__(self) -> None:
@@ -66,9 +66,9 @@ def is_anomaly_check_nan_enabled() -> bool:
     return bool(MODES.check_nan)
 
 
-class _Lines(Relay):
+class _LineRecorder(Relay):
     """Has every op learn its line."""
 
 
 def _without_anomaly(observer: Any) -> Any:
-    return observer.outer if isinstance(observer, _Lines) else observer
+    return observer.outer if isinstance(observer, _LineRecorder) else observer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.graph.saved_tensors import pack, refuse_changed, refuse_inference, refuse_released, unpack, with_history
+from engine.graph.saved_tensors import pack, raise_freed, raise_inference_tensor, raise_modified, unpack, with_history
 from engine.modes import MODES
 from engine.tensors import Tensor
 
@@ -53,7 +53,7 @@ class FunctionCtx:
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         if self._saved is None:
             if self._node is not None:
-                refuse_released(self._node())
+                raise_freed(self._node())
             return self._to_save
         node = None if self._node is None else self._node()
         return tuple([None if kept is None else kept.tensor(node, self._name) for kept in self._saved])
@@ -82,7 +82,7 @@ class Kept:
     def __init__(self, tensor: Tensor, index: int | None, number: int) -> None:
         version = tensor._storage.version
         if version < 0:
-            refuse_inference(tensor)
+            raise_inference_tensor(tensor)
         self.index, self.number = index, number
         self.edge = tensor.edge if index is None else None
         self.value: Any = tensor if index is None else tensor.detach()
@@ -98,7 +98,7 @@ class Kept:
             found = self.value
             if found._storage.version != self.version:
                 where = None if node is None else node.where
-                refuse_changed(f"saved tensor {self.number}", name, where, found, self.version)
+                raise_modified(f"saved tensor {self.number}", name, where, found, self.version)
         if self.index is None or node is None or not found.is_floating_point():
             return found
         return found._with_history(node, self.index)

@@ -24,7 +24,7 @@ from engine import observe
 from engine.autograd.context import FunctionCtx
 from engine.autograd.function_node import FunctionNode
 from engine.errors import AutogradError
-from engine.graph.node import Refusal
+from engine.graph.node import ErrorNode
 from engine.modes import MODES, enable_grad, no_grad
 from engine.tensors import Tensor
 
@@ -164,7 +164,7 @@ def _refusing(gradient: Any, edges: tuple[Any, ...], message: str) -> Any:
     if not isinstance(gradient, Tensor):
         return gradient
     spec = (gradient._array.shape, gradient._array.dtype)
-    return gradient._with_history(Refusal(edges, (spec,), message), 0)
+    return gradient._with_history(ErrorNode(edges, (spec,), message), 0)
 
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]

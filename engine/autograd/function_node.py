@@ -8,7 +8,7 @@ from typing import Any
 from engine.autograd.context import FunctionCtx
 from engine.dtypes import from_numpy
 from engine.errors import AutogradError
-from engine.graph.node import Edge, Node, Place
+from engine.graph.node import Edge, Node, SourceLocation
 from engine.shape import Spec, format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros
@@ -26,7 +26,7 @@ class FunctionNode(Node):
         edges: tuple[Edge, ...],
         inputs: tuple[Any, ...],
         results: tuple[Any, ...],
-        where: Place,
+        where: SourceLocation,
     ) -> None:
         super().__init__(edges, tuple([((), None) if spec is None else spec[:2] for spec in results]), where)
         self.function, self.ctx = function, ctx

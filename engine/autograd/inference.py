@@ -28,9 +28,9 @@ class inference_mode:
 
     def __enter__(self) -> None:
         self._outer.append((MODES.grad, MODES.inference, MODES.observer))
-        observer = MODES.observer.outer if isinstance(MODES.observer, _Marks) else MODES.observer
+        observer = MODES.observer.outer if isinstance(MODES.observer, _InferenceMarker) else MODES.observer
         MODES.grad, MODES.inference = not self._mode, self._mode
-        MODES.observer = _Marks(observer) if self._mode else observer
+        MODES.observer = _InferenceMarker(observer) if self._mode else observer
 
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
         MODES.grad, MODES.inference, MODES.observer = self._outer.pop()
@@ -48,7 +48,7 @@ def is_inference(input: Tensor) -> bool:
     return input.is_inference()
 
 
-class _Marks(Relay):
+class _InferenceMarker(Relay):
     """Marks what ops make; views of normal tensors stay normal, as in PyTorch."""
 
     lines = False

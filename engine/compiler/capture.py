@@ -30,7 +30,7 @@ from engine.compiler.sequential_executor import SequentialExecutor, compute_call
 from engine.compiler.suggest_rewrite import fullgraph_error
 from engine.compiler.undo_log import UndoLog
 from engine.errors import CompileError, EngineError
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
@@ -61,7 +61,7 @@ class CaptureOwner(Protocol):
     @property
     def replays(self) -> Any: ...
 
-    def root_at(self, where: Place) -> TraceNode: ...
+    def root_at(self, where: SourceLocation) -> TraceNode: ...
 
     def plan(self, node: TraceNode, wanted: tuple[int, ...]) -> Any: ...
 

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 from engine.compiler.break_reasons import BreakReason
 from engine.compiler.instruction import TraceNode
-from engine.graph import Place
+from engine.graph import SourceLocation
 
 MAX_RECOMPILES = 100
 """Recompiles that are kept in detail."""
 MAX_ENDS = 16
 """Traces with which a new one is compared, per start."""
 
-SegmentStart: TypeAlias = tuple[int, Place] | None
+SegmentStart: TypeAlias = tuple[int, SourceLocation] | None
 """Where a segment starts: id of the previous trace's end, and line of the break. None at the function's start."""
 
 
@@ -24,7 +24,7 @@ class BreakCount:
     """Graph breaks of one reason at one line."""
 
     reason: BreakReason
-    where: Place
+    where: SourceLocation
     op: str | None = None
     """The op whose values were needed, or that could not be traced."""
     count: int = 0
@@ -63,11 +63,11 @@ class SegmentRun:
     """Duration of the plan."""
     reason: BreakReason | None
     """Reason of the break that ended it; None at the end of the function."""
-    where: Place
+    where: SourceLocation
     op: str | None
     cost: float
     """Seconds that the break took."""
-    origins: tuple[tuple[Place, bool], ...]
+    origins: tuple[tuple[SourceLocation, bool], ...]
     """For each op its line, and whether it belongs to a backward pass; empty unless requested."""
 
 
@@ -76,7 +76,7 @@ class CompileReport:
     """Counts since the function was compiled or reset."""
 
     calls: int = 0
-    breaks: dict[tuple[str, Place], BreakCount] = field(default_factory=dict)
+    breaks: dict[tuple[str, SourceLocation], BreakCount] = field(default_factory=dict)
     recompiles: list[Recompile] = field(default_factory=list)
     recompiled: int = 0
     """Number of all recompiles, including those not kept in detail."""
@@ -91,7 +91,7 @@ class CompileReport:
             return self.calls
 
     def note_break(
-        self, reason: BreakReason, where: Place, node: TraceNode, asked: int | str | None, seconds: float
+        self, reason: BreakReason, where: SourceLocation, node: TraceNode, asked: int | str | None, seconds: float
     ) -> str | None:
         """Counts a break. `asked` is the requested slot or the name of an op. Returns the name of the op."""
         with self._lock:

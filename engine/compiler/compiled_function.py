@@ -26,7 +26,7 @@ from engine.compiler.replay import GuardFailed, RecordedCall, Replay, ReplayCach
 from engine.compiler.sequential_executor import SequentialExecutor
 from engine.dtypes import DType, get_default_dtype
 from engine.errors import CompileError
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.modes import MODES
 
 DEFAULT_BACKEND = "inductor"
@@ -92,7 +92,7 @@ class CompiledFunction:
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
         self._lock = Lock()
         COMPILED_FUNCTIONS.add(self)
-        self.roots: dict[tuple[Place, DType], TraceNode] = {}
+        self.roots: dict[tuple[SourceLocation, DType], TraceNode] = {}
         """Location of a break (None for the function's start) and default dtype → root of the traces from there."""
         self.report = CompileReport()
         self.replays = ReplayCache(replays or ())
@@ -178,7 +178,7 @@ class CompiledFunction:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def root_at(self, where: Place) -> TraceNode:
+    def root_at(self, where: SourceLocation) -> TraceNode:
         """The root of the traces that start at a graph break, or at the function's start."""
         return self.roots.setdefault((where, get_default_dtype()), TraceNode(None, None, ()))
 

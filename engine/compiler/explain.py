@@ -35,7 +35,7 @@ from engine.compiler.recompile_differences import (
 from engine.compiler.sequential_executor import SequentialExecutor
 from engine.compiler.suggest_rewrite import line_text, suggest_rewrite
 from engine.errors import CompileError
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.modes import MODES
 
 MAX_RECORDING_CALLS = 5
@@ -187,7 +187,7 @@ def _kernel(step: StepDescription) -> KernelInfo:
 
 def _breaks(trace: list[SegmentRun]) -> list[GraphBreak]:
     """Graph breaks by cause: one for each reason and line."""
-    rows: dict[tuple[str, Place], list[int]] = {}
+    rows: dict[tuple[str, SourceLocation], list[int]] = {}
     for index, ran in enumerate(trace):
         if ran.reason is not None:
             rows.setdefault((ran.reason.id, ran.where), []).append(index)
@@ -218,7 +218,7 @@ def _recompiled(found: Recompile) -> RecompileInfo:
     )
 
 
-def line(where: Place) -> SourceLine | None:
+def line(where: SourceLocation) -> SourceLine | None:
     """A line with its source text."""
     return None if where is None else SourceLine(*where, line_text(where))
 

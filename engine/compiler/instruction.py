@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from engine.backend import Device
 from engine.compiler.break_reasons import BreakReason
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.random.philox import State
@@ -51,7 +51,7 @@ class Instruction:
     mixed: bool
     """Whether inputs need dtype promotion, or are not native floats."""
     device: Device
-    where: Place
+    where: SourceLocation
     """The line that called it; in a backward pass, the line of the forward op."""
     backward: bool = False
     again: int = field(default_factory=lambda: MODES.again)

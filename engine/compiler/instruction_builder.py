@@ -9,7 +9,7 @@ from engine.backend import Device, MetaArray
 from engine.compiler.instruction import Instruction
 from engine.compiler.sequential_executor import is_mixed
 from engine.dtypes import BY_NAME
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.movement.reinterpret import view_dtype
@@ -39,7 +39,7 @@ def build_instruction(
     return Instruction(op, slots, statics, outputs, forms, views, False, mixed, device, where, backward)
 
 
-def call_origin() -> tuple[Place, bool]:
+def call_origin() -> tuple[SourceLocation, bool]:
     """The line that called an op, or the forward line in a backward pass; and whether a backward pass is running."""
     walk = MODES.walk
     if walk is None:

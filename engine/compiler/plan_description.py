@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.compiler.ir import IRNode, IRValue
 from engine.compiler.kernels import CpuKernel, FusedGroup, lowering_failure
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.shape import format_shape
 
 
@@ -22,7 +22,7 @@ class StepDescription:
     reads: tuple[str, ...] = ()
     """Shapes and dtypes of its inputs."""
     makes: tuple[str, ...] = ()
-    lines: tuple[Place, ...] = ()
+    lines: tuple[SourceLocation, ...] = ()
     """Source lines of its ops."""
     source: str = ""
     """Generated code; empty for other steps."""
@@ -64,7 +64,7 @@ def _text(value: IRValue) -> str:
     return f"{format_shape(value.shape)} {value.dtype}"
 
 
-def source_lines(nodes: Iterable[IRNode]) -> tuple[Place, ...]:
+def source_lines(nodes: Iterable[IRNode]) -> tuple[SourceLocation, ...]:
     """The source lines of nodes, each once."""
     return tuple(dict.fromkeys(location for node in nodes for location in node.where if location is not None))
 

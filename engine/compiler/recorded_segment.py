@@ -12,7 +12,7 @@ from engine.compiler.break_reasons import ITERATION, BreakReason, reason_of_fram
 from engine.compiler.instruction import Constant, ExternalInput, Scalar, Slot, TraceNode, freeze
 from engine.dtypes import NUMBERS
 from engine.errors import EngineError
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.ops.record import Op
 from engine.tensors import Tensor
 from engine.tensors.deferred import Deferred, Form, adopt
@@ -67,7 +67,7 @@ class RecordedSegment:
         """The trace before it, and the line of the break."""
         self.elements: set[int] = set()
         """Slots of elements from an iteration over a tensor."""
-        self.origins: list[tuple[Place, bool]] = []
+        self.origins: list[tuple[SourceLocation, bool]] = []
         """For each op its line, and whether it belongs to a backward pass; only if requested."""
         self.plan: Any = None
         """The plan that ran it, if its path was known."""

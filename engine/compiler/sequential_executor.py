@@ -13,7 +13,7 @@ from engine.compiler.atomic_changes import CommitChanges, apply_changes, no_chan
 from engine.compiler.instruction import Instruction, Slot, TraceNode, fill_template, has_scalars, resolve_operand
 from engine.compiler.plan_description import PlanDescription, StepDescription
 from engine.dtypes import NATIVE_FLOATS
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.ops.record import Op
 from engine.shape import format_shape
 from engine.tensors import Storage, Tensor
@@ -123,7 +123,7 @@ def _described(call: Instruction) -> StepDescription:
 
 
 @contextmanager
-def note_origin(op: Op, where: Place) -> Iterator[None]:
+def note_origin(op: Op, where: SourceLocation) -> Iterator[None]:
     """Context that adds the op and its line to an error, because Python has moved on since."""
     try:
         yield

@@ -7,11 +7,11 @@ import linecache
 from collections.abc import Iterator
 
 from engine.compiler.break_reasons import BOOL, ITERATION, LIST, NUMBER, PRINT, BreakReason
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.system.syntax import parsed
 
 
-def suggest_rewrite(reason: BreakReason, where: Place) -> str:
+def suggest_rewrite(reason: BreakReason, where: SourceLocation) -> str:
     """A suggestion for a break: for the line itself if its statement is understood, else the general advice."""
     found = None
     for statement in _around(where):
@@ -19,18 +19,18 @@ def suggest_rewrite(reason: BreakReason, where: Place) -> str:
     return found or reason.advice
 
 
-def fullgraph_error(reason: BreakReason, where: Place) -> str:
+def fullgraph_error(reason: BreakReason, where: SourceLocation) -> str:
     """The message of the error for a break under `fullgraph=True`."""
     location = "" if where is None else f" at {where[0]}:{where[1]}"
     return f"compile(fullgraph=True): graph break{location}, because {reason.what}. {suggest_rewrite(reason, where)}"
 
 
-def line_text(where: Place) -> str:
+def line_text(where: SourceLocation) -> str:
     """The source text of a line; empty if it is not available."""
     return "" if where is None else linecache.getline(*where).strip()
 
 
-def _around(where: Place) -> Iterator[ast.stmt]:
+def _around(where: SourceLocation) -> Iterator[ast.stmt]:
     """The statements that contain a line, innermost first, without functions, classes and `with` blocks."""
     if where is None:
         return

@@ -10,7 +10,7 @@ from engine.graph.node import AccumulateGrad as AccumulateGrad
 from engine.graph.node import Edge as Edge
 from engine.graph.node import GradientEdge as GradientEdge
 from engine.graph.node import Node as Node
-from engine.graph.node import Place as Place
+from engine.graph.node import SourceLocation as SourceLocation
 from engine.graph.op_node import OpNode as OpNode
 from engine.graph.removable_handle import RemovableHandle as RemovableHandle
 from engine.graph.traversal import reachable as reachable
@@ -21,7 +21,7 @@ __all__ = [
     "GradientEdge",
     "Node",
     "OpNode",
-    "Place",
+    "SourceLocation",
     "RemovableHandle",
     "backward",
     "grad",

@@ -47,8 +47,8 @@ def run_backward(
         modes.grad = create_graph
         task = None
         if inputs is not None or observer is not None or modes.check_nan is not None:
-            task = _Task([edge for edge, _ in roots if edge is not None], inputs, observer, modes.check_nan)
-        modes.walk = walk = _Walk(roots, retain_graph, accumulate, task)
+            task = _GraphTask([edge for edge, _ in roots if edge is not None], inputs, observer, modes.check_nan)
+        modes.walk = walk = _BackwardPass(roots, retain_graph, accumulate, task)
         walk.send([edge for edge, _ in roots], [gradient for _, gradient in roots])
         walk.run()
         for key in tuple(walk.leaves):
@@ -61,7 +61,7 @@ def run_backward(
     return [task.captured.get((id(target), index)) for target, index in inputs or ()] if task is not None else []
 
 
-class _Task:
+class _GraphTask:
     """What is asked of a pass beyond the gradients of all leaves."""
 
     __slots__ = ("captured", "check_nan", "observer", "useful", "wanted")
@@ -94,14 +94,16 @@ class _Task:
         return any(edge is not None and id(edge[0]) in self.useful for edge in node.edges)
 
 
-class _Walk:
+class _BackwardPass:
     """Gradients on their way: those that wait for their node, and those that have come to a leaf."""
 
     __slots__ = (
         "_below", "accumulate", "at_end", "heap", "keep", "leaves", "node", "pending", "remaining", "roots", "task",
     )  # fmt: skip
 
-    def __init__(self, roots: Sequence[tuple[Edge, Any]], keep: bool, accumulate: bool, task: _Task | None) -> None:
+    def __init__(
+        self, roots: Sequence[tuple[Edge, Any]], keep: bool, accumulate: bool, task: _GraphTask | None
+    ) -> None:
         self.roots = [edge for edge, _ in roots]
         self.keep, self.accumulate, self.task = keep, accumulate, task
         self.at_end: list[Callable[[], Any]] = []

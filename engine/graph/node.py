@@ -14,7 +14,7 @@ from engine.shape import Spec
 
 sequence = itertools.count()
 
-Place: TypeAlias = tuple[str, int] | None
+SourceLocation: TypeAlias = tuple[str, int] | None
 """File name and line of the code that called an op; known while somebody looks."""
 
 
@@ -39,7 +39,7 @@ class Node:
 
     __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "outputs", "sequence", "where")
 
-    def __init__(self, edges: Sequence[Edge], outputs: Sequence[tuple[Any, Any]], where: Place) -> None:
+    def __init__(self, edges: Sequence[Edge], outputs: Sequence[tuple[Any, Any]], where: SourceLocation) -> None:
         self.sequence = next(sequence)
         """Grows with every node: what leads to a node has smaller numbers."""
         self.edges = edges
@@ -95,13 +95,13 @@ class Node:
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Calls ``hook(grad_inputs, grad_outputs)`` after the node ran; what it returns replaces `grad_inputs`."""
-        return RemovableHandle.add(self.hooked().after, hook)
+        return RemovableHandle.add(self.ensure_hooks().after, hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
         """Calls ``hook(grad_outputs)`` before the node runs; what it returns replaces them."""
-        return RemovableHandle.add(self.hooked().before, hook)
+        return RemovableHandle.add(self.ensure_hooks().before, hook)
 
-    def hooked(self) -> Hooks:
+    def ensure_hooks(self) -> Hooks:
         """Its hooks, made at first use."""
         if self.hooks is None:
             self.hooks = Hooks()
@@ -127,7 +127,7 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
-    def hooked(self) -> Hooks:
+    def ensure_hooks(self) -> Hooks:
         if self.variable._hooks is None:
             self.variable._hooks = Hooks()
         return self.variable._hooks
@@ -158,7 +158,7 @@ class PassThrough(Node):
         return grads
 
 
-class Refusal(Node):
+class ErrorNode(Node):
     """Stands where a gradient cannot be had, and says why when one is asked for."""
 
     __slots__ = ("message",)
@@ -194,5 +194,5 @@ def function_of(target: Any) -> Node:
     return target if isinstance(target, Node) else AccumulateGrad(target)
 
 
-def at_place(where: Place) -> str:
+def format_location(where: SourceLocation) -> str:
     return f" ({where[0]}:{where[1]})" if where else ""

@@ -7,9 +7,9 @@ from typing import Any
 
 from engine import dtypes
 from engine.errors import AutogradError, RegistryError
-from engine.graph.node import Edge, Node, Place, sequence
+from engine.graph.node import Edge, Node, SourceLocation, sequence
 from engine.graph.node_names import node_name
-from engine.graph.saved_tensors import Packed, Saved, pack, refuse_changed, refuse_released, unpack, with_history
+from engine.graph.saved_tensors import PackedTensor, Saved, pack, raise_freed, raise_modified, unpack, with_history
 from engine.modes import MODES, Packing
 from engine.ops.record import GradientRule, Op
 from engine.shape import Spec
@@ -31,7 +31,7 @@ class OpNode(Node):
         plan: tuple[GradientRule, ...],
         saved: dict[int, Saved],
         outputs: Sequence[tuple[Any, Any]],
-        where: Place,
+        where: SourceLocation,
     ) -> None:
         self.sequence = next(sequence)
         self.op = op
@@ -60,7 +60,7 @@ class OpNode(Node):
 
     def gradients(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
         if self.released:
-            refuse_released(self)
+            raise_freed(self)
         if self.packed:
             return self._unpacked_run(grads, keep, useful)
         op, edges, metas = self.op, self.edges, self.metas
@@ -80,7 +80,7 @@ class OpNode(Node):
                     shape, dtype = metas[index]
                     array = gradient._array
                     if array.dtype is not dtype or array.shape != shape:
-                        gradient = _fit(gradient, shape, dtype)
+                        gradient = _reduce_to_input(gradient, shape, dtype)
                     result[index] = gradient
         if not keep and self.saved:  # a node that keeps nothing can run again, as in PyTorch
             self.saved, self.released = _NOTHING, True
@@ -89,7 +89,7 @@ class OpNode(Node):
     def _unpacked_run(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
         """Asks hooks once for each tensor, however many rules need it."""
         packed = self.saved
-        self.saved, self.packed = {index: _now(self.unpack(index)) for index in packed}, False
+        self.saved, self.packed = {index: _with_version(self.unpack(index)) for index in packed}, False
         try:
             return self.gradients(grads, True, useful)
         finally:
@@ -104,11 +104,11 @@ class OpNode(Node):
             return self._unpacked(tensor, index)
         if tensor._storage.version != version:
             name = index if self.op.variadic else self.op.inputs[index]
-            refuse_changed(f"input {name}" if index >= 0 else "the result", self.op.name, self.where, tensor, version)
+            raise_modified(f"input {name}" if index >= 0 else "the result", self.op.name, self.where, tensor, version)
         return tensor
 
     def kept(self) -> list[Any]:
-        return [tensor for tensor, _ in self.saved.values() if not isinstance(tensor, Packed)]
+        return [tensor for tensor, _ in self.saved.values() if not isinstance(tensor, PackedTensor)]
 
     # PyTorch's names of what is saved. Properties, because a class with __getattr__ is slow to read from.
 
@@ -138,7 +138,7 @@ class OpNode(Node):
 
     def _saved(self, index: int) -> Any:
         if self.released:
-            refuse_released(self)
+            raise_freed(self)
         if index not in self.saved:
             raise AttributeError(f"{self.name()} has not saved that: its gradient does not need it")
         return self.unpack(index)
@@ -147,9 +147,9 @@ class OpNode(Node):
 
     def _arguments(self, rule: GradientRule) -> list[Any]:
         if self.op.variadic:
-            return [self._of_variadic(kind, key) for kind, key in rule.asks]
+            return [self._of_variadic(kind, key) for kind, key in rule.arguments]
         saved, arguments = self.saved, []
-        for kind, key in rule.asks:
+        for kind, key in rule.arguments:
             if kind == "input":
                 entry = saved.get(key)
                 if entry is None:
@@ -183,7 +183,7 @@ class OpNode(Node):
         meta = self.metas[index]
         return Spec(tuple(meta[0]), dtypes.from_numpy(meta[1])) if isinstance(meta, tuple) else meta
 
-    def _unpacked(self, packed: Packed, index: int) -> Any:
+    def _unpacked(self, packed: PackedTensor, index: int) -> Any:
         if index < 0:
             return unpack(packed, self.outputs[-1 - index])
         return with_history(unpack(packed, self.metas[index]), self.edges[index])
@@ -210,11 +210,11 @@ def leads_to(edge: Edge, useful: frozenset[int]) -> bool:
     return edge is not None and id(edge[0]) in useful
 
 
-def _now(tensor: Any) -> Saved:
+def _with_version(tensor: Any) -> Saved:
     return tensor, tensor._storage.version
 
 
-def _fit(gradient: Any, shape: Any, dtype: Any) -> Any:
+def _reduce_to_input(gradient: Any, shape: Any, dtype: Any) -> Any:
     """Sums what broadcasting repeated, and returns to the input's dtype."""
     if gradient._array.shape != shape:
         gradient = gradient.sum_to_size(shape)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from engine.errors import AutogradError, StaleTensorError
-from engine.graph.node import Edge, Node, PassThrough, at_place
+from engine.graph.node import Edge, Node, PassThrough, format_location
 from engine.modes import MODES, Packing
 
 Saved = tuple[Any, "int | None"]
-"""A tensor and its version when it was saved; or what a hook made of it (`Packed`) and None."""
+"""A tensor and its version when it was saved; or what a hook made of it (`PackedTensor`) and None."""
 
 
-class Packed:
+class PackedTensor:
     """What a pack hook made of a tensor, and how to get a tensor again."""
 
     __slots__ = ("unpack", "value")
@@ -34,10 +34,10 @@ def pack(tensor: Any, packing: Packing) -> Saved:
         raise AutogradError(
             "a pack hook of saved_tensors_hooks changed its input in place. Return a new tensor instead."
         )
-    return Packed(value, packing.unpack), None
+    return PackedTensor(value, packing.unpack), None
 
 
-def unpack(packed: Packed, spec: Any) -> Any:
+def unpack(packed: PackedTensor, spec: Any) -> Any:
     outer, MODES.grad = MODES.grad, False
     try:
         tensor = packed.unpack(packed.value)
@@ -63,9 +63,9 @@ def with_history(tensor: Any, edge: Edge) -> Any:
     return tensor._with_history(PassThrough((edge,), (spec,), None), 0)
 
 
-def refuse_changed(what: str, call: str, where: Any, tensor: Any, version: int) -> NoReturn:
+def raise_modified(what: str, call: str, where: Any, tensor: Any, version: int) -> NoReturn:
     raise StaleTensorError(
-        f"{what} of {call}(){at_place(where)}, {tensor.spec}, is needed for its gradient but was "
+        f"{what} of {call}(){format_location(where)}, {tensor.spec}, is needed for its gradient but was "
         "changed in place afterwards.",
         in_code=f"It has version {tensor._storage.version}, but version {version} was saved. "
         "Use the out-of-place op, or clone() before changing it.",
@@ -73,15 +73,15 @@ def refuse_changed(what: str, call: str, where: Any, tensor: Any, version: int) 
     )
 
 
-def refuse_released(node: Node) -> NoReturn:
+def raise_freed(node: Node) -> NoReturn:
     raise AutogradError(
-        f"backward through {node.name()}{at_place(node.where)} a second time: what it had saved was freed by the "
-        "first backward.",
+        f"backward through {node.name()}{format_location(node.where)} a second time: the first backward freed its "
+        "saved tensors.",
         in_code="Pass retain_graph=True to the first one to keep it.",
     )
 
 
-def refuse_inference(tensor: Any) -> NoReturn:
+def raise_inference_tensor(tensor: Any) -> NoReturn:
     raise AutogradError(
         f"Inference tensors cannot be saved for backward: {tensor.spec} was made in inference_mode() and is used in a "
         "computation that autograd records.",

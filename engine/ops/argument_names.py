@@ -36,7 +36,7 @@ FURTHER: dict[str, tuple[str, ...]] = {
 """The name, and what it may be called here."""
 
 
-def further_names(names: Sequence[str]) -> dict[str, str]:
+def argument_aliases_of(names: Sequence[str]) -> dict[str, str]:
     """Which further names the arguments `names` of a function have; the first tensor is `input` to everybody."""
     found = {other: name for other, own in FURTHER.items() if other not in names for name in own if name in names}
     if names and "input" not in names:
@@ -47,7 +47,7 @@ def further_names(names: Sequence[str]) -> dict[str, str]:
 def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` as users call it: with `out=`, and with the further names that PyTorch has for some arguments."""
     parameters = inspect.signature(function).parameters
-    further = further_names(list(parameters))
+    further = argument_aliases_of(list(parameters))
     rest = next((name for name, p in parameters.items() if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
 
     takes_dtype = "DType" in str(parameters["dtype"].annotation) if "dtype" in parameters else False

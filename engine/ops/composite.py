@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.ops.argument_names import for_users
-from engine.ops.record import claim
+from engine.ops.record import reserve_names
 
 COMPOSITES: dict[str, Composite] = {}
 
@@ -70,7 +70,7 @@ def composite(
             operators=operators,
         )
     name = function.__name__.rstrip("_")
-    claim(name, aliases)
+    reserve_names(name, aliases)
     COMPOSITES[name] = Composite(
         name, for_users(function), method, public, in_place, result, sample, aliases, operators
     )

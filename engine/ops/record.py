@@ -24,9 +24,9 @@ from typing import Any, Literal
 
 from engine.dtypes import NATIVE_FLOATS, NATIVE_WHOLE, optional
 from engine.errors import RegistryError
-from engine.ops.argument_names import for_users, further_names
+from engine.ops.argument_names import argument_aliases_of, for_users
 from engine.ops.out_argument import with_out
-from engine.ops.static_arguments import settled
+from engine.ops.static_arguments import freeze_statics
 from engine.shape import Shape, Spec
 
 Kind = Literal["elementwise", "reduce", "movement", "other"]
@@ -59,7 +59,7 @@ def _no_executor(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
 EXECUTOR = Executor(_no_executor)
 
 
-Asked = Literal["input", "spec", "static", "out"]
+ArgumentSource = Literal["input", "spec", "static", "out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,16 @@ class GradientRule:
 
     function: Callable[..., Any]
     covers: tuple[int, ...]
-    asks: tuple[tuple[Asked, Any], ...]
+    arguments: tuple[tuple[ArgumentSource, Any], ...]
     """("input", index) for a tensor to keep, ("spec", index) where shape and dtype of an input are enough,
     ("static", name), ("out", index) for a result to keep."""
 
-    def indices(self, kind: Asked) -> list[int]:
-        return [key for asked, key in self.asks if asked == kind]
+    def indices(self, kind: ArgumentSource) -> list[int]:
+        return [key for asked, key in self.arguments if asked == kind]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BackwardPlan:
     """Which rules run when these inputs want gradients, and what they need kept."""
 
     rules: tuple[GradientRule, ...]
@@ -146,9 +146,9 @@ class Op:
         self.takes_numbers = kind == "elementwise"
         self.promotes = promotes or kind == "elementwise" or floats
         self.rules: list[GradientRule] = []
-        self.plans: dict[int, Plan] = {}
+        self.plans: dict[int, BackwardPlan] = {}
         """What `plan` found: by the bits of `wanted`, with the bit after the last input set as well."""
-        self.elsewhere: dict[str, Callable[..., Any]] = {}
+        self.keyword_overloads: dict[str, Callable[..., Any]] = {}
         """Keywords with which a call is another function's."""
         self._shape_rule: Callable[..., Any] | None = None
         self._macs_rule: Callable[..., Any] | None = None
@@ -161,7 +161,7 @@ class Op:
         """Inputs that keep out of dtype promotion."""
         self.function = _public_function(self)
         if self.public or method:
-            claim(self.name, aliases)
+            reserve_names(self.name, aliases)
         if self.name in REGISTRY:
             raise RegistryError(f"op {self.name} is declared twice. Rename one of the two.")
         REGISTRY[self.name] = self
@@ -187,7 +187,7 @@ class Op:
 
     def keyword(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Declares what a call with a further keyword does, the function's last argument, instead of the kernel."""
-        self.elsewhere[list(inspect.signature(function).parameters)[-1]] = for_users(function)
+        self.keyword_overloads[list(inspect.signature(function).parameters)[-1]] = for_users(function)
         return function
 
     # -- use
@@ -224,7 +224,7 @@ class Op:
                 inputs = (*inputs, *[self._keyword(name, kwargs) for name in self.inputs[len(inputs) :]])
         if not rest and not kwargs and len(self.defaults) == len(names):
             return inputs, self.defaults
-        place = self._varargs_place
+        place = self._varargs_index
         if len(rest) > place and not isinstance(rest[place], (tuple, list)) and rest[place] is not None:
             rest = (*rest[:place], tuple(rest[place:]))
         if len(rest) > len(names):
@@ -263,14 +263,14 @@ class Op:
     def count_macs(self, out: Any, specs: Sequence[Any], statics: dict[str, Any]) -> Any:
         return 0 if self._macs_rule is None else self._macs_rule(out, *specs, **statics)
 
-    def plan(self, wanted: int, count: int) -> Plan:
+    def plan(self, wanted: int, count: int) -> BackwardPlan:
         """What a node keeps and runs when those of its `count` inputs need gradients whose bit is set in `wanted`."""
         found = self.plans.get(key := wanted | 1 << count)
         if found is None:
             found = self.plans[key] = self._planned(wanted, count)
         return found
 
-    def _planned(self, wanted: int, count: int) -> Plan:
+    def _planned(self, wanted: int, count: int) -> BackwardPlan:
         if self.variadic:
             rules = tuple(self.rules) if wanted else ()
         else:
@@ -279,7 +279,7 @@ class Op:
             saves = tuple(range(self.keeps_from, count))
         else:
             saves = tuple(sorted({index for rule in rules for index in rule.indices("input")}))
-        return Plan(rules, saves, tuple(sorted({index for rule in rules for index in rule.indices("out")})))
+        return BackwardPlan(rules, saves, tuple(sorted({index for rule in rules for index in rule.indices("out")})))
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -301,13 +301,13 @@ class Op:
         self.optional = bool(self._input_defaults)
         """An input may be None."""
         self._takes_one = len(statics) == 1 and not self.variadic
-        self._varargs_place = len(statics) if self.varargs is None else self.static_names.index(self.varargs)
+        self._varargs_index = len(statics) if self.varargs is None else self.static_names.index(self.varargs)
         self._known_statics = frozenset(self.static_names)
         self.defaults = {a.name: a.default for a in statics if a.default is not inspect.Parameter.empty}
         self.takes_dtype = any(a.name == "dtype" and "DType" in str(a.annotation) for a in statics)
         """A static argument is a dtype, which calls are checked for."""
         self.arity = len(self.inputs)
-        self.further = further_names((*self.inputs, *self.static_names))
+        self.further = argument_aliases_of((*self.inputs, *self.static_names))
         """Further names of arguments."""
         self.plain = len(self.defaults) == len(statics) and not self.variadic
         """A call may consist of the inputs alone."""
@@ -327,20 +327,20 @@ class Op:
 
     def _add_rule(self, function: Callable[..., Any], covers: tuple[int, ...]) -> Callable[..., Any]:
         results = {"out": 0} if self.outputs == 1 else {f"out{index}": index for index in range(self.outputs)}
-        asks: list[tuple[Asked, Any]] = []
+        arguments: list[tuple[ArgumentSource, Any]] = []
         for argument in list(inspect.signature(function).parameters.values())[1:]:
             if argument.name in self.inputs:
                 kept = argument.annotation not in (Spec, "Spec")
-                asks.append(("input" if kept else "spec", self.inputs.index(argument.name)))
+                arguments.append(("input" if kept else "spec", self.inputs.index(argument.name)))
             elif argument.name in self._known_statics:
-                asks.append(("static", argument.name))
+                arguments.append(("static", argument.name))
             elif argument.name in results:
-                asks.append(("out", results[argument.name]))
+                arguments.append(("out", results[argument.name]))
             else:
                 raise RegistryError(
                     f"the gradient of {self.name} asks for {argument.name!r}, which the op does not have"
                 )
-        self.rules.append(GradientRule(function, covers, tuple(asks)))
+        self.rules.append(GradientRule(function, covers, tuple(arguments)))
         return function
 
 
@@ -354,15 +354,15 @@ def _public_function(op: Op) -> Callable[..., Any]:
             if takes_dtype and "dtype" in kwargs:
                 kwargs["dtype"] = optional(op.name, kwargs["dtype"])
             if plain and len(args) == arity and has_statics(kwargs):
-                return executor.run(op, args, {**defaults, **settled(kwargs)})
-            if ("out" in kwargs or op.elsewhere) and (found := rerouted(op, kwargs)):
+                return executor.run(op, args, {**defaults, **freeze_statics(kwargs)})
+            if ("out" in kwargs or op.keyword_overloads) and (found := find_overload(op, kwargs)):
                 return found(*args, **kwargs)
         elif plain and len(args) == arity:
             return executor.run(op, args, defaults)
         inputs, statics = bind(args, kwargs)
         if takes_dtype:
             statics = {**statics, "dtype": optional(op.name, statics["dtype"])}
-        return executor.run(op, inputs, statics if statics is defaults else settled(statics))
+        return executor.run(op, inputs, statics if statics is defaults else freeze_statics(statics))
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.kernel.__doc__
@@ -372,11 +372,15 @@ def _public_function(op: Op) -> Callable[..., Any]:
     return function
 
 
-def rerouted(op: Op, kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+def find_overload(op: Op, kwargs: dict[str, Any]) -> Callable[..., Any] | None:
     """The function that a call with these keywords is meant for, if it is not the op itself."""
     if "out" in kwargs:
         return with_out(op.function)
-    return next((op.elsewhere[name] for name in kwargs if name in op.elsewhere), None) if op.elsewhere else None
+    return (
+        next((op.keyword_overloads[name] for name in kwargs if name in op.keyword_overloads), None)
+        if op.keyword_overloads
+        else None
+    )
 
 
 def op(kind: Kind = "elementwise", **options: Any) -> Callable[[Callable[..., Any]], Op]:
@@ -393,7 +397,7 @@ def op_name(kernel: Callable[..., Any]) -> str:
     return kernel.__name__.rstrip("_").removesuffix("_op")
 
 
-def claim(name: str, aliases: tuple[str, ...]) -> None:
+def reserve_names(name: str, aliases: tuple[str, ...]) -> None:
     """Reserves the public names of an op or a composite. Raises RegistryError for one that is taken."""
     for one in (name, *aliases):
         if one in _taken:
@@ -418,10 +422,10 @@ __all__ = [
     "Op",
     "Shape",
     "Spec",
-    "claim",
+    "reserve_names",
     "is_reflected",
     "op",
     "op_name",
     "operators",
-    "rerouted",
+    "find_overload",
 ]

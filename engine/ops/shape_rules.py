@@ -15,16 +15,16 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
     """The common shape. Raises ShapeError naming the first dimension that does not fit."""
     length = max((len(shape) for shape in shapes), default=0)
     result: list[Any] = []
-    for place in range(-length, 0):
+    for index in range(-length, 0):
         size: Any = 1
         for shape in shapes:
-            other = shape[place] if len(shape) >= -place else 1
+            other = shape[index] if len(shape) >= -index else 1
             if other == 1 or other == size:
                 continue
             if size != 1:
                 named = " and ".join(map(format_shape, shapes))
                 raise ShapeError(
-                    f"{name}: {named} do not broadcast: dimension {place} is {size} in one and {other} in another. "
+                    f"{name}: {named} do not broadcast: dimension {index} is {size} in one and {other} in another. "
                     "Sizes must be equal, or 1."
                 )
             size = other
@@ -52,13 +52,13 @@ def wrap_dims(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
     return tuple(d for d in dims if d < ndim)
 
 
-def written_whole(name: str, place: Any, src: Any) -> None:
+def copy_checked(name: str, index: Any, src: Any) -> None:
     """Copies `src` to a view that must have its shape. Raises ShapeError for one that would have to be repeated."""
-    if tuple(place.shape) != tuple(src.shape):
+    if tuple(index.shape) != tuple(src.shape):
         raise ShapeError(
-            f"{name}: the place to write to is {format_shape(place.shape)}, but src is {format_shape(src.shape)}"
+            f"{name}: the place to write to is {format_shape(index.shape)}, but src is {format_shape(src.shape)}"
         )
-    place.copy_(src)
+    index.copy_(src)
 
 
 def reduced(name: str, x: Spec, dim: Dims, keepdim: bool) -> Shape:

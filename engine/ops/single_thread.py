@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class OneThread:
+class SingleThreadedBlas:
     """As a context: NumPy's matrix products run on one thread, in the whole process, until the last context ends."""
 
     def __init__(self) -> None:
@@ -50,10 +50,10 @@ def _libraries() -> tuple[Any, ...]:
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-ONE_THREAD = OneThread()
+ONE_THREAD = SingleThreadedBlas()
 
 
-def on_one_thread(kernel: F) -> F:
+def single_threaded(kernel: F) -> F:
     """`kernel` inside of the context."""
 
     @functools.wraps(kernel)

@@ -9,7 +9,7 @@ import numpy as np
 _UNCHANGING = frozenset((int, float, bool, str, type(None)))
 
 
-def settled(statics: dict[str, Any]) -> dict[str, Any]:
+def freeze_statics(statics: dict[str, Any]) -> dict[str, Any]:
     """`statics` with tuples and numbers in place of lists, arrays and tensors.
 
     Gradients, views and captured steps read them after the call. What the caller writes into a list, or adds to a

@@ -160,7 +160,7 @@ class AutogradMixin(TensorMethods):
             if tensor is not None:
                 tensor._accumulate(gradient, copy=True)
 
-        node.hooked().retained[self._index] = keep
+        node.ensure_hooks().retained[self._index] = keep
 
     @property
     def retains_grad(self) -> bool:
@@ -198,7 +198,7 @@ class AutogradMixin(TensorMethods):
                 "a hook needs a tensor that requires gradients.", in_code="Call requires_grad_() first."
             )
         if self._node is not None:
-            return self._node.hooked().on_tensor(self._index, hook)
+            return self._node.ensure_hooks().on_tensor(self._index, hook)
         return self._leaf_hooks().on_tensor(0, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
@@ -238,4 +238,4 @@ class AutogradMixin(TensorMethods):
         if node is not None and node.hooks is not None and node is not self._node and self._node is not None:
             keep = node.hooks.retained.pop(index, None)
             if keep is not None:
-                self._node.hooked().retained[self._index] = keep
+                self._node.ensure_hooks().retained[self._index] = keep

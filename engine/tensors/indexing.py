@@ -14,7 +14,7 @@ from engine.dtypes import bool_, uint8
 from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeError, PositionError, ShapeError
 from engine.ops.elementwise.selection import where
 from engine.ops.elementwise.update import assign
-from engine.ops.indexing.index import Index, Place, index_backward, index_op, index_put_op, slice_
+from engine.ops.indexing.index import Index, TensorSlot, index_backward, index_op, index_put_op, slice_
 from engine.ops.record import EXECUTOR
 from engine.shape import format_shape
 from engine.tensors.creation import from_array
@@ -83,7 +83,7 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
             basic += (
                 [_ALL] * item.ndim if item.dtype.kind == 0 and item.ndim else [None if item.dtype.kind == 0 else _ALL]
             )
-            layout.append(Place(len(tensors)))
+            layout.append(TensorSlot(len(tensors)))
             tensors.append((item if item.ndim or item.dtype.kind else item.reshape(1)).to(x.device))
             continue
         found = [_ALL] * (x.ndim - used) if item is Ellipsis else [item]
@@ -99,13 +99,13 @@ def _without_masks(layout: list[Any], tensors: list[Tensor]) -> tuple[list[Any],
     order: list[Any] = []
     found: list[Tensor] = []
     for item in layout:
-        if not isinstance(item, Place):
+        if not isinstance(item, TensorSlot):
             order.append(item)
             continue
         one = tensors[item.number]
         is_mask = one.dtype.kind == 0 and not one.is_meta
         for places in map(from_array, namespace(one.device).nonzero(one._numbers())) if is_mask else (one,):
-            order.append(Place(len(found)))
+            order.append(TensorSlot(len(found)))
             found.append(places)
     return order, found
 

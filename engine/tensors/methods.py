@@ -10,8 +10,8 @@ import numpy as np
 from engine.errors import AutogradError, DTypeError, RegistryError, ShapeError
 from engine.modes import MODES
 from engine.ops.composite import COMPOSITES
-from engine.ops.record import AUGMENTED, EXECUTOR, Op, is_reflected, operators, rerouted
-from engine.ops.static_arguments import settled
+from engine.ops.record import AUGMENTED, EXECUTOR, Op, find_overload, is_reflected, operators
+from engine.ops.static_arguments import freeze_statics
 from engine.shape import Dim, format_shape
 
 
@@ -94,13 +94,13 @@ def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     def in_place(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             if plain and len(args) == arity and has_statics(kwargs):
-                return run_in_place(op, args, {**defaults, **settled(kwargs)})
-            if ("out" in kwargs or op.elsewhere) and (found := rerouted(op, kwargs)):
+                return run_in_place(op, args, {**defaults, **freeze_statics(kwargs)})
+            if ("out" in kwargs or op.keyword_overloads) and (found := find_overload(op, kwargs)):
                 return _written_back(op.name, found)(*args, **kwargs)
         elif plain and len(args) == arity:
             return run_in_place(op, args, defaults)
         inputs, statics = bind(args, kwargs)
-        return run_in_place(op, inputs, statics if statics is defaults else settled(statics))
+        return run_in_place(op, inputs, statics if statics is defaults else freeze_statics(statics))
 
     in_place.__name__ = in_place.__qualname__ = f"{op.name}_"
     in_place.__doc__ = f"In-place version of `{op.name}`."

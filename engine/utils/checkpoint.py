@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from engine.amp.cast_policy import Cache, Casting
+from engine.amp.cast_policy import CastCache, CastPolicy
 from engine.autograd.context import Kept
 from engine.autograd.function import Function
 from engine.autograd.graph import saved_tensors_hooks
@@ -294,10 +294,10 @@ def _again() -> Iterator[None]:
 
 
 @contextmanager
-def _casting(casting: Casting | None) -> Iterator[None]:
+def _casting(casting: CastPolicy | None) -> Iterator[None]:
     """Context manager with the autocast state of the first run and an empty cache."""
     present = MODES.autocast
-    MODES.autocast = casting and Casting(casting.dtypes, casting.cache and Cache())
+    MODES.autocast = casting and CastPolicy(casting.dtypes, casting.cache and CastCache())
     try:
         yield
     finally:

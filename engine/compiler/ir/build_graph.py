@@ -13,7 +13,7 @@ from engine.backend import META, Device, MetaArray
 from engine.compiler.instruction import Constant, ExternalInput, Instruction, Scalar, Slot, TraceNode
 from engine.compiler.ir.ir_graph import IRGraph, IRNode, IROperand, IROutput, IRValue, PlanUnsupported
 from engine.dtypes import from_numpy
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.ops.movement.primitives import cast
 from engine.ops.record import Op
 from engine.tensors.deferred import Form
@@ -85,7 +85,7 @@ class _Builder:
         specs: Sequence[tuple[Any, Any]],
         device: Device,
         mixed: bool,
-        where: Place,
+        where: SourceLocation,
         again: int = 0,
     ) -> IRNode:
         node = IRNode(op, list(inputs), statics, mixed, (where,), again)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from engine.backend import Device
 from engine.compiler.instruction import Constant, Scalar
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.ops.record import Op
 from engine.tensors.deferred import Form
 
@@ -66,7 +66,7 @@ class IRNode:
     """Static arguments, with `Scalar` for numbers that vary between calls."""
     mixed: bool
     """Whether inputs need dtype promotion, or are not native floats."""
-    where: tuple[Place, ...] = ()
+    where: tuple[SourceLocation, ...] = ()
     """Source lines."""
     again: int = 0
     """Number of the checkpoint recomputation that it belongs to. It is not merged with the first computation."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.compiler.ir import IRNode
 from engine.dtypes import NATIVE_FLOATS
-from engine.ops.indexing.index import Place, check_range, fill, index_backward, index_op, slice_backward
+from engine.ops.indexing.index import TensorSlot, check_range, fill, index_backward, index_op, slice_backward
 from engine.ops.record import Op
 
 
@@ -35,7 +35,7 @@ def out_variant(node: IRNode) -> Callable[..., None] | None:
     if found is None or any(value.dtype not in NATIVE_FLOATS for value in (node.values[0], node.out)):
         return None
     if node.op is index_op:  # embedding lookups only
-        known = node.statics.get("owner") is not None and node.statics["layout"] == (Place(0),)
+        known = node.statics.get("owner") is not None and node.statics["layout"] == (TensorSlot(0),)
         return found if known and len(node.values[0].shape) > 1 else None
     return found
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.dtypes import bool_, uint8
 from engine.errors import DTypeError, RangeError, ShapeError
 from engine.ops.elementwise import activation
@@ -38,7 +38,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _apply(lambda x: activation.leaky_relu_op(x, negative_slope), input, inplace)
 
 
-@listed
+@cast_by_name
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``x`` where ``x > 0``, else ``weight x``; one weight, or one per channel (He et al., arXiv 1502.01852)."""
     return activation.prelu(input, weight)

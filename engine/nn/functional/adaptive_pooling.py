@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.dtypes import get_default_dtype, int64
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
@@ -30,7 +30,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: OutputSizes) -> Tensor:
     return _average_pool("adaptive_avg_pool2d", input, output_size, 2)
 
 
-@listed
+@cast_by_name
 def adaptive_avg_pool3d(input: Tensor, output_size: OutputSizes) -> Tensor:
     """Average pooling of ``(N, C, D, H, W)`` to the size `output_size`; None keeps a size."""
     return _average_pool("adaptive_avg_pool3d", input, output_size, 3)
@@ -46,7 +46,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: OutputSizes, return_indices:
     return _max_pool("adaptive_max_pool2d", input, output_size, return_indices, 2)
 
 
-@listed
+@cast_by_name
 def adaptive_max_pool3d(input: Tensor, output_size: OutputSizes, return_indices: bool = False) -> Any:
     """Max pooling of ``(N, C, D, H, W)`` to the size `output_size`; None keeps a size."""
     return _max_pool("adaptive_max_pool3d", input, output_size, return_indices, 3)

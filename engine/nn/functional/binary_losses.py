@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.nn.functional.activation import logsigmoid, softplus
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, require_same_shape, resolve_reduction
 from engine.ops.probabilities import smallest_probability
 from engine.tensors import Tensor
 
 
-@listed
+@cast_by_name
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -33,7 +33,7 @@ def binary_cross_entropy_with_logits(
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-@listed
+@cast_by_name
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -54,7 +54,7 @@ def binary_cross_entropy(
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-@listed
+@cast_by_name
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,

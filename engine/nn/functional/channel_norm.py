@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.backend import META
 from engine.dtypes import int64
 from engine.errors import ShapeError
@@ -15,7 +15,7 @@ from engine.shape import count, format_shape
 from engine.tensors import Tensor
 
 
-@listed
+@cast_by_name
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.dtypes import int64, uint8
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.fused_cross_entropy import fused_cross_entropy
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
 from engine.ops.elementwise.selection import where
-from engine.ops.indexing.index import Owner, gather
+from engine.ops.indexing.index import IndexCaller, gather
 from engine.shape import format_shape
 from engine.tensors import Tensor
 
 
-@listed
+@cast_by_name
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -47,7 +47,7 @@ def cross_entropy(
     return _smoothed_nll(log_probabilities, target, weight, ignore_index, reduction, label_smoothing)
 
 
-@listed
+@cast_by_name
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -124,7 +124,7 @@ def _along(weight: Tensor, like: Tensor) -> Tensor:
 
 def _pick(name: str, input: Tensor, classes: Tensor) -> Tensor:
     dim = _class_dim(input)
-    return gather(input, dim, classes.unsqueeze(dim), owner=Owner(name, "classes")).squeeze(dim)
+    return gather(input, dim, classes.unsqueeze(dim), owner=IndexCaller(name, "classes")).squeeze(dim)
 
 
 def _factors(weight: Tensor, classes: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.nn.functional.padding import pad
@@ -18,7 +18,7 @@ from engine.tensors import Tensor
 Sizes: TypeAlias = int | Sequence[int]
 
 
-@listed
+@cast_by_name
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -35,7 +35,7 @@ def conv1d(
     return _convolve("conv1d", input, weight, bias, stride, padding, dilation, groups, 1)
 
 
-@listed
+@cast_by_name
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -52,7 +52,7 @@ def conv2d(
     return _convolve("conv2d", input, weight, bias, stride, padding, dilation, groups, 2)
 
 
-@listed
+@cast_by_name
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -69,7 +69,7 @@ def conv3d(
     return _convolve("conv3d", input, weight, bias, stride, padding, dilation, groups, 3)
 
 
-@listed
+@cast_by_name
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -84,7 +84,7 @@ def conv_transpose1d(
     return _transpose("conv_transpose1d", input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
 
 
-@listed
+@cast_by_name
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -99,7 +99,7 @@ def conv_transpose2d(
     return _transpose("conv_transpose2d", input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
 
-@listed
+@cast_by_name
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Reduction, reduce_loss
 from engine.ops.ctc import ctc_loss_op
@@ -17,7 +17,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import as_tensor
 
 
-@listed
+@cast_by_name
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.ops.linalg.norms import vector_norm
 from engine.ops.movement.joining import broadcast_tensors
 from engine.tensors import Tensor
@@ -13,7 +13,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@listed
+@cast_by_name
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine similarity along `dim`; norms are clamped to at least `eps`."""
     x1, x2 = broadcast_tensors(x1, x2)

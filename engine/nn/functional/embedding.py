@@ -8,7 +8,7 @@ from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
 from engine.modes import no_grad
-from engine.ops.indexing.index import Owner, index_select
+from engine.ops.indexing.index import IndexCaller, index_select
 from engine.ops.linalg.norms import vector_norm
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -47,7 +47,7 @@ def embedding(
     return where((input == padding_idx % weight.shape[0]).unsqueeze(-1), rows.detach(), rows)
 
 
-_ROWS = Owner("embedding", "rows of the weight")
+_ROWS = IndexCaller("embedding", "rows of the weight")
 
 
 def _check_index(name: str, input: Tensor) -> None:

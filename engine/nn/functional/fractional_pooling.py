@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.ops.indexing.index import gather_op
@@ -18,7 +18,7 @@ Sizes: TypeAlias = int | Sequence[int]
 Ratios: TypeAlias = float | Sequence[float]
 
 
-@listed
+@cast_by_name
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Sizes,
@@ -36,7 +36,7 @@ def fractional_max_pool2d(
     return _pool("fractional_max_pool2d", input, kernel_size, sizes, return_indices, _random_samples, (1, 0))
 
 
-@listed
+@cast_by_name
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Sizes,

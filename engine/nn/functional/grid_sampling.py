@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
 from engine.ops.indexing.index import gather_op
@@ -19,7 +19,7 @@ Mode: TypeAlias = Literal["bilinear", "nearest", "bicubic"]
 PaddingMode: TypeAlias = Literal["zeros", "border", "reflection"]
 
 
-@listed
+@cast_by_name
 def grid_sample(
     input: Tensor,
     grid: Tensor,

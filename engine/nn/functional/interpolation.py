@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.errors import ShapeError
 from engine.nn.functional import adaptive_pooling
-from engine.ops.spatial.resample import Resampling, check_places, resample
+from engine.ops.spatial.resample import ResampleTable, check_places, resample
 from engine.shape import Dim, format_shape
 from engine.tensors import Tensor
 
@@ -133,7 +133,7 @@ def _along(
         shift = 0.5 if mode == "nearest-exact" else 0.0
         position = np.floor((np.arange(new, dtype=np.float32) + np.float32(shift)) * np.float32(step))
         index = np.minimum(position.astype(np.int64), old - 1)[None]
-        return resample(input, dim=dim, table=Resampling(index, np.ones(index.shape), old))
+        return resample(input, dim=dim, table=ResampleTable(index, np.ones(index.shape), old))
     if align_corners:
         step = (old - 1) / (new - 1) if new > 1 else 0.0
     if antialias:
@@ -142,21 +142,21 @@ def _along(
     return resample(input, dim=dim, table=_cubic(position, old) if mode == "bicubic" else _linear(position, old))
 
 
-def _linear(position: Any, size: int) -> Resampling:
+def _linear(position: Any, size: int) -> ResampleTable:
     position = np.maximum(position, 0)
     low = np.minimum(np.floor(position).astype(np.int64), size - 1)
     share = np.clip(position - low, 0, 1)
-    return Resampling(np.stack([low, np.minimum(low + 1, size - 1)]), np.stack([1 - share, share]), size)
+    return ResampleTable(np.stack([low, np.minimum(low + 1, size - 1)]), np.stack([1 - share, share]), size)
 
 
-def _cubic(position: Any, size: int) -> Resampling:
+def _cubic(position: Any, size: int) -> ResampleTable:
     """Source: Keys, Cubic convolution interpolation, 1981, with a = -0.75."""
     low = np.floor(position).astype(np.int64)
     index = low + np.arange(-1, 3)[:, None]
-    return Resampling(np.clip(index, 0, size - 1), cubic(np.abs(position - index), -0.75), size)
+    return ResampleTable(np.clip(index, 0, size - 1), cubic(np.abs(position - index), -0.75), size)
 
 
-def _averaging(old: int, new: int, step: float, mode: str) -> Resampling:
+def _averaging(old: int, new: int, step: float, mode: str) -> ResampleTable:
     """Weights of the input elements that an output element covers, as in Pillow."""
     kernel: tuple[float, Callable[[Any], Any]] = {
         "bilinear": (1.0, lambda x: np.maximum(1 - x, 0)),
@@ -168,7 +168,7 @@ def _averaging(old: int, new: int, step: float, mode: str) -> Resampling:
     last = np.minimum((centre + kernel[0] * wide + 0.5).astype(np.int64), old)
     index = first + np.arange(int((last - first).max()))[:, None]
     weight = kernel[1](np.abs((index - centre + 0.5) / wide)) * (index < last)
-    return Resampling(np.minimum(index, last - 1), weight / weight.sum(0), old)
+    return ResampleTable(np.minimum(index, last - 1), weight / weight.sum(0), old)
 
 
 def cubic(x: Any, a: float) -> Any:

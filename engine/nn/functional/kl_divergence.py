@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Literal
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
 from engine.ops.elementwise.selection import where
 from engine.tensors import Tensor
 
 
-@listed
+@cast_by_name
 def kl_div(
     input: Tensor,
     target: Tensor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.errors import ShapeError
 from engine.ops.linalg import matmul
 from engine.shape import format_shape
@@ -14,7 +14,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return matmul.linear(input, weight, bias)
 
 
-@listed
+@cast_by_name
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x₁ᵀ W x₂ + b``: inputs ``(*, I)`` and ``(*, J)`` and weight ``(O, I, J)`` give ``(*, O)``."""
     outputs, first, second = weight.shape

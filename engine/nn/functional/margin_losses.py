@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.distance import cosine_similarity, pairwise_distance
@@ -15,7 +15,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import arange
 
 
-@listed
+@cast_by_name
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -30,7 +30,7 @@ def hinge_embedding_loss(
     return reduce_loss(apart + where(target != -1, input, 0.0), reduction)
 
 
-@listed
+@cast_by_name
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -48,7 +48,7 @@ def margin_ranking_loss(
     return reduce_loss((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
-@listed
+@cast_by_name
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -73,7 +73,7 @@ def cosine_embedding_loss(
     return reduce_loss(alike + where(target == -1, (cosine - margin).clamp(min=0), 0.0), reduction)
 
 
-@listed
+@cast_by_name
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -125,7 +125,7 @@ def triplet_margin_with_distance_loss(
     return reduce_loss((near - far + margin).clamp(min=0), reduction)
 
 
-@listed
+@cast_by_name
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -158,7 +158,7 @@ def multi_margin_loss(
     return reduce_loss(where(others, wrong, 0.0).sum(-1) / input.shape[-1], reduction)
 
 
-@listed
+@cast_by_name
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -179,13 +179,13 @@ def multilabel_margin_loss(
             f"multilabel_margin_loss requires input and target of one shape N×C or C, not {format_shape(input.shape)} "
             f"and {format_shape(target.shape)}"
         )
-    listed = (target < 0).to(input.dtype).cumsum(-1) == 0
-    classes = where(listed, target, 0)
+    cast_by_name = (target < 0).to(input.dtype).cumsum(-1) == 0
+    classes = where(cast_by_name, target, 0)
     positions = arange(input.shape[-1], device=input.device)
-    hit = (classes.unsqueeze(-1) == positions) & listed.unsqueeze(-1)
+    hit = (classes.unsqueeze(-1) == positions) & cast_by_name.unsqueeze(-1)
     right = hit.any(-2)
     gaps = (1 - (input.gather(-1, classes).unsqueeze(-1) - input.unsqueeze(-2))).clamp(min=0)
-    counted = listed.unsqueeze(-1) & ~right.unsqueeze(-2)
+    counted = cast_by_name.unsqueeze(-1) & ~right.unsqueeze(-2)
     return reduce_loss(where(counted, gaps, 0.0).sum((-1, -2)) / input.shape[-1], reduction)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.errors import ShapeError
 from engine.functions import cat
 from engine.shape import Dim, format_shape
@@ -29,7 +29,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: PaddingMode = "constant", value
     return (mirrored if mode in ("reflect", "replicate") else _padded)(input, pad, mode, value)
 
 
-@listed
+@cast_by_name
 def mirrored(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | None) -> Tensor:
     """`pad` in the modes that copy elements of the input."""
     return _padded(input, pad, mode, value)

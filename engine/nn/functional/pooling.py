@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.backend import META
 from engine.dtypes import int64
 from engine.errors import ShapeError
@@ -15,7 +15,7 @@ from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.ops.elementwise.arithmetic import div_trunc
 from engine.ops.indexing.index import gather_backward
 from engine.ops.spatial.pool import flat_index, max_pool_with_indices, sum_pool
-from engine.ops.spatial.sliding_windows import Windows, per_dim
+from engine.ops.spatial.sliding_windows import SlidingWindows, per_dim
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
 
@@ -48,7 +48,7 @@ def max_pool2d(
     return _max_pool("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 2)
 
 
-@listed
+@cast_by_name
 def max_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -62,7 +62,7 @@ def max_pool3d(
     return _max_pool("max_pool3d", input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 3)
 
 
-@listed
+@cast_by_name
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
@@ -75,7 +75,7 @@ def max_unpool1d(
     return _max_unpool("max_unpool1d", input, indices, kernel_size, stride, padding, output_size, 1)
 
 
-@listed
+@cast_by_name
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -88,7 +88,7 @@ def max_unpool2d(
     return _max_unpool("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
 
 
-@listed
+@cast_by_name
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
@@ -128,7 +128,7 @@ def avg_pool2d(
     )
 
 
-@listed
+@cast_by_name
 def avg_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -172,12 +172,12 @@ def _stride(kernel_size: Sizes, stride: Sizes | None) -> Sizes:
 
 def _windows(
     name: str, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, dilation: Sizes, ceil_mode: bool, ndim: int
-) -> Windows:
+) -> SlidingWindows:
     given = {"kernel_size": kernel_size, "stride": stride or 1, "padding": padding, "dilation": dilation}
     for title, value in given.items():
         if isinstance(value, (tuple, list)) and len(value) != ndim:
             raise ShapeError(f"{name}: {title} must be one number, or one for each of {ndim} dimensions, not {value}")
-    windows = Windows.of(kernel_size, _stride(kernel_size, stride), padding, dilation, ndim, ceil_mode)
+    windows = SlidingWindows.of(kernel_size, _stride(kernel_size, stride), padding, dilation, ndim, ceil_mode)
     if any(2 * p > k for p, k in zip(windows.padding, windows.kernel, strict=True)):
         raise ShapeError(
             f"{name}: padding {format_shape(windows.padding)} must be at most half of "
@@ -260,10 +260,12 @@ def _avg_pool(
     return div_trunc(total, members) if input.dtype is int64 else total / members
 
 
-def _window_sizes(windows: Windows, sizes: tuple[int, ...], count_include_pad: bool) -> Any:
+def _window_sizes(windows: SlidingWindows, sizes: tuple[int, ...], count_include_pad: bool) -> Any:
     """Number of averaged elements per window, without the elements beyond the padding in ceil mode."""
     found: Any = np.ones(())
-    sides = zip(windows.places("avg_pool", sizes), windows.stride, windows.padding, windows.kernel, sizes, strict=True)
+    sides = zip(
+        windows.output_sizes("avg_pool", sizes), windows.stride, windows.padding, windows.kernel, sizes, strict=True
+    )
     for steps, stride, padding, kernel, size in sides:
         start = np.arange(steps) * stride - padding
         end = np.minimum(start + kernel, size + padding)

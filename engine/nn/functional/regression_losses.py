@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from engine.amp.cast_policy import listed
+from engine.amp.cast_policy import cast_by_name
 from engine.errors import ShapeError
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction, warn_of_broadcast
 from engine.ops.elementwise.selection import where
@@ -12,7 +12,7 @@ from engine.shape import format_shape
 from engine.tensors import Tensor
 
 
-@listed
+@cast_by_name
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -28,7 +28,7 @@ def mse_loss(
     return _weighted(difference * difference, input, weight, reduction)
 
 
-@listed
+@cast_by_name
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -43,7 +43,7 @@ def l1_loss(
     return _weighted((input - target).abs(), input, weight, reduction)
 
 
-@listed
+@cast_by_name
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -64,7 +64,7 @@ def smooth_l1_loss(
     return reduce_loss(where(distance < beta, quadratic, distance - 0.5 * beta), reduction)
 
 
-@listed
+@cast_by_name
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -85,7 +85,7 @@ def huber_loss(
     return reduce_loss(loss if weight is None else loss * _fitting(weight, input), reduction)
 
 
-@listed
+@cast_by_name
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

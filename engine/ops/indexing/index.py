@@ -102,15 +102,16 @@ def _slice_length(size: Any, item: slice) -> Any:
 
 
 @op("movement", method=False, keeps_from=1, sample=lambda s: [
-    ((s.normal(4, 5), s.integers(4, 3)), {"layout": (Place(0),)}),
-    ((s.normal(4, 5), s.integers(4, 2, 1), s.integers(5, 3)), {"layout": (Place(0), Place(1))}),
-    ((s.normal(4, 5), s.integers(5, 3)), {"layout": (slice(0, 2), Place(0))}),
-    ((s.normal(4, 3, 5), s.integers(4, 2, 1), s.integers(5, 2)), {"layout": (Place(0), slice(None), Place(1))}),
+    ((s.normal(4, 5), s.integers(4, 3)), {"layout": (TensorSlot(0),)}),
+    ((s.normal(4, 5), s.integers(4, 2, 1), s.integers(5, 3)), {"layout": (TensorSlot(0), TensorSlot(1))}),
+    ((s.normal(4, 5), s.integers(5, 3)), {"layout": (slice(0, 2), TensorSlot(0))}),
+    ((s.normal(4, 3, 5), s.integers(4, 2, 1), s.integers(5, 2)),
+     {"layout": (TensorSlot(0), slice(None), TensorSlot(1))}),
 ])  # fmt: skip
-def index_op(xp, *tensors, layout: Index, owner: Owner | None = None):
+def index_op(xp, *tensors, layout: Index, owner: IndexCaller | None = None):
     """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
     if owner is not None:
-        dim = next(i for i, item in enumerate(layout) if isinstance(item, Place))
+        dim = next(i for i, item in enumerate(layout) if isinstance(item, TensorSlot))
         check_range(owner, tensors[1], tensors[0].shape[dim], dim)
     found = tensors[0][fill(layout, tensors[1:])]
     # NumPy orders the memory of x[..., index] as it likes; view() must work as it does in PyTorch.
@@ -118,7 +119,7 @@ def index_op(xp, *tensors, layout: Index, owner: Owner | None = None):
 
 
 @index_op.shape
-def _(*tensors: Spec, layout: Index, owner: Owner | None = None):
+def _(*tensors: Spec, layout: Index, owner: IndexCaller | None = None):
     return _taken(tensors[0].shape, tensors[1:], layout)
 
 
@@ -129,7 +130,7 @@ def _(g, tensors, layout):
 
 
 @op("movement", method=False, keeps_from=1, sample=lambda s: [
-    ((s.normal(3, 5), s.integers(4, 3)), {"shape": (4, 5), "layout": (Place(0),)}),
+    ((s.normal(3, 5), s.integers(4, 3)), {"shape": (4, 5), "layout": (TensorSlot(0),)}),
 ])  # fmt: skip
 def index_backward(xp, *tensors, shape: Shape, layout: Index):
     """Zeros of `shape` to which the first tensor is added at the positions that the others give."""
@@ -150,11 +151,11 @@ def _(g, tensors, layout):
 
 
 @op("movement", method=False, keeps_from=2, sample=lambda s: [
-    ((s.normal(4, 5), s.normal(2, 5), s.permutation(4)[:2]), {"layout": (Place(0),)}),
+    ((s.normal(4, 5), s.normal(2, 5), s.permutation(4)[:2]), {"layout": (TensorSlot(0),)}),
     ((s.normal(3, 4, 5), s.normal(3, 2), s.permutation(4)[:2], s.permutation(5)[:2]),
-     {"layout": (slice(None), Place(0), Place(1))}),
+     {"layout": (slice(None), TensorSlot(0), TensorSlot(1))}),
     ((s.normal(4, 3, 5), s.normal(2, 3), s.permutation(4)[:2], s.permutation(5)[:2]),
-     {"layout": (Place(0), slice(None), Place(1))}),
+     {"layout": (TensorSlot(0), slice(None), TensorSlot(1))}),
 ])  # fmt: skip
 def index_put_op(xp, *tensors, layout: Index):
     """The first tensor with the second written at the positions that the others give."""
@@ -167,12 +168,12 @@ def index_put_op(xp, *tensors, layout: Index):
 def _(*tensors: Spec, layout: Index):
     target, value, *index = tensors
     if all(spec.dtype.kind for spec in index):
-        place = _taken(target.shape, index, layout)
-        tail = place[max(len(place) - value.ndim, 0) :]
-        fits = value.ndim <= len(place) and all(b in (1, a) for a, b in zip(tail, value.shape, strict=True))
+        axis = _taken(target.shape, index, layout)
+        tail = axis[max(len(axis) - value.ndim, 0) :]
+        fits = value.ndim <= len(axis) and all(b in (1, a) for a, b in zip(tail, value.shape, strict=True))
         if not fits and count(value.shape) != 1:
             raise ShapeError(
-                f"setting by index: {format_shape(value.shape)} does not broadcast to the {format_shape(place)} indexed"
+                f"setting by index: {format_shape(value.shape)} does not broadcast to the {format_shape(axis)} indexed"
             )
     return target
 
@@ -185,12 +186,12 @@ def _(g, tensors, layout):
 
 
 def fill(layout: Index, tensors: Sequence[Any]) -> Index:
-    """The index that `layout` means: each `Place` replaced by its tensor."""
-    return tuple(tensors[item.number] if isinstance(item, Place) else item for item in layout)
+    """The index that `layout` means: each `TensorSlot` replaced by its tensor."""
+    return tuple(tensors[item.number] if isinstance(item, TensorSlot) else item for item in layout)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TensorSlot:
     """Stands in a layout for the tensor of this number."""
 
     number: int
@@ -227,7 +228,7 @@ def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
 # -- along one dimension ----------------------------------------------------------------------
 
 
-class Owner(NamedTuple):
+class IndexCaller(NamedTuple):
     """Who looks something up, and among what: for the message where it is not there."""
 
     name: str = "gather"
@@ -241,13 +242,13 @@ class Owner(NamedTuple):
         )
 
 
-_GATHER, _INDEX_SELECT, _SCATTER = Owner(), Owner("index_select"), Owner("scatter")
+_GATHER, _INDEX_SELECT, _SCATTER = IndexCaller(), IndexCaller("index_select"), IndexCaller("scatter")
 
 
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(4, 5), s.integers(5, 4, 3)), {"dim": 1}), ((s.normal(4, 5), s.integers(4, 2, 3)), {"dim": 0}),
 ])  # fmt: skip
-def gather_op(xp, x, index, dim: int, owner: Owner = _GATHER):
+def gather_op(xp, x, index, dim: int, owner: IndexCaller = _GATHER):
     """x's elements at `index` along `dim`."""
     check_range(owner, index, x.shape[dim], dim)
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
@@ -255,12 +256,12 @@ def gather_op(xp, x, index, dim: int, owner: Owner = _GATHER):
 
 
 @gather_op.shape
-def _(x: Spec, index: Spec, dim: int, owner: Owner = _GATHER):
+def _(x: Spec, index: Spec, dim: int, owner: IndexCaller = _GATHER):
     check_index(owner.name, index, x.shape, dim)
     return Spec(index.shape, x.dtype)
 
 
-def check_range(owner: Owner, index: Any, size: int, dim: int) -> None:
+def check_range(owner: IndexCaller, index: Any, size: int, dim: int) -> None:
     """Raises PositionError for a position that dimension `dim` does not have."""
     # Read without their sign negative numbers are large ones: one pass finds both.
     if index.size and index.view(_UNSIGNED[index.itemsize]).max() >= size:
@@ -272,7 +273,7 @@ _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
     """Raises unless `index` picks from a tensor of `shape`: as many dimensions, none larger except `dim`."""
-    place = wrap_dim(name, dim, len(shape))
+    axis = wrap_dim(name, dim, len(shape))
     if index.dtype.kind != 1:
         raise DTypeError(
             f"{name}: the index must be whole numbers, not {index.dtype.name}.",
@@ -281,7 +282,7 @@ def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
     if index.ndim != len(shape):
         raise ShapeError(f"{name}: the index has {index.ndim} dimensions, the tensor {len(shape)}; they must be equal")
     for i, (a, b) in enumerate(zip(index.shape, shape, strict=True)):
-        if i != place and a > b:
+        if i != axis and a > b:
             raise ShapeError(
                 f"{name}: index {format_shape(index.shape)} is larger than {format_shape(shape)} in dimension {i}"
             )
@@ -295,7 +296,7 @@ def _(g, x: Spec, index, dim):
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(4, 3), s.integers(5, 4, 3)), {"shape": (4, 5), "dim": 1}),
 ])  # fmt: skip
-def gather_backward(xp, x, index, shape: Shape, dim: int, unique: bool = False, owner: Owner = _SCATTER):
+def gather_backward(xp, x, index, shape: Shape, dim: int, unique: bool = False, owner: IndexCaller = _SCATTER):
     """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
     out = xp.zeros(tuple(shape), x.dtype)
     dim = wrap_dim("scatter", dim, x.ndim)
@@ -316,7 +317,7 @@ def positions(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 
 @gather_backward.shape
-def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False, owner: Owner = _SCATTER):
+def _(x: Spec, index: Spec, shape: Shape, dim: int, unique: bool = False, owner: IndexCaller = _SCATTER):
     check_index("scatter", index, tuple(shape), dim)
     if x.shape != index.shape:
         raise ShapeError(f"scatter: source {format_shape(x.shape)} and index {format_shape(index.shape)} must be equal")
@@ -332,7 +333,7 @@ def _(g, index, dim):
     ((s.normal(4, 5), 1, s.integers(5, 4, 3)), {}), ((s.normal(4, 5), -2, s.integers(4, 2, 3)), {}),
     ((s.normal(), 0, s.integers(1)), {}), ((s.normal(4, 5), 1, s.integers(5, 0, 3)), {}),
 ])  # fmt: skip
-def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: Owner = _GATHER) -> Any:
+def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: IndexCaller = _GATHER) -> Any:
     """The elements of x at `index` along `dim`."""
     if (x.ndim != index.ndim and max(x.ndim, index.ndim) <= 1) or x.ndim == index.ndim == 0:  # like rows of one element
         flat = gather(x.reshape(-1), dim, index.reshape(-1), owner=owner)
@@ -361,37 +362,37 @@ def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
             f"take_along_dim: x and indices must have as many dimensions as each other, "
             f"not {format_shape(x.shape)} and {format_shape(indices.shape)}"
         )
-    place = wrap_dim("take_along_dim", dim, x.ndim)
+    axis = wrap_dim("take_along_dim", dim, x.ndim)
     if x.ndim:
-        indices = indices + (indices < 0) * x.shape[place]  # negative ones count from the end
+        indices = indices + (indices < 0) * x.shape[axis]  # negative ones count from the end
     shape = list(broadcast_shapes("take_along_dim", [
-        tuple(1 if i == place else size for i, size in enumerate(t.shape)) for t in (x, indices)
+        tuple(1 if i == axis else size for i, size in enumerate(t.shape)) for t in (x, indices)
     ]))  # fmt: skip
-    wide = [tuple(t.shape[i] if i == place else size for i, size in enumerate(shape)) for t in (x, indices)]
-    return gather(x.expand(wide[0]), place, indices.expand(wide[1]), owner=Owner("take_along_dim"))
+    wide = [tuple(t.shape[i] if i == axis else size for i, size in enumerate(shape)) for t in (x, indices)]
+    return gather(x.expand(wide[0]), axis, indices.expand(wide[1]), owner=IndexCaller("take_along_dim"))
 
 
 @composite(sample=lambda s: [
     ((s.normal(4, 5), 0, s.integers(4, 3)), {}), ((s.normal(4, 5), -1, s.integers(5, 7)), {}),
     ((s.normal(4, 5), 1, s.integers(5, 0)), {}),
 ])  # fmt: skip
-def index_select(x: Any, dim: int, index: Any, *, owner: Owner = _INDEX_SELECT) -> Any:
+def index_select(x: Any, dim: int, index: Any, *, owner: IndexCaller = _INDEX_SELECT) -> Any:
     """The places of dimension `dim` that `index` lists."""
-    place = wrap_dim(owner.name, dim, x.ndim)
+    axis = wrap_dim(owner.name, dim, x.ndim)
     if index.ndim > 1:
         raise ShapeError(
             f"{owner.name}: the index is a list of positions, not {format_shape(index.shape)}. Use x[index]."
         )
     if x.ndim == 0:
         return x.reshape(1).take(index).reshape(())
-    return index_op((x, index.reshape(-1)), layout=(*(slice(None),) * place, Place(0)), owner=owner)
+    return index_op((x, index.reshape(-1)), layout=(*(slice(None),) * axis, TensorSlot(0)), owner=owner)
 
 
 @composite(sample=lambda s: [((s.normal(4, 5), s.integers(20, 2, 3)), {}), ((s.normal(4), s.integers(4)), {})])
 def take(x: Any, index: Any) -> Any:
     """The elements of x, counted row by row, at `index`."""
     index = index + (index < 0).to(index.dtype) * x.numel()  # negative ones count from the end
-    return index_op((x.reshape(-1), index), layout=(Place(0),), owner=Owner("take"))
+    return index_op((x.reshape(-1), index), layout=(TensorSlot(0),), owner=IndexCaller("take"))
 
 
 @composite(
@@ -410,5 +411,5 @@ def one_hot(x: Any, num_classes: int = -1) -> Any:
     elif num_classes < 1:
         raise RangeError(f"one_hot: num_classes must be at least 1, or -1 for as many as needed, not {num_classes}")
     hot = (x.unsqueeze(-1) * 0 + 1, x.unsqueeze(-1))
-    owner = Owner("one_hot", "classes")
+    owner = IndexCaller("one_hot", "classes")
     return cast(gather_backward(*hot, (*x.shape, num_classes), x.ndim, True, owner), dtype=x.dtype)

@@ -8,7 +8,7 @@ from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where_op
-from engine.ops.indexing.index import Place, index_op
+from engine.ops.indexing.index import TensorSlot, index_op
 from engine.ops.record import op
 from engine.ops.shape_rules import broadcast_shapes
 from engine.shape import Spec
@@ -53,7 +53,7 @@ def masked_select(x: Any, mask: Any) -> Any:
     if not shape:
         x, mask = x.reshape(1), mask.reshape(1)
         shape = (1,)
-    return index_op((x.expand(shape), mask.expand(shape)), layout=(Place(0),))
+    return index_op((x.expand(shape), mask.expand(shape)), layout=(TensorSlot(0),))
 
 
 @composite(in_place=True, sample=lambda s: [((x, mask, s.normal(12)), {}) for x, mask in _masked(s)])

@@ -10,8 +10,8 @@ from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where
 from engine.ops.indexing.index import (
-    Owner,
-    Place,
+    IndexCaller,
+    TensorSlot,
     check_index,
     gather_backward,
     gather_op,
@@ -22,7 +22,7 @@ from engine.ops.indexing.index import (
 )
 from engine.ops.indexing.masks import masked_fill
 from engine.ops.record import op
-from engine.ops.shape_rules import wrap_dim, written_whole
+from engine.ops.shape_rules import copy_checked, wrap_dim
 from engine.shape import Spec, format_shape
 
 
@@ -33,7 +33,7 @@ def scatter_op(xp, x, src, index, dim: int):
     """x with `src` written at `index` along `dim`; where a place is hit twice, one of the two stays."""
     if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
         wrong = int(index.min()) if index.min() < 0 else int(index.max())
-        raise Owner("scatter").refuse(wrong, x.shape[dim], dim)
+        raise IndexCaller("scatter").refuse(wrong, x.shape[dim], dim)
     out = x.copy()
     out[positions(xp, index, dim)] = src
     return out
@@ -77,10 +77,10 @@ def _prepared(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, i
     if x.ndim <= 1 and index.ndim <= 1:
         x, index = x.reshape(-1), index.reshape(-1)
         src = src.reshape(-1) if hasattr(src, "ndim") and src.ndim == 0 else src
-    place = wrap_dim(name, dim, x.ndim)
+    axis = wrap_dim(name, dim, x.ndim)
     if 0 in index.shape:
-        return x, place, index.reshape((0,) * x.ndim), src
-    check_index(name, index.spec, x.shape, place)
+        return x, axis, index.reshape((0,) * x.ndim), src
+    check_index(name, index.spec, x.shape, axis)
     if not hasattr(src, "dtype"):
         src = x.new_full(tuple(index.shape), src)
     _check_dtype(name, "src", x, src)
@@ -88,7 +88,7 @@ def _prepared(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, i
         raise ShapeError(f"{name}: the index {format_shape(index.shape)} is larger than src {format_shape(src.shape)}")
     if tuple(src.shape) != tuple(index.shape):
         src = slice_(src, index=tuple(slice(0, size) for size in index.shape))
-    return x, place, index, src
+    return x, axis, index, src
 
 
 def _check_dtype(name: str, title: str, x: Any, source: Any) -> None:
@@ -112,19 +112,19 @@ def scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
             raise ValueError(f"scatter(): reduce must be 'add' or 'multiply', not {reduce!r}")
         wide, _, places, given = _prepared("scatter", x, dim, index, value if src is None else src)
         return scatter_reduce(wide, dim, places, given, how).reshape(x.shape)
-    wide, place, index, src = _prepared("scatter", x, dim, index, value if src is None else src)
+    wide, axis, index, src = _prepared("scatter", x, dim, index, value if src is None else src)
     if 0 in index.shape:
         return x.clone()
-    return scatter_op(wide, src, index, dim=place).reshape(x.shape)
+    return scatter_op(wide, src, index, dim=axis).reshape(x.shape)
 
 
 @composite(in_place=True, sample=lambda s: [*_repeats(s), *_targets(s)])
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     """x with `src` added at `index` along `dim`; what of `src` the index does not reach is left out."""
-    wide, place, index, src = _prepared("scatter_add", x, dim, index, src)
+    wide, axis, index, src = _prepared("scatter_add", x, dim, index, src)
     if 0 in index.shape:
         return x.clone()
-    return (wide + gather_backward(src, index, tuple(wide.shape), place)).reshape(x.shape)
+    return (wide + gather_backward(src, index, tuple(wide.shape), axis)).reshape(x.shape)
 
 
 @op("movement", method=False, sample=lambda s: [
@@ -175,10 +175,10 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, inclu
     """x with all of `src` that goes to a place combined there: its sum, product, mean, largest or smallest."""
     if reduce not in _REDUCTIONS:
         raise ValueError(f"scatter_reduce(): reduce must be one of {', '.join(_REDUCTIONS)}, not {reduce!r}")
-    wide, place, index, src = _prepared("scatter_reduce", x, dim, index, src)
+    wide, axis, index, src = _prepared("scatter_reduce", x, dim, index, src)
     if 0 in index.shape:
         return x.clone()
-    return _combined(wide, place, index, src, reduce, include_self).reshape(x.shape)
+    return _combined(wide, axis, index, src, reduce, include_self).reshape(x.shape)
 
 
 def _combined(x: Any, dim: int, index: Any, src: Any, how: str, include_self: bool) -> Any:
@@ -219,11 +219,11 @@ def _slices(s: Any) -> Any:
 def _layout(name: str, x: Any, dim: int, index: Any, source: Any) -> tuple[Any, ...]:
     """Where the slices of `source` go. Raises ShapeError unless it is like x but for one slice for each index."""
     _check_dtype(name, "source", x, source)
-    place = wrap_dim(name, dim, x.ndim)
-    wanted = (*x.shape[:place], index.numel(), *x.shape[place + 1 :])
+    axis = wrap_dim(name, dim, x.ndim)
+    wanted = (*x.shape[:axis], index.numel(), *x.shape[axis + 1 :])
     if tuple(source.shape) != wanted and not (x.ndim == 1 and source.ndim == 0):
         raise ShapeError(f"{name}: source must be {format_shape(wanted)} to fit, not {format_shape(source.shape)}")
-    return (*(slice(None),) * place, Place(0))
+    return (*(slice(None),) * axis, TensorSlot(0))
 
 
 @composite(in_place=True, sample=lambda s: [
@@ -255,11 +255,11 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
 )
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     """x with one value at the places of `dim` that `index` lists."""
-    place = wrap_dim("index_fill", dim, x.ndim)
-    size = x.shape[place] if x.ndim else 1
+    axis = wrap_dim("index_fill", dim, x.ndim)
+    size = x.shape[axis] if x.ndim else 1
     index = index.reshape(-1)
-    hits = index_backward((index * 0 + 1, index), shape=(size,), layout=(Place(0),)) > 0
-    mask = hits.reshape([-1 if i == place else 1 for i in range(x.ndim)])
+    hits = index_backward((index * 0 + 1, index), shape=(size,), layout=(TensorSlot(0),)) > 0
+    mask = hits.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     return masked_fill(x, mask, value)
 
 
@@ -269,16 +269,16 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
 ])  # fmt: skip
 def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """x with the slices of `source` combined at the places of `dim` that `index` lists; see `scatter_reduce`."""
-    place = wrap_dim("index_reduce", dim, x.ndim)
-    wide = index.reshape([-1 if i == place else 1 for i in range(x.ndim)]).expand(source.shape)
-    return scatter_reduce(x, place, wide, source, reduce, include_self=include_self)
+    axis = wrap_dim("index_reduce", dim, x.ndim)
+    wide = index.reshape([-1 if i == axis else 1 for i in range(x.ndim)]).expand(source.shape)
+    return scatter_reduce(x, axis, wide, source, reduce, include_self=include_self)
 
 
 @composite(sample=lambda s: [((s.normal(3, 4), s.normal(3), 1, 2), {}), ((s.normal(3, 4), s.normal(4), 0, -1), {})])
 def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
     """A copy of x with `src` at place `index` of `dim`."""
     out = x.clone()
-    written_whole("select_scatter", out.select(dim, index), src)
+    copy_checked("select_scatter", out.select(dim, index), src)
     return out
 
 
@@ -289,6 +289,6 @@ def slice_scatter(
 ) -> Any:
     """A copy of x with `src` at a slice of `dim`."""
     out = x.clone()
-    place = wrap_dim("slice_scatter", dim, x.ndim)
-    written_whole("slice_scatter", slice_(out, index=(*(slice(None),) * place, slice(start, end, step))), src)
+    axis = wrap_dim("slice_scatter", dim, x.ndim)
+    copy_checked("slice_scatter", slice_(out, index=(*(slice(None),) * axis, slice(start, end, step))), src)
     return out

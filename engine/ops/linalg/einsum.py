@@ -35,8 +35,8 @@ def einsum(*args: Any) -> Any:
     while len(pending) > 1:
         i, j = _next_pair([labels for labels, _ in pending], wanted, sizes)
         second, first = pending.pop(j), pending.pop(i)
-        elsewhere = {label for labels, _ in pending for label in labels} | set(wanted)
-        pending.append(_contracted(first, second, elsewhere, sizes))
+        keyword_overloads = {label for labels, _ in pending for label in labels} | set(wanted)
+        pending.append(_contracted(first, second, keyword_overloads, sizes))
     labels, x = pending[0]
     labels, x = _summed(labels, x, set(wanted))
     for label in wanted:
@@ -151,8 +151,8 @@ def _next_pair(terms: list[Labels], wanted: Labels, sizes: dict[str, Any]) -> tu
 
     def left(pair: tuple[int, int]) -> float:
         i, j = pair
-        elsewhere = {label for k, labels in enumerate(terms) if k not in pair for label in labels} | set(wanted)
-        after = {label for label in (*terms[i], *terms[j]) if label in elsewhere}
+        keyword_overloads = {label for k, labels in enumerate(terms) if k not in pair for label in labels} | set(wanted)
+        after = {label for label in (*terms[i], *terms[j]) if label in keyword_overloads}
         grown = [_number(count(sizes[label] for label in labels)) for labels in (after, terms[i], terms[j])]
         return grown[0] - grown[1] - grown[2]
 

@@ -38,8 +38,8 @@ def _(x: Spec, p: float, dim: Dims = None, keepdim: bool = False):
 @linalg_vector_norm.gradient
 def _(g, x, out, p, dim, keepdim):
     if not keepdim:
-        for place in sorted(wrap_dims("norm", dim, x.ndim)):
-            g, out = g.unsqueeze(place), out.unsqueeze(place)
+        for axis in sorted(wrap_dims("norm", dim, x.ndim)):
+            g, out = g.unsqueeze(axis), out.unsqueeze(axis)
     if p == 2:
         return x * where(out == 0, 0.0, g / where(out == 0, 1.0, out))
     nothing = (x == 0) | (out == 0)
@@ -116,8 +116,8 @@ def _reduced(sums: Any, left: int, summed: int, largest: bool, keepdim: bool) ->
 
 
 def _with_ones(x: Any, *places: int) -> Any:
-    for place in sorted(places):
-        x = x.unsqueeze(place)
+    for axis in sorted(places):
+        x = x.unsqueeze(axis)
     return x
 
 
@@ -185,6 +185,6 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
 @composite(in_place=True, sample=lambda s: [(s.normal(3, 4), 2, 0, 1.0), (s.normal(3, 4), 1, 1, 2.0)])
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """Each slice along `dim` scaled down to a `p`-norm of at most `maxnorm`."""
-    place = wrap_dim("renorm", dim, input.ndim)
-    size = vector_norm(input, p, tuple(i for i in range(input.ndim) if i != place), True)
+    axis = wrap_dim("renorm", dim, input.ndim)
+    size = vector_norm(input, p, tuple(i for i in range(input.ndim) if i != axis), True)
     return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.record import op
-from engine.ops.shape_rules import wrap_dims, written_whole
+from engine.ops.shape_rules import copy_checked, wrap_dims
 from engine.shape import Shape, Spec
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -161,5 +161,5 @@ def diagflat(x: Any, offset: int = 0) -> Any:
 def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A copy of x with `src` on a diagonal."""
     out = x.clone()
-    written_whole("diagonal_scatter", out.diagonal(offset, dim1, dim2), src)
+    copy_checked("diagonal_scatter", out.diagonal(offset, dim1, dim2), src)
     return out

@@ -180,8 +180,8 @@ def expand_as(x: Any, other: Any) -> Any:
 ])  # fmt: skip
 def unsqueeze(xp, x, dim: int):
     """A dimension of size 1 put in at `dim`."""
-    place = dim if 0 <= dim <= x.ndim else wrap_dim("unsqueeze", dim, x.ndim + 1)
-    return x[(*(_EVERY,) * place, None, ...)]
+    axis = dim if 0 <= dim <= x.ndim else wrap_dim("unsqueeze", dim, x.ndim + 1)
+    return x[(*(_EVERY,) * axis, None, ...)]
 
 
 _EVERY = slice(None)
@@ -189,8 +189,8 @@ _EVERY = slice(None)
 
 @unsqueeze.shape
 def _(x: Spec, dim: int):
-    place = wrap_dim("unsqueeze", dim, x.ndim + 1)
-    return (*x.shape[:place], 1, *x.shape[place:])
+    axis = wrap_dim("unsqueeze", dim, x.ndim + 1)
+    return (*x.shape[:axis], 1, *x.shape[axis:])
 
 
 @unsqueeze.gradient
@@ -257,7 +257,7 @@ def _(*tensors: Spec, dim: int = 0):
     number, first = next(((i, x) for i, x in enumerate(tensors) if x.shape != _NOTHING), (0, tensors[0]))
     if first.ndim == 0:
         raise ShapeError("cat: tensors without dimensions cannot be joined.", in_code="Use stack().")
-    place = wrap_dim("cat", dim, first.ndim)
+    axis = wrap_dim("cat", dim, first.ndim)
     total: Any = 0
     for other, x in enumerate(tensors):
         if x.shape == _NOTHING:
@@ -269,13 +269,13 @@ def _(*tensors: Spec, dim: int = 0):
                 in_code="Use stack() to make a new one.",
             )
         for i, (a, b) in enumerate(zip(first.shape, x.shape, strict=True)):
-            if i != place and a != b:
+            if i != axis and a != b:
                 raise ShapeError(
                     f"cat along dimension {dim}: {format_shape(first.shape)} and {format_shape(x.shape)} differ "
                     f"in dimension {i}: {a} and {b}. All other sizes must agree."
                 )
-        total = total + x.shape[place]
-    return (*first.shape[:place], total, *first.shape[place + 1 :])
+        total = total + x.shape[axis]
+    return (*first.shape[:axis], total, *first.shape[axis + 1 :])
 
 
 @cat.gradient

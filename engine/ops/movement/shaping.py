@@ -40,9 +40,9 @@ def ravel(x: Any) -> Any:
 @composite(sample=lambda s: [((s.normal(2, 6), 1, (2, 3)), {}), ((s.normal(2, 6), -1, (-1, 3)), {})])
 def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Any:
     """Dimension `dim` split into `sizes`; one may be −1."""
-    place = wrap_dim("unflatten", dim, x.ndim)
-    inner = reshaped("unflatten", Spec((x.shape[place],), x.dtype), sizes)
-    return reshape(x, (*x.shape[:place], *inner, *x.shape[place + 1 :]))
+    axis = wrap_dim("unflatten", dim, x.ndim)
+    inner = reshaped("unflatten", Spec((x.shape[axis],), x.dtype), sizes)
+    return reshape(x, (*x.shape[:axis], *inner, *x.shape[axis + 1 :]))
 
 
 @composite(public=False, sample=lambda s: [((s.normal(2, 6), s.normal(3, 4)), {})])
@@ -173,21 +173,21 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
         return repeat_interleave_indices(x, total=output_size)
     if dim is None:
         x, dim = x.reshape(-1), 0
-    place = wrap_dim("repeat_interleave", dim, x.ndim)
+    axis = wrap_dim("repeat_interleave", dim, x.ndim)
     x = x if x.ndim else x.reshape(1)
     if hasattr(repeats, "dtype") and repeats.numel() == 1:
         repeats = int(repeats)
     if isinstance(repeats, int):
         sizes = list(x.shape)
-        wide = expand(x.unsqueeze(place + 1), (*sizes[: place + 1], repeats, *sizes[place + 1 :]))
-        found = reshape(wide, (*sizes[:place], sizes[place] * repeats, *sizes[place + 1 :]))
+        wide = expand(x.unsqueeze(axis + 1), (*sizes[: axis + 1], repeats, *sizes[axis + 1 :]))
+        found = reshape(wide, (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :]))
         return found if found._base is None else found.clone()  # repeats are never views
-    if repeats.shape[0] != x.shape[place]:
+    if repeats.shape[0] != x.shape[axis]:
         raise ShapeError(
-            f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[place]} places of "
+            f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[axis]} places of "
             f"dimension {dim}"
         )
-    return x.index_select(place, repeat_interleave_indices(repeats, total=output_size))
+    return x.index_select(axis, repeat_interleave_indices(repeats, total=output_size))
 
 
 @op("other", method=False, sample=lambda s: [((s.integers(4, 5),), {"total": None})])

@@ -20,44 +20,44 @@ from engine.shape import Dim, Spec, format_shape
 ])  # fmt: skip
 def narrow(xp, x, dim: int, start: int, length: int):
     """`length` places of dimension `dim`, from `start` on."""
-    place, start = _check_narrow(x.shape, dim, start, length)
+    axis, start = _check_narrow(x.shape, dim, start, length)
     index: list[Any] = [slice(None)] * x.ndim
-    index[place] = slice(start, start + length)
+    index[axis] = slice(start, start + length)
     return x[tuple(index)]
 
 
 def _check_narrow(shape: Sequence[Any], dim: int, start: Any, length: int) -> tuple[int, int]:
     """The dimension and the start, both counted from the front."""
-    place = wrap_dim("narrow", dim, len(shape))
+    axis = wrap_dim("narrow", dim, len(shape))
     if not shape:
         raise ShapeError("narrow: a tensor without dimensions has nothing to take a part of")
     if getattr(start, "ndim", 0):
         raise ShapeError(
             f"narrow: start must be a number or a tensor without dimensions, not {format_shape(start.shape)}"
         )
-    first = start + shape[place] if start < 0 else start
-    if first < 0 or first > shape[place]:
+    first = start + shape[axis] if start < 0 else start
+    if first < 0 or first > shape[axis]:
         raise PositionError(
-            f"narrow: start {start} is outside dimension {dim} of {format_shape(shape)}, whose size is {shape[place]}"
+            f"narrow: start {start} is outside dimension {dim} of {format_shape(shape)}, whose size is {shape[axis]}"
         )
-    if length < 0 or first + length > shape[place]:
+    if length < 0 or first + length > shape[axis]:
         raise ShapeError(
             f"narrow: {length} places from {start} on are not inside dimension {dim} of {format_shape(shape)}, "
-            f"whose size is {shape[place]}"
+            f"whose size is {shape[axis]}"
         )
-    return place, first
+    return axis, first
 
 
 @narrow.shape
 def _(x: Spec, dim: int, start: int, length: int):
-    place, _ = _check_narrow(x.shape, dim, start, length)
-    return (*x.shape[:place], length, *x.shape[place + 1 :])
+    axis, _ = _check_narrow(x.shape, dim, start, length)
+    return (*x.shape[:axis], length, *x.shape[axis + 1 :])
 
 
 @narrow.gradient
 def _(g, x: Spec, dim, start, length):
-    place, start = _check_narrow(x.shape, dim, start, length)
-    return zero_pad(g, dim=place, before=start, after=x.shape[place] - start - length)
+    axis, start = _check_narrow(x.shape, dim, start, length)
+    return zero_pad(g, dim=axis, before=start, after=x.shape[axis] - start - length)
 
 
 @op("movement", method=False, sample=lambda s: [
@@ -76,8 +76,8 @@ def zero_pad(xp, x, dim: int, before: int, after: int):
 
 @zero_pad.shape
 def _(x: Spec, dim: int, before: int, after: int):
-    place = wrap_dim("pad", dim, x.ndim)
-    return (*x.shape[:place], x.shape[place] + before + after, *x.shape[place + 1 :])
+    axis = wrap_dim("pad", dim, x.ndim)
+    return (*x.shape[:axis], x.shape[axis] + before + after, *x.shape[axis + 1 :])
 
 
 @zero_pad.gradient
@@ -88,10 +88,10 @@ def _(g, x: Spec, dim, before):
 @composite(sample=lambda s: [((s.normal(3, 4), dim, i), {}) for dim, i in ((0, 1), (1, -1), (-1, 0))])
 def select(x: Any, dim: int, index: int) -> Any:
     """Place `index` of dimension `dim`, which goes."""
-    place = wrap_dim("select", dim, x.ndim)
+    axis = wrap_dim("select", dim, x.ndim)
     if x.ndim == 0:
         raise ShapeError("select: a tensor without dimensions has nothing to take a part of")
-    return slice_(x, index=(*(slice(None),) * place, int(index)))
+    return slice_(x, index=(*(slice(None),) * axis, int(index)))
 
 
 @composite(sample=lambda s: [((s.normal(4, 5), 1, 1, 3), {}), ((s.normal(4, 5), 0, -2, 2), {})])
@@ -195,7 +195,7 @@ def _equal_split(name: str, x: Any, pieces: Any, dim: int, least: int) -> tuple[
 @composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 2), dim), {}) for dim in (0, 1, -1)])
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
     """All places of dimension `dim`, which goes."""
-    place = wrap_dim("unbind", dim, x.ndim)
+    axis = wrap_dim("unbind", dim, x.ndim)
     if x.ndim == 0:
         raise ShapeError("unbind: a tensor without dimensions has no places")
-    return tuple(select(x, place, i) for i in range(_known("unbind", x.shape[place], dim)))
+    return tuple(select(x, axis, i) for i in range(_known("unbind", x.shape[axis], dim)))

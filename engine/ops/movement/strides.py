@@ -9,7 +9,7 @@ import numpy as np
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.record import op
-from engine.ops.shape_rules import wrap_dim, written_whole
+from engine.ops.shape_rules import copy_checked, wrap_dim
 from engine.shape import Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -27,28 +27,28 @@ Sizes: TypeAlias = tuple[int, ...]
 )
 def unfold(xp, x, dimension: int, size: int, step: int):
     """Windows of `size` every `step` places of a dimension, whose insides are a new last dimension."""
-    place, places = _windows(x.shape, dimension, size, step)
+    axis, places = _windows(x.shape, dimension, size, step)
     if x.ndim == 0:
         return x.reshape(1)[:size]
-    shape = (*x.shape[:place], places, *x.shape[place + 1 :], size)
-    strides = (*x.strides[:place], x.strides[place] * step, *x.strides[place + 1 :], x.strides[place])
+    shape = (*x.shape[:axis], places, *x.shape[axis + 1 :], size)
+    strides = (*x.strides[:axis], x.strides[axis] * step, *x.strides[axis + 1 :], x.strides[axis])
     return xp.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 def _windows(shape: Any, dim: int, size: int, step: int) -> tuple[int, Any]:
-    place = wrap_dim("unfold", dim, len(shape))
+    axis = wrap_dim("unfold", dim, len(shape))
     shape = tuple(shape) or (1,)
-    if step < 1 or not 0 <= size <= shape[place]:
+    if step < 1 or not 0 <= size <= shape[axis]:
         raise ShapeError(
             f"unfold: windows of {size} every {step} places do not fit dimension {dim} of {format_shape(shape)}"
         )
-    return place, (shape[place] - size) // step + 1
+    return axis, (shape[axis] - size) // step + 1
 
 
 @unfold.shape
 def _(x: Spec, dimension: int, size: int, step: int):
-    place, places = _windows(x.shape, dimension, size, step)
-    return (*x.shape[:place], places, *x.shape[place + 1 :], size) if x.ndim else (size,)
+    axis, places = _windows(x.shape, dimension, size, step)
+    return (*x.shape[:axis], places, *x.shape[axis + 1 :], size) if x.ndim else (size,)
 
 
 @unfold.gradient
@@ -118,9 +118,9 @@ def as_strided_backward(xp, x, shape: Sizes, stride: Sizes, offset: int):
     """Zeros of `shape`, in order of memory, to which `x` is added where `as_strided` took it."""
     out = xp.zeros(count(shape), x.dtype)
     at = xp.asarray(np.full(x.shape, offset))
-    for place, step in enumerate(stride):
-        along = (1,) * place + (-1,) + (1,) * (x.ndim - place - 1)
-        at = at + xp.arange(x.shape[place]).reshape(along) * step
+    for axis, step in enumerate(stride):
+        along = (1,) * axis + (-1,) + (1,) * (x.ndim - axis - 1)
+        at = at + xp.arange(x.shape[axis]).reshape(along) * step
     xp.add.at(out, at, x)
     return out.reshape(shape)
 
@@ -142,5 +142,5 @@ def _(g, x: Spec, stride, offset):
 def as_strided_scatter(x: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
     """A copy of x with `src` at the places that `as_strided` shows."""
     out = x.clone()
-    written_whole("as_strided_scatter", out.as_strided(size, stride, storage_offset), src)
+    copy_checked("as_strided_scatter", out.as_strided(size, stride, storage_offset), src)
     return out

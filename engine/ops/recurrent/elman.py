@@ -7,7 +7,7 @@ from typing import Any, Literal
 from engine.modes import MODES
 from engine.ops.record import op
 from engine.ops.recurrent.recurrent_steps import BatchSizes, derived, flat, previous, stepped, steps
-from engine.ops.single_thread import on_one_thread
+from engine.ops.single_thread import single_threaded
 from engine.shape import Spec
 
 Nonlinearity = Literal["tanh", "relu"]
@@ -26,7 +26,7 @@ def _sample(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=2, sample=_sample)
-@on_one_thread
+@single_threaded
 def elman_layer(
     xp, gates, h, weight, nonlinearity: Nonlinearity = "tanh", batch_sizes: BatchSizes = None, reverse: bool = False
 ):
@@ -77,7 +77,7 @@ def _sample_backward(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=3, sample=_sample_backward)
-@on_one_thread
+@single_threaded
 def elman_layer_backward(
     xp,
     result,

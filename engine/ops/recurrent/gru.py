@@ -18,7 +18,7 @@ from engine.ops.recurrent.recurrent_steps import (
     stepped,
     steps,
 )
-from engine.ops.single_thread import on_one_thread
+from engine.ops.single_thread import single_threaded
 from engine.shape import Spec
 
 
@@ -36,7 +36,7 @@ def _sample(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=4, sample=_sample)
-@on_one_thread
+@single_threaded
 def gru_layer(xp, gates, h, weight, bias=None, batch_sizes: BatchSizes = None, reverse: bool = False):
     """T×N×3H inputs to the gates (reset, update, new) and the first state: results, last state, insides.
 
@@ -120,7 +120,7 @@ def _sample_backward(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=4, sample=_sample_backward)
-@on_one_thread
+@single_threaded
 def gru_layer_backward(
     xp,
     values,

@@ -18,7 +18,7 @@ from engine.ops.recurrent.recurrent_steps import (
     stepped,
     steps,
 )
-from engine.ops.single_thread import on_one_thread
+from engine.ops.single_thread import single_threaded
 from engine.shape import Spec
 
 
@@ -37,7 +37,7 @@ def _sample(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=5, sample=_sample)
-@on_one_thread
+@single_threaded
 def lstm_layer(xp, gates, h, c, weight, projection=None, batch_sizes: BatchSizes = None, reverse: bool = False):
     """T×N×4H inputs to the gates (input, forget, cell, output) and the first states: results, last states, insides.
 
@@ -122,7 +122,7 @@ def _sample_backward(s: Any) -> Any:
 
 
 @op("other", method=False, outputs=5, sample=_sample_backward)
-@on_one_thread
+@single_threaded
 def lstm_layer_backward(
     xp,
     values,

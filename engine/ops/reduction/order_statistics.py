@@ -89,7 +89,7 @@ def _variance(
 def var_op(xp, x, dim: Dims, keepdim: bool, correction: float):
     """The sum of squared differences from the mean, divided by n − correction."""
     axes = wrap_dims("var", dim, x.ndim)
-    number = count(x.shape[place] for place in axes)
+    number = count(x.shape[axis] for axis in axes)
     centred = x - x.sum(axis=axes, keepdims=True) / x.dtype.type(number)
     total = xp.square(centred).sum(axis=axes, keepdims=keepdim)
     return total / x.dtype.type(_freedom(number, correction))
@@ -108,7 +108,7 @@ def _(x: Spec, dim: Dims, keepdim: bool, correction: float):
 
 @var_op.gradient
 def _(g, x, dim, correction):
-    free = _freedom(count(x.shape[place] for place in wrap_dims("var", dim, x.ndim)), correction)
+    free = _freedom(count(x.shape[axis] for axis in wrap_dims("var", dim, x.ndim)), correction)
     return spread_over(g * (2 / free if free else float("nan")), x.spec, dim) * (x - mean(x, dim, True))
 
 
@@ -150,13 +150,13 @@ def _median(name: str, x: Any, dim: int | None, keepdim: bool, rank: Callable[[A
             return x.sum() + math.nan if x.is_floating_point() else x.new_zeros(())
         return _median(name, x.reshape(-1), 0, False, rank).values
     result = getattr(return_types, name)
-    place = wrap_dim(name, dim, x.ndim)
+    axis = wrap_dim(name, dim, x.ndim)
     refuse_nothing(name, x.spec, dim)
     if x.ndim == 0:
         return result(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    ordered = sort(x, place)
-    at = rank(x.shape[place], x.isnan().sum(place, True))
-    return _picked(result, [one.gather(place, at) for one in ordered], place, keepdim)
+    ordered = sort(x, axis)
+    at = rank(x.shape[axis], x.isnan().sum(axis, True))
+    return _picked(result, [one.gather(axis, at) for one in ordered], axis, keepdim)
 
 
 def _picked(result: Any, found: Sequence[Any], dim: int, keepdim: bool) -> Any:
@@ -167,14 +167,14 @@ def _picked(result: Any, found: Sequence[Any], dim: int, keepdim: bool) -> Any:
            + [((s.distinct(3, 5), 2), {"dim": 0, "keepdim": True})])  # fmt: skip
 def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest along `dim`, counted from 1, and where it is."""
-    place = wrap_dim("kthvalue", dim, x.ndim)
-    size = x.shape[place] if x.ndim else 1
+    axis = wrap_dim("kthvalue", dim, x.ndim)
+    size = x.shape[axis] if x.ndim else 1
     if not 1 <= k <= size:
         raise ShapeError(f"kthvalue: k must be 1 to {size}, the size of dimension {dim}, not {k}")
     if x.ndim == 0:
         return return_types.kthvalue(x.clone(), x.new_zeros(()).to(dtypes.int64))
     return _picked(
-        return_types.kthvalue, [one.narrow(place, k - 1, 1).contiguous() for one in sort(x, place)], place, keepdim
+        return_types.kthvalue, [one.narrow(axis, k - 1, 1).contiguous() for one in sort(x, axis)], axis, keepdim
     )
 
 
@@ -207,11 +207,11 @@ def _(g, out1, x: Spec, dim):
                                            ((s.repeated(3, 7),), {"keepdim": True})])  # fmt: skip
 def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent value along `dim`, the smallest of several, and the last place that it is at."""
-    place = wrap_dim("mode", dim, x.ndim)
+    axis = wrap_dim("mode", dim, x.ndim)
     refuse_nothing("mode", x.spec, dim)
     if x.ndim == 0:
         return return_types.mode(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return _picked(return_types.mode, mode_op(x, dim=place), place, keepdim)
+    return _picked(return_types.mode, mode_op(x, dim=axis), axis, keepdim)
 
 
 # -- quantiles --------------------------------------------------------------------------------
@@ -244,12 +244,12 @@ def _quantile(name: str, x: Any, q: Any, dim: int | None, keepdim: bool, interpo
         raise ShapeError(f"{name}(): q must be a number or a list of them, not {format_shape(q.shape)}")
     kept = [1] * x.ndim
     if dim is None:
-        place, x = 0, x.reshape(-1)
+        axis, x = 0, x.reshape(-1)
     else:
-        place = wrap_dim(name, dim, x.ndim)
-        kept = [1 if i == place else size for i, size in enumerate(x.shape)]
-    refuse_nothing(name, x.spec, place)
-    values = sort(x.movedim(place, -1) if x.ndim else x.reshape(1), -1).values
+        axis = wrap_dim(name, dim, x.ndim)
+        kept = [1 if i == axis else size for i, size in enumerate(x.shape)]
+    refuse_nothing(name, x.spec, axis)
+    values = sort(x.movedim(axis, -1) if x.ndim else x.reshape(1), -1).values
     ranks = _ranks(values, q.reshape(-1), ignore)
     found = _between(values, ranks, interpolation).movedim(-1, 0)
     found = found.reshape((-1, *kept)) if keepdim else found

@@ -33,7 +33,7 @@ def over(record: Op, dtype: Callable[[DType], DType] | None = None, *, of_nothin
 
 def refuse_nothing(name: str, x: Spec, dim: Dims) -> None:
     """Raises ShapeError if there is no element to choose among."""
-    if 0 in [x.shape[place] for place in wrap_dims(name, dim, x.ndim)]:
+    if 0 in [x.shape[axis] for axis in wrap_dims(name, dim, x.ndim)]:
         raise ShapeError(f"{name}: {format_shape(x.shape)} has no elements to choose from along dim={dim}")
 
 
@@ -164,7 +164,7 @@ def mean(xp, x, dim: Dims = None, keepdim: bool = False, dtype: DType | None = N
     if not dtypes.is_floating(x.dtype):
         raise _no_mean(dtypes.from_numpy(x.dtype))
     total = x.sum(axis=_axes(dim), keepdims=keepdim)
-    number = total.dtype.type(count(x.shape[place] for place in wrap_dims("mean", dim, x.ndim)))
+    number = total.dtype.type(count(x.shape[axis] for axis in wrap_dims("mean", dim, x.ndim)))
     return xp.true_divide(total, number, out=total) if total.ndim else xp.true_divide(total, number)
 
 
@@ -177,7 +177,7 @@ def _(x: Spec, dim: Dims = None, keepdim: bool = False, dtype: DType | None = No
 
 @mean.gradient
 def _(g, x: Spec, dim):
-    return spread_over(g / count(x.shape[place] for place in wrap_dims("mean", dim, x.ndim)), x, dim)
+    return spread_over(g / count(x.shape[axis] for axis in wrap_dims("mean", dim, x.ndim)), x, dim)
 
 
 def _no_mean(dtype: DType) -> DTypeError:

@@ -62,8 +62,8 @@ def cumsum(x: Any, dim: int, *, dtype: DType | None = None) -> Any:
 
 def _scanned(scan: Callable[[Any, int], Any], x: Any, dim: int, dtype: DType | None = None) -> Any:
     """`scan(x, dim)`, of a tensor without dimensions as of one element."""
-    place = wrap_dim("a running sum", dim, x.ndim)
-    return scan(x, place) if x.ndim else scan(x.reshape(1), 0).reshape(())
+    axis = wrap_dim("a running sum", dim, x.ndim)
+    return scan(x, axis) if x.ndim else scan(x.reshape(1), 0).reshape(())
 
 
 @op("other", method=False, sample=lambda s: [
@@ -181,8 +181,8 @@ def cummin(x: Any, dim: int) -> Any:
 
 
 def _extremes_so_far(x: Any, dim: int, largest: bool) -> Any:
-    place = wrap_dim("cummax" if largest else "cummin", dim, x.ndim)
-    found = cummax_or_cummin(x if x.ndim else x.reshape(1), dim=place, largest=largest)
+    axis = wrap_dim("cummax" if largest else "cummin", dim, x.ndim)
+    found = cummax_or_cummin(x if x.ndim else x.reshape(1), dim=axis, largest=largest)
     result = return_types.cummax if largest else return_types.cummin
     return result(*(one if x.ndim else one.reshape(()) for one in found))
 

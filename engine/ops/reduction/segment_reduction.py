@@ -57,21 +57,21 @@ def segment_reduce(
     _floating("segment_reduce", data)
     if indices is not None or (lengths is None) == (offsets is None):
         raise ValueError("segment_reduce(): give either lengths or offsets; indices are not supported, as in PyTorch")
-    place = wrap_dim("segment_reduce", axis, data.ndim)
+    dim = wrap_dim("segment_reduce", axis, data.ndim)
     count = (lengths if offsets is None else offsets[..., 1:]).shape[-1]
-    shape = (*data.shape[:place], count, *data.shape[place + 1 :])
+    shape = (*data.shape[:dim], count, *data.shape[dim + 1 :])
     if data.is_meta:
         return data.new_empty(shape)
-    if place:
+    if dim:
         given = {"lengths": lengths, "offsets": offsets}
         rows = [
             segment_reduce(
-                data[i], reduce, axis=place - 1, unsafe=unsafe, initial=initial,
+                data[i], reduce, axis=dim - 1, unsafe=unsafe, initial=initial,
                 **{name: None if value is None else value[i] for name, value in given.items()},
             )
             for i in range(data.shape[0])
         ]  # fmt: skip
-        return stack(rows) if rows else data.sum(place, True).expand(shape)
+        return stack(rows) if rows else data.sum(dim, True).expand(shape)
     sizes = lengths.tolist() if offsets is None else np.diff(offsets.tolist()).tolist()
     start = 0 if offsets is None else int(offsets[0])
     if not unsafe and (min(sizes, default=0) < 0 or (offsets is None and sum(sizes) != data.shape[0])):

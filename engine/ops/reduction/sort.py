@@ -48,10 +48,10 @@ def _(g, out1, x: Spec, dim):
 ])  # fmt: skip
 def sort(x: Any, dim: int = -1, descending: bool = False, *, stable: bool = True) -> Any:
     """Values in order along `dim`, and the places they had. Equals always stay in their order."""
-    place = wrap_dim("sort", dim, x.ndim)
+    axis = wrap_dim("sort", dim, x.ndim)
     if x.ndim == 0:
         return return_types.sort(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return return_types.sort(*sort_op(x, dim=place, descending=descending))
+    return return_types.sort(*sort_op(x, dim=axis, descending=descending))
 
 
 @composite(sample=lambda s: [*_sorted(s), ((s.repeated(3, 9),), {"stable": True})])
@@ -103,10 +103,10 @@ def _(g, out1, x: Spec, dim):
 @composite(result="Any", sample=_tops)
 def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) along `dim`, in order, and where they are."""
-    place = wrap_dim("topk", dim, x.ndim)
-    size = x.shape[place] if x.ndim else 1
+    axis = wrap_dim("topk", dim, x.ndim)
+    size = x.shape[axis] if x.ndim else 1
     if k < 0 or (not isinstance(size, Dim) and k > size):
         raise ShapeError(f"topk: k must be 0 to {size}, the size of dimension {dim}, not {k}")
     if x.ndim == 0:
         return return_types.topk(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return return_types.topk(*topk_op(x, k=k, dim=place, largest=largest))
+    return return_types.topk(*topk_op(x, k=k, dim=axis, largest=largest))

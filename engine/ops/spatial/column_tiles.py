@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from engine.ops.spatial import convolution_grid
-from engine.ops.spatial.convolution_grid import Grid
+from engine.ops.spatial.convolution_grid import ConvolutionGrid
 from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -18,14 +18,14 @@ Slices: TypeAlias = tuple[slice, ...]
 Pair: TypeAlias = tuple[slice, slice]
 
 
-class Edge(NamedTuple):
+class ZeroEdge(NamedTuple):
     """Positions of a dimension, counted from the first spatial one, that are zero."""
 
     axis: int
     positions: slice
 
 
-class Copy(NamedTuple):
+class TileCopy(NamedTuple):
     """What a place sees: in the source, or `distance` further on than what its model does, flat."""
 
     number: int
@@ -33,31 +33,31 @@ class Copy(NamedTuple):
     distance: int
     here: Slices
     there: Slices
-    edges: list[Edge]
+    edges: list[ZeroEdge]
 
 
-class Term(NamedTuple):
+class TileTerm(NamedTuple):
     """A place of the kernel whose part is added from `distance` further on, flat, with zeros at the edges."""
 
     number: int
     distance: int
-    edges: list[Edge]
+    edges: list[ZeroEdge]
 
 
-class Sum(NamedTuple):
+class PhaseSum(NamedTuple):
     """A phase of the output: the part to which others are added, if one lies where the sum does."""
 
     base: int | None
-    terms: list[Term]
+    terms: list[TileTerm]
     here: Slices
     there: Slices
 
 
 @dataclass(frozen=True)
-class Part:
+class GridTile:
     """Rows of the output (of each phase of it), and those of the grid from which they are computed."""
 
-    grid: Grid
+    grid: ConvolutionGrid
     rows: slice
     span: slice
 
@@ -66,7 +66,7 @@ class Part:
         return (self.span.stop - self.span.start, *self.grid.shape[1:])
 
     @cached_property
-    def columns(self) -> list[Copy]:
+    def columns(self) -> list[TileCopy]:
         """What the places in columns see of the input."""
         grid, dimensions = self.grid, []
         for axis, kernel in enumerate(grid.windows.kernel):
@@ -78,44 +78,44 @@ class Part:
         return _copies(dimensions, self.extent)
 
     @cached_property
-    def added_to(self) -> list[Copy]:
+    def added_to(self) -> list[TileCopy]:
         """To what of the output the places in the product add, which has no stride."""
         grid, dimensions = self.grid, []
         for axis, kernel in enumerate(grid.windows.kernel):
             offsets = [grid.offset(axis, i) for i in range(kernel)] if axis < grid.lead else [0]
             rows = self.rows if axis == 0 else self._positions(axis)
-            wanted = slice(rows.start, min(rows.stop, grid.places[axis]))
+            wanted = slice(rows.start, min(rows.stop, grid.output_sizes[axis]))
             dimensions.append([_overlap(self._positions(axis), 1, -offset, wanted) for offset in offsets])
         return _copies(dimensions, self.extent)
 
     @cached_property
-    def sums(self) -> list[Sum]:
+    def sums(self) -> list[PhaseSum]:
         phases: dict[Sizes, list[tuple[int, Sizes]]] = {}
         for number, at in enumerate(self.grid.in_product):
             phase, shift = self.grid.shift(at)
             phases.setdefault(phase, []).append((number, shift))
-        found: list[Sum] = []
+        found: list[PhaseSum] = []
         for phase, places in phases.items():
             base = next((number for number, shift in places if not any(shift)), None)
-            terms = [Term(n, _flat(shift, self.extent), self._beyond(shift)) for n, shift in places if any(shift)]
-            found.append(Sum(base, terms, *self._written(phase)))
+            terms = [TileTerm(n, _flat(shift, self.extent), self._beyond(shift)) for n, shift in places if any(shift)]
+            found.append(PhaseSum(base, terms, *self._written(phase)))
         return found
 
     def _positions(self, axis: int) -> slice:
         return self.span if axis == 0 else slice(0, self.grid.shape[axis])
 
-    def _beyond(self, shift: Sizes) -> list[Edge]:
+    def _beyond(self, shift: Sizes) -> list[ZeroEdge]:
         """What would be added beyond the part."""
         ends = (
             slice(0, far) if far > 0 else slice(max(0, size + far), size)
             for far, size in zip(shift, self.extent, strict=False)
         )
-        return [Edge(axis, end) for axis, end in enumerate(ends) if end.start < end.stop]
+        return [ZeroEdge(axis, end) for axis, end in enumerate(ends) if end.start < end.stop]
 
     def _written(self, phase: Sizes) -> tuple[Slices, Slices]:
         """Where in the part the sums of a phase stand, and where they go in the output."""
         pairs: list[Pair] = []
-        for axis, place in enumerate(self.grid.places):
+        for axis, place in enumerate(self.grid.output_sizes):
             stride, shift = (self.grid.windows.stride[axis], phase[axis]) if axis < self.grid.lead else (1, 0)
             rows = self.rows if axis == 0 else self._positions(axis)
             here, there = _overlap(rows, stride, shift, slice(0, place))
@@ -124,7 +124,7 @@ class Part:
         return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
 
 
-def blocks(grid: Grid, batch: int, itemsize: int) -> Iterator[tuple[slice, slice, Part]]:
+def blocks(grid: ConvolutionGrid, batch: int, itemsize: int) -> Iterator[tuple[slice, slice, GridTile]]:
     """Samples, groups and rows that take about the cache, or twice what the weight does, which each block reads."""
     parts = _parts(grid, itemsize)
     samples = 1
@@ -137,12 +137,12 @@ def blocks(grid: Grid, batch: int, itemsize: int) -> Iterator[tuple[slice, slice
 
 
 @functools.lru_cache(maxsize=256)
-def _parts(grid: Grid, itemsize: int) -> list[Part]:
+def _parts(grid: ConvolutionGrid, itemsize: int) -> list[GridTile]:
     """A whole sample, or its rows if that is too large."""
     number = grid.shape[0]
     before, after = grid.reach()
     return [
-        Part(grid, rows, slice(max(0, rows.start - before), min(number, rows.stop + after)))
+        GridTile(grid, rows, slice(max(0, rows.start - before), min(number, rows.stop + after)))
         for rows in _even(number, grid.most_rows(itemsize))
     ]
 
@@ -162,25 +162,25 @@ def _overlap(positions: slice, stride: int, shift: int, wanted: slice) -> Pair:
     return slice(start - first, stop - first), slice(here, end, stride) if stop > start else slice(0, 0, 1)
 
 
-def _copies(dimensions: list[list[Pair]], extent: Sizes) -> list[Copy]:
+def _copies(dimensions: list[list[Pair]], extent: Sizes) -> list[TileCopy]:
     """For each place a copy; that of a model before those made from it."""
     models = [[_model(pairs, pair) for pair in pairs] for pairs in dimensions]
     places = list(itertools.product(*(range(len(pairs)) for pairs in dimensions)))
-    found: list[Copy] = []
+    found: list[TileCopy] = []
     for number, at in enumerate(places):
         pairs = [dimension[i] for dimension, i in zip(dimensions, at, strict=True)]
         model = tuple(chosen[i] for chosen, i in zip(models, at, strict=True))
         shift = tuple(_shift(pair, dimension[i]) for pair, dimension, i in zip(pairs, dimensions, model, strict=True))
         here, there = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
         edges = [
-            Edge(axis, end)
+            ZeroEdge(axis, end)
             for axis, (taken, size) in enumerate(zip(here, extent, strict=True))
             for end in (slice(0, taken.start), slice(taken.stop, size))
             if end.start < end.stop
         ]
         if any(taken.start == taken.stop for taken in here):
             model = at
-        found.append(Copy(number, places.index(model), _flat(shift, extent), here, there, edges))
+        found.append(TileCopy(number, places.index(model), _flat(shift, extent), here, there, edges))
     return sorted(found, key=lambda copy: copy.number != copy.model)
 
 

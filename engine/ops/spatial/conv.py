@@ -13,10 +13,10 @@ from engine.errors import ShapeError
 from engine.ops.record import op
 from engine.ops.shape_rules import same_dtype
 from engine.ops.spatial.column_tiles import blocks
-from engine.ops.spatial.convolution_grid import Grid, cheapest
+from engine.ops.spatial.convolution_grid import ConvolutionGrid, cheapest
 from engine.ops.spatial.correlation import channels, correlate, every, pointwise, wide
-from engine.ops.spatial.im2col_blocks import Scratch, columns, rows
-from engine.ops.spatial.sliding_windows import Windows, per_dim
+from engine.ops.spatial.im2col_blocks import ScratchBuffers, columns, rows
+from engine.ops.spatial.sliding_windows import SlidingWindows, per_dim
 from engine.shape import Spec, count, format_shape
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -38,18 +38,20 @@ def convolution(
     """Cross-correlation of N×C×… with O×(C/groups)×kernel…, and a number added to each output channel."""
     if x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
         raise ValueError("the channels do not fit")  # which the shape rule explains
-    windows = Windows(weight.shape[2:], stride, padding, dilation)
-    places = windows.places("convolution", x.shape[2:])
+    windows = SlidingWindows(weight.shape[2:], stride, padding, dilation)
+    output_sizes = windows.output_sizes("convolution", x.shape[2:])
     narrow, (x, weight, bias) = x.dtype, wide(xp, x, weight, bias)
-    if not pointwise(windows, places):
-        grid = cheapest(Grid(windows, x.shape[2:], places, weight.shape[1], weight.shape[0] // groups, groups))
+    if not pointwise(windows, output_sizes):
+        grid = cheapest(
+            ConvolutionGrid(windows, x.shape[2:], output_sizes, weight.shape[1], weight.shape[0] // groups, groups)
+        )
         return correlate(xp, x, weight, bias, grid).astype(narrow, copy=False)
-    seen = every(x, stride).reshape(x.shape[0], groups, weight.shape[1], count(places))
+    seen = every(x, stride).reshape(x.shape[0], groups, weight.shape[1], count(output_sizes))
     out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), seen)
-    out = out.reshape(x.shape[0], weight.shape[0], count(places))
+    out = out.reshape(x.shape[0], weight.shape[0], count(output_sizes))
     if bias is not None:
         out += bias.reshape(-1, 1)
-    return out.reshape(x.shape[0], weight.shape[0], *places).astype(narrow, copy=False)
+    return out.reshape(x.shape[0], weight.shape[0], *output_sizes).astype(narrow, copy=False)
 
 
 @op("other", method=False, sample=lambda s: [
@@ -60,18 +62,20 @@ def convolution(
 ])  # fmt: skip
 def convolution_transpose(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
-    windows = Windows(weight.shape[2:], stride, padding, dilation)
-    batch, places, inner = g.shape[0], g.shape[2:], weight.shape[1]
+    windows = SlidingWindows(weight.shape[2:], stride, padding, dilation)
+    batch, output_sizes, inner = g.shape[0], g.shape[2:], weight.shape[1]
     narrow, (g, weight) = g.dtype, wide(xp, g, weight)
-    if pointwise(windows, places):
+    if pointwise(windows, output_sizes):
         out = xp.zeros((batch, groups * inner, *sizes), g.dtype)
-        split = g.reshape(batch, groups, g.shape[1] // groups, count(places))
+        split = g.reshape(batch, groups, g.shape[1] // groups, count(output_sizes))
         found = xp.matmul(weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
-        every(out, stride)[(..., *map(slice, places))] = found.reshape(batch, groups * inner, *places)
+        every(out, stride)[(..., *map(slice, output_sizes))] = found.reshape(batch, groups * inner, *output_sizes)
     else:
         turned = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)
         turned = turned[(..., *(slice(None, None, -1),) * len(windows.kernel))]
-        grid = cheapest(Grid(windows.opposite, places, sizes, g.shape[1] // groups, inner, groups), turned=True)
+        grid = cheapest(
+            ConvolutionGrid(windows.opposite, output_sizes, sizes, g.shape[1] // groups, inner, groups), turned=True
+        )
         out = correlate(xp, g, turned.reshape(groups * inner, -1, *windows.kernel), None, grid)
     return out.astype(narrow, copy=False)
 
@@ -83,15 +87,18 @@ def convolution_transpose(xp, g, weight, sizes: Sizes, stride: Sizes, padding: S
 ])  # fmt: skip
 def convolution_backward_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
     """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
-    windows = Windows(kernel, stride, padding, dilation)
-    places, outer, inner = g.shape[2:], g.shape[1] // groups, x.shape[1] // groups
+    windows = SlidingWindows(kernel, stride, padding, dilation)
+    output_sizes, outer, inner = g.shape[2:], g.shape[1] // groups, x.shape[1] // groups
     narrow, (g, x) = g.dtype, wide(xp, g, x)
-    if pointwise(windows, places):
+    if pointwise(windows, output_sizes):
         out = xp.zeros((groups, outer, inner), g.dtype)
-        for upper, lower in zip(g, every(x, stride)[(..., *map(slice, places))], strict=True):
+        for upper, lower in zip(g, every(x, stride)[(..., *map(slice, output_sizes))], strict=True):
             out += xp.matmul(upper.reshape(groups, outer, -1), lower.reshape(groups, inner, -1).swapaxes(1, 2))
         return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
-    grid, scratch = cheapest(Grid(windows, x.shape[2:], places, inner, outer, groups)), Scratch(xp, g.dtype)
+    grid, scratch = (
+        cheapest(ConvolutionGrid(windows, x.shape[2:], output_sizes, inner, outer, groups)),
+        ScratchBuffers(xp, g.dtype),
+    )
     trailing, leading = len(grid.in_columns), len(grid.in_product)
     out = xp.zeros((groups, trailing * inner, leading * outer), g.dtype)
     for some, these, part in blocks(grid, x.shape[0], x.dtype.itemsize):
@@ -118,8 +125,8 @@ def _(x: Spec, weight: Spec, bias: Spec | None, stride: Sizes, padding: Sizes, d
             f"convolution: the weight takes {weight.shape[1] * groups} channels, "
             f"but the input {format_shape(x.shape)} has {x.shape[1]}."
         )
-    windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.ndim - 2)
-    return (x.shape[0], weight.shape[0], *windows.places("convolution", x.shape[2:]))
+    windows = SlidingWindows.of(weight.shape[2:], stride, padding, dilation, x.ndim - 2)
+    return (x.shape[0], weight.shape[0], *windows.output_sizes("convolution", x.shape[2:]))
 
 
 @convolution_transpose.shape

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from engine.ops.spatial.sliding_windows import Windows
+from engine.ops.spatial.sliding_windows import SlidingWindows
 from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -31,16 +31,16 @@ _USUAL_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class ConvolutionGrid:
     """Positions of a product: those of the input in the first `lead` dimensions, those of the output in the others.
 
     In the first a stride s means that a position of the input adds to every s-th of the output: the output has s
     phases there. In the others it means that one of the output sees every s-th of the input.
     """
 
-    windows: Windows
+    windows: SlidingWindows
     sizes: Sizes
-    places: Sizes
+    output_sizes: Sizes
     inner: int
     outer: int
     groups: int
@@ -74,8 +74,10 @@ class Grid:
 
     @property
     def shape(self) -> Sizes:
-        places = (-(-place // stride) for place, stride in zip(self.places, self.windows.stride, strict=True))
-        return (*map(max, self.sizes[: self.lead], places), *self.places[self.lead :])
+        output_sizes = (
+            -(-place // stride) for place, stride in zip(self.output_sizes, self.windows.stride, strict=True)
+        )
+        return (*map(max, self.sizes[: self.lead], output_sizes), *self.output_sizes[self.lead :])
 
     @property
     def in_columns(self) -> list[Sizes]:
@@ -108,9 +110,9 @@ class Grid:
 
 
 @functools.lru_cache(maxsize=256)
-def cheapest(grid: Grid, turned: bool = False) -> Grid:
+def cheapest(grid: ConvolutionGrid, turned: bool = False) -> ConvolutionGrid:
     """With the best `lead` that there can be. A stride is one of the input, or of the output if `turned`."""
     strided = [axis for axis, stride in enumerate(grid.windows.stride) if stride > 1]
     first = strided[-1] + 1 if strided and turned else 0
     last = strided[0] if strided and not turned else len(grid.sizes)
-    return min((replace(grid, lead=lead) for lead in range(first, last + 1)), key=Grid.cost)
+    return min((replace(grid, lead=lead) for lead in range(first, last + 1)), key=ConvolutionGrid.cost)

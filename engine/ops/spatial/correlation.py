@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from engine.ops.spatial.column_tiles import blocks
-from engine.ops.spatial.convolution_grid import Grid
-from engine.ops.spatial.im2col_blocks import Scratch, columns, write_product
-from engine.ops.spatial.sliding_windows import Windows
+from engine.ops.spatial.convolution_grid import ConvolutionGrid
+from engine.ops.spatial.im2col_blocks import ScratchBuffers, columns, write_product
+from engine.ops.spatial.sliding_windows import SlidingWindows
 from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -16,16 +16,16 @@ _ENOUGH_PLACES = 64
 """Below this the samples of a 1×1 convolution are multiplied together, not one by one."""
 
 
-def correlate(xp: Any, x: Any, weight: Any, bias: Any, grid: Grid) -> Any:
+def correlate(xp: Any, x: Any, weight: Any, bias: Any, grid: ConvolutionGrid) -> Any:
     """`convolution` on a grid, with zeros for what lies outside `x`."""
     leading, trailing = len(grid.in_product), len(grid.in_columns)
     kernels = weight.reshape(grid.groups, grid.outer, grid.inner, leading, trailing)
     kernels = xp.ascontiguousarray(xp.moveaxis(kernels, (3, 4), (0, 3)))
     kernels = kernels.reshape(leading, grid.groups, grid.outer, trailing * grid.inner)
     tall = kernels.reshape(1, 1, -1, kernels.shape[-1]) if grid.groups == 1 else kernels
-    scratch = Scratch(xp, x.dtype)
+    scratch = ScratchBuffers(xp, x.dtype)
     make = xp.empty if grid.fills_output else xp.zeros
-    out = make((x.shape[0], weight.shape[0], *grid.places), x.dtype)
+    out = make((x.shape[0], weight.shape[0], *grid.output_sizes), x.dtype)
     for some, these, part in blocks(grid, x.shape[0], x.dtype.itemsize):
         seen = columns(part, x[some, channels(these, grid.inner)], scratch)
         factors, upper = tall[:, these], channels(these, grid.outer)
@@ -41,9 +41,9 @@ def channels(groups: slice, each: int) -> slice:
     return slice(groups.start * each, groups.stop * each)
 
 
-def pointwise(windows: Windows, places: Sizes) -> bool:
+def pointwise(windows: SlidingWindows, output_sizes: Sizes) -> bool:
     """Whether it is a plain matrix product for each sample."""
-    return max(windows.kernel) == 1 and not any(windows.padding) and count(places) >= _ENOUGH_PLACES
+    return max(windows.kernel) == 1 and not any(windows.padding) and count(output_sizes) >= _ENOUGH_PLACES
 
 
 def every(x: Any, stride: Sizes) -> Any:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from engine.errors import ShapeError
 from engine.ops.record import op
-from engine.ops.spatial.sliding_windows import Windows
+from engine.ops.spatial.sliding_windows import SlidingWindows
 from engine.shape import Spec, count, format_shape
 
 
 @op("other", method=False, sample=lambda s: [
-    ((s.normal(2, 3, 5, 6),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
-    ((s.normal(1, 2, 7),), {"windows": Windows.of(2, 1, 0, 2, 1)}),
+    ((s.normal(2, 3, 5, 6),), {"windows": SlidingWindows.of(3, 2, 1, 1, 2)}),
+    ((s.normal(1, 2, 7),), {"windows": SlidingWindows.of(2, 1, 0, 2, 1)}),
 ])  # fmt: skip
-def im2col(xp, x, windows: Windows):
+def im2col(xp, x, windows: SlidingWindows):
     """N×(C·places of the kernel)×windows of N×C×…."""
-    places = windows.places("unfold", x.shape[2:])
-    padded = windows.padded(xp, x, places)
-    out = xp.empty((*x.shape[:2], count(windows.kernel), *places), x.dtype)
-    for number, (_, seen) in enumerate(windows.offsets(places)):
+    output_sizes = windows.output_sizes("unfold", x.shape[2:])
+    padded = windows.padded(xp, x, output_sizes)
+    out = xp.empty((*x.shape[:2], count(windows.kernel), *output_sizes), x.dtype)
+    for number, (_, seen) in enumerate(windows.offsets(output_sizes)):
         out[:, :, number] = padded[seen]
-    return out.reshape(x.shape[0], x.shape[1] * count(windows.kernel), count(places))
+    return out.reshape(x.shape[0], x.shape[1] * count(windows.kernel), count(output_sizes))
 
 
 @im2col.shape
-def _(x: Spec, windows: Windows):
-    return x.shape[0], x.shape[1] * count(windows.kernel), count(windows.places("unfold", x.shape[2:]))
+def _(x: Spec, windows: SlidingWindows):
+    return x.shape[0], x.shape[1] * count(windows.kernel), count(windows.output_sizes("unfold", x.shape[2:]))
 
 
 @im2col.gradient
@@ -33,23 +33,23 @@ def _(g, x: Spec, windows):
 
 
 @op("other", method=False, sample=lambda s: [
-    ((s.normal(2, 27, 9),), {"sizes": (5, 6), "windows": Windows.of(3, 2, 1, 1, 2)}),
-    ((s.normal(1, 4, 5),), {"sizes": (7,), "windows": Windows.of(2, 1, 0, 2, 1)}),
+    ((s.normal(2, 27, 9),), {"sizes": (5, 6), "windows": SlidingWindows.of(3, 2, 1, 1, 2)}),
+    ((s.normal(1, 4, 5),), {"sizes": (7,), "windows": SlidingWindows.of(2, 1, 0, 2, 1)}),
 ])  # fmt: skip
-def col2im(xp, x, sizes: tuple[int, ...], windows: Windows):
+def col2im(xp, x, sizes: tuple[int, ...], windows: SlidingWindows):
     """The transpose of `im2col`: windows put back, added up where they overlap."""
-    places = windows.places("fold", sizes)
+    output_sizes = windows.output_sizes("fold", sizes)
     channels = x.shape[1] // count(windows.kernel)
-    columns = x.reshape(x.shape[0], channels, count(windows.kernel), *places)
-    out = xp.zeros((x.shape[0], channels, *windows.padded_sizes(sizes, places)), x.dtype)
-    for number, (_, seen) in enumerate(windows.offsets(places)):
+    columns = x.reshape(x.shape[0], channels, count(windows.kernel), *output_sizes)
+    out = xp.zeros((x.shape[0], channels, *windows.padded_sizes(sizes, output_sizes)), x.dtype)
+    for number, (_, seen) in enumerate(windows.offsets(output_sizes)):
         out[seen] += columns[:, :, number]
     return xp.ascontiguousarray(windows.unpadded(out, sizes))
 
 
 @col2im.shape
-def _(x: Spec, sizes: tuple[int, ...], windows: Windows):
-    number = count(windows.places("fold", sizes))
+def _(x: Spec, sizes: tuple[int, ...], windows: SlidingWindows):
+    number = count(windows.output_sizes("fold", sizes))
     if x.ndim != 3 or x.shape[1] % count(windows.kernel) or x.shape[2] != number:
         raise ShapeError(
             f"fold: {format_shape(sizes)} has {number} windows of {count(windows.kernel)} elements for each channel, "

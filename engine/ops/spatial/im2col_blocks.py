@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.ops.spatial.column_tiles import Copy, Edge, Part, Term
+from engine.ops.spatial.column_tiles import GridTile, TileCopy, TileTerm, ZeroEdge
 from engine.shape import count
 
 
-class Scratch:
+class ScratchBuffers:
     """Arrays that blocks use one after the other, by name."""
 
     def __init__(self, xp: Any, dtype: Any) -> None:
@@ -27,17 +27,17 @@ class Scratch:
         return found[:size].reshape(shape)
 
 
-def columns(part: Part, x: Any, scratch: Scratch) -> Any:
+def columns(part: GridTile, x: Any, scratch: ScratchBuffers) -> Any:
     """groups × (places in columns · C/groups) × positions: what they see of N×C×…, and zeros beyond its edge."""
     return _gather("columns", part, part.columns, _channels_first(x, part.grid.inner), scratch)
 
 
-def rows(part: Part, g: Any, scratch: Scratch) -> Any:
+def rows(part: GridTile, g: Any, scratch: ScratchBuffers) -> Any:
     """groups × (places in the product · O/groups) × positions: what of N×O×… they add to."""
     return _gather("rows", part, part.added_to, _channels_first(g, part.grid.outer), scratch)
 
 
-def _gather(name: str, part: Part, copies: list[Copy], source: Any, scratch: Scratch) -> Any:
+def _gather(name: str, part: GridTile, copies: list[TileCopy], source: Any, scratch: ScratchBuffers) -> Any:
     out = scratch(name, source.shape[0], len(copies), *source.shape[1:3], *part.extent)
     flat = out.reshape(*out.shape[:2], -1)
     for number, model, distance, here, there, edges in copies:
@@ -50,7 +50,7 @@ def _gather(name: str, part: Part, copies: list[Copy], source: Any, scratch: Scr
     return out.reshape(out.shape[0], out.shape[1] * out.shape[2], -1)
 
 
-def write_product(out: Any, part: Part, product: Any, bias: Any, scratch: Scratch) -> None:
+def write_product(out: Any, part: GridTile, product: Any, bias: Any, scratch: ScratchBuffers) -> None:
     """Adds up the product, places × groups × O/groups × positions, and writes the sums into N×O×…."""
     upper = _channels_first(out, part.grid.outer)
     parts = product.reshape(product.shape[0], *upper.shape[:3], *part.extent)
@@ -67,7 +67,7 @@ def write_product(out: Any, part: Part, product: Any, bias: Any, scratch: Scratc
         upper[(..., *there)] = total[(..., *here)]
 
 
-def _add(total: Any, part: Any, term: Term) -> None:
+def _add(total: Any, part: Any, term: TileTerm) -> None:
     """Flat, because NumPy copies rows shorter than its buffer there before it adds them: four times as slow."""
     _clear(part, term.edges)
     total, part = total.reshape(-1), part.reshape(-1)
@@ -76,7 +76,7 @@ def _add(total: Any, part: Any, term: Term) -> None:
         total[start:end] += part[start + term.distance : end + term.distance]
 
 
-def _clear(x: Any, edges: list[Edge]) -> None:
+def _clear(x: Any, edges: list[ZeroEdge]) -> None:
     for axis, positions in edges:
         x[(slice(None),) * (axis + 3) + (positions,)] = 0
 

@@ -9,22 +9,22 @@ import numpy as np
 from engine import dtypes
 from engine.errors import ShapeError
 from engine.ops.record import op
-from engine.ops.spatial.sliding_windows import Windows
+from engine.ops.spatial.sliding_windows import SlidingWindows
 from engine.shape import Spec, count, format_shape
 
 
 @op("other", method=False, outputs=2, sample=lambda s: [
-    ((s.distinct(2, 3, 6, 6),), {"windows": Windows.of(2, 2, 0, 1, 2)}),
-    ((s.distinct(2, 2, 5, 7),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
-    ((s.distinct(1, 2, 7),), {"windows": Windows.of(2, 2, 0, 1, 1, True)}),
+    ((s.distinct(2, 3, 6, 6),), {"windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
+    ((s.distinct(2, 2, 5, 7),), {"windows": SlidingWindows.of(3, 2, 1, 1, 2)}),
+    ((s.distinct(1, 2, 7),), {"windows": SlidingWindows.of(2, 2, 0, 1, 1, True)}),
 ])  # fmt: skip
-def max_pool_with_indices(xp, x, windows: Windows):
+def max_pool_with_indices(xp, x, windows: SlidingWindows):
     """The maximum of each window, and the number of the place in the kernel that holds it: the first of equals."""
-    places = windows.places("max_pool", x.shape[2:])
+    output_sizes = windows.output_sizes("max_pool", x.shape[2:])
     lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False if x.dtype.kind == "b" else -np.inf
-    padded = windows.padded(xp, x, places, lowest)
+    padded = windows.padded(xp, x, output_sizes, lowest)
     best = number = None
-    for k, (_, seen) in enumerate(windows.offsets(places)):
+    for k, (_, seen) in enumerate(windows.offsets(output_sizes)):
         candidate = xp.ascontiguousarray(padded[seen])
         if best is None or number is None:
             best, number = candidate.copy(), xp.zeros(candidate.shape, _counter(windows))
@@ -38,9 +38,9 @@ def max_pool_with_indices(xp, x, windows: Windows):
 
 
 @max_pool_with_indices.shape
-def _(x: Spec, windows: Windows):
+def _(x: Spec, windows: SlidingWindows):
     _check("max_pool", x, windows)
-    shape = (*x.shape[:2], *windows.places("max_pool", x.shape[2:]))
+    shape = (*x.shape[:2], *windows.output_sizes("max_pool", x.shape[2:]))
     return Spec(shape, x.dtype), Spec(shape, dtypes.from_numpy(_counter(windows)))
 
 
@@ -49,20 +49,20 @@ def _(g, out1, x: Spec, windows):
     return window_scatter_add(g[0], out1, sizes=x.shape[2:], windows=windows)
 
 
-def _counter(windows: Windows) -> np.dtype[Any]:
+def _counter(windows: SlidingWindows) -> np.dtype[Any]:
     """The smallest type that counts the places of a kernel."""
     return np.dtype(np.uint8 if count(windows.kernel) < 256 else np.int32)
 
 
 @op("other", method=False, sample=lambda s: [
-    ((s.normal(2, 3, 3, 3), s.integers(4, 2, 3, 3, 3)), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+    ((s.normal(2, 3, 3, 3), s.integers(4, 2, 3, 3, 3)), {"sizes": (6, 6), "windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
-def window_scatter_add(xp, g, number, sizes: tuple[int, ...], windows: Windows):
+def window_scatter_add(xp, g, number, sizes: tuple[int, ...], windows: SlidingWindows):
     """Each number added to the one element of its window that `number` names: the transpose of `window_gather`."""
-    places = g.shape[2:]
+    output_sizes = g.shape[2:]
     zero = g.dtype.type(0)
-    out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
-    for k, (_, seen) in enumerate(windows.offsets(places)):
+    out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, output_sizes)), g.dtype)
+    for k, (_, seen) in enumerate(windows.offsets(output_sizes)):
         if windows.overlap:
             out[seen] += xp.where(number == k, g, zero)
         else:
@@ -71,7 +71,7 @@ def window_scatter_add(xp, g, number, sizes: tuple[int, ...], windows: Windows):
 
 
 @window_scatter_add.shape
-def _(g: Spec, number: Spec, sizes: tuple[int, ...], windows: Windows):
+def _(g: Spec, number: Spec, sizes: tuple[int, ...], windows: SlidingWindows):
     return Spec((*g.shape[:2], *sizes), g.dtype)
 
 
@@ -81,20 +81,20 @@ def _(upper, number, windows):
 
 
 @op("other", method=False, sample=lambda s: [
-    ((s.normal(2, 3, 6, 6), s.integers(4, 2, 3, 3, 3)), {"windows": Windows.of(2, 2, 0, 1, 2)}),
+    ((s.normal(2, 3, 6, 6), s.integers(4, 2, 3, 3, 3)), {"windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
-def window_gather(xp, x, number, windows: Windows):
+def window_gather(xp, x, number, windows: SlidingWindows):
     """From each window the element that `number` names."""
-    places = number.shape[2:]
-    padded = windows.padded(xp, x, places)
+    output_sizes = number.shape[2:]
+    padded = windows.padded(xp, x, output_sizes)
     out = xp.zeros(number.shape, x.dtype)
-    for k, (_, seen) in enumerate(windows.offsets(places)):
+    for k, (_, seen) in enumerate(windows.offsets(output_sizes)):
         xp.copyto(out, padded[seen], where=number == k)
     return out
 
 
 @window_gather.shape
-def _(x: Spec, number: Spec, windows: Windows):
+def _(x: Spec, number: Spec, windows: SlidingWindows):
     return Spec(number.shape, x.dtype)
 
 
@@ -104,45 +104,45 @@ def _(g, x: Spec, number, windows):
 
 
 @op("other", method=False, sample=lambda s: [
-    ((s.integers(4, 2, 3, 3, 3),), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+    ((s.integers(4, 2, 3, 3, 3),), {"sizes": (6, 6), "windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
-def flat_index(xp, number, sizes: tuple[int, ...], windows: Windows):
+def flat_index(xp, number, sizes: tuple[int, ...], windows: SlidingWindows):
     """From "which place of the kernel" to "which element of the flattened spatial dimensions"."""
-    places = number.shape[2:]
+    output_sizes = number.shape[2:]
     index = xp.zeros(number.shape, np.int64)
     rest = number.astype(np.int64)
     for axis in range(len(sizes) - 1, -1, -1):
         rest, inside = xp.divmod(rest, windows.kernel[axis])
         shape = [1] * number.ndim
-        shape[2 + axis] = places[axis]
-        start = xp.arange(places[axis]).reshape(shape) * windows.stride[axis] - windows.padding[axis]
+        shape[2 + axis] = output_sizes[axis]
+        start = xp.arange(output_sizes[axis]).reshape(shape) * windows.stride[axis] - windows.padding[axis]
         index += (start + inside * windows.dilation[axis]) * count(sizes[axis + 1 :])
     return index
 
 
 @flat_index.shape
-def _(number: Spec, sizes: tuple[int, ...], windows: Windows):
+def _(number: Spec, sizes: tuple[int, ...], windows: SlidingWindows):
     return Spec(number.shape, dtypes.int64)
 
 
 @op("other", method=False, sample=lambda s: [
-    ((s.normal(2, 3, 6, 6),), {"windows": Windows.of(2, 2, 0, 1, 2)}),
-    ((s.normal(2, 2, 5, 7),), {"windows": Windows.of(3, 2, 1, 1, 2)}),
+    ((s.normal(2, 3, 6, 6),), {"windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
+    ((s.normal(2, 2, 5, 7),), {"windows": SlidingWindows.of(3, 2, 1, 1, 2)}),
 ])  # fmt: skip
-def sum_pool(xp, x, windows: Windows):
+def sum_pool(xp, x, windows: SlidingWindows):
     """The sum of each window; what lies in the padding counts as 0."""
-    places = windows.places("avg_pool", x.shape[2:])
-    padded = windows.padded(xp, x, places)
-    out = xp.zeros((*x.shape[:2], *places), x.dtype)
-    for _, seen in windows.offsets(places):
+    output_sizes = windows.output_sizes("avg_pool", x.shape[2:])
+    padded = windows.padded(xp, x, output_sizes)
+    out = xp.zeros((*x.shape[:2], *output_sizes), x.dtype)
+    for _, seen in windows.offsets(output_sizes):
         out += padded[seen]
     return out
 
 
 @sum_pool.shape
-def _(x: Spec, windows: Windows):
+def _(x: Spec, windows: SlidingWindows):
     _check("avg_pool", x, windows)
-    return (*x.shape[:2], *windows.places("avg_pool", x.shape[2:]))
+    return (*x.shape[:2], *windows.output_sizes("avg_pool", x.shape[2:]))
 
 
 @sum_pool.gradient
@@ -151,19 +151,19 @@ def _(g, x: Spec, windows):
 
 
 @op("other", method=False, sample=lambda s: [
-    ((s.normal(2, 3, 3, 3),), {"sizes": (6, 6), "windows": Windows.of(2, 2, 0, 1, 2)}),
+    ((s.normal(2, 3, 3, 3),), {"sizes": (6, 6), "windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
-def sum_pool_backward(xp, g, sizes: tuple[int, ...], windows: Windows):
+def sum_pool_backward(xp, g, sizes: tuple[int, ...], windows: SlidingWindows):
     """Each number added to every element of its window: the transpose of `sum_pool`."""
-    places = g.shape[2:]
-    out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, places)), g.dtype)
-    for _, seen in windows.offsets(places):
+    output_sizes = g.shape[2:]
+    out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, output_sizes)), g.dtype)
+    for _, seen in windows.offsets(output_sizes):
         out[seen] += g
     return windows.unpadded(out, sizes)
 
 
 @sum_pool_backward.shape
-def _(g: Spec, sizes: tuple[int, ...], windows: Windows):
+def _(g: Spec, sizes: tuple[int, ...], windows: SlidingWindows):
     return (*g.shape[:2], *sizes)
 
 
@@ -172,7 +172,7 @@ def _(g, windows):
     return sum_pool(g, windows=windows)
 
 
-def _check(name: str, x: Spec, windows: Windows) -> None:
+def _check(name: str, x: Spec, windows: SlidingWindows) -> None:
     if x.ndim != 2 + len(windows.kernel):
         raise ShapeError(
             f"{name}{len(windows.kernel)}d needs {2 + len(windows.kernel)} dimensions "

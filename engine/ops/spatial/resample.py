@@ -18,7 +18,7 @@ MOST_PLACES = 2**24
 
 
 @dataclass(frozen=True, eq=False)
-class Resampling:
+class ResampleTable:
     """Which elements each result is made of, and with which weights: terms × results, of a dimension of `size`.
 
     Results of fewer terms than others repeat one of theirs with weight 0.
@@ -29,7 +29,7 @@ class Resampling:
     size: int
 
     @functools.cached_property
-    def transposed(self) -> Resampling:
+    def transposed(self) -> ResampleTable:
         """Of which results each element is part: the same table, read the other way."""
         results = np.broadcast_to(np.arange(self.index.shape[1]), self.index.shape)[self.weight != 0]
         elements, weights = self.index[self.weight != 0], self.weight[self.weight != 0]
@@ -41,7 +41,7 @@ class Resampling:
         index, weight = np.zeros((terms, self.size), np.int64), np.zeros((terms, self.size))
         index[:, elements[term == 0]] = results[term == 0]
         index[term, elements], weight[term, elements] = results, weights
-        return Resampling(index, weight, self.index.shape[1])
+        return ResampleTable(index, weight, self.index.shape[1])
 
 
 @op("other", method=False, sample=lambda s: [
@@ -65,10 +65,10 @@ def resample(xp, x, dim: int, table: object):
 
 @resample.shape
 def _(x: Spec, dim: int, table: Any):
-    place = wrap_dim("resample", dim, x.ndim)
-    if x.shape[place] != table.size:
-        raise ShapeError(f"resample: the table is for a size of {table.size}, not {x.shape[place]}")
-    return (*x.shape[:place], table.index.shape[1], *x.shape[place + 1 :])
+    axis = wrap_dim("resample", dim, x.ndim)
+    if x.shape[axis] != table.size:
+        raise ShapeError(f"resample: the table is for a size of {table.size}, not {x.shape[axis]}")
+    return (*x.shape[:axis], table.index.shape[1], *x.shape[axis + 1 :])
 
 
 @resample.gradient
@@ -76,10 +76,10 @@ def _(g, dim, table):
     return resample(g, dim, table.transposed)
 
 
-def averages(size: int, results: int) -> Resampling:
+def averages(size: int, results: int) -> ResampleTable:
     """Result i is the mean of elements ⌊i·size/results⌋ up to below ⌈(i+1)·size/results⌉."""
     index, valid = spans(size, results)
-    return Resampling(index, valid / valid.sum(0), size)
+    return ResampleTable(index, valid / valid.sum(0), size)
 
 
 def check_places(places: int) -> None:
@@ -91,7 +91,7 @@ def check_places(places: int) -> None:
 def spans(size: int, results: int) -> tuple[Any, Any]:
     """The elements of each of `results` parts that may overlap by one, terms × results; and which are not filler."""
     check_places(results)
-    place = np.arange(results)
-    start, end = place * size // results, -(-(place + 1) * size // results)
+    axis = np.arange(results)
+    start, end = axis * size // results, -(-(axis + 1) * size // results)
     index = start + np.arange(int((end - start).max(initial=1)))[:, None]
     return np.minimum(index, end - 1), index < end

@@ -13,7 +13,7 @@ from engine.shape import format_shape
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class SlidingWindows:
     """Kernel size, stride, padding and dilation, one number for each spatial dimension."""
 
     kernel: tuple[int, ...]
@@ -23,7 +23,9 @@ class Windows:
     ceil_mode: bool = False
 
     @classmethod
-    def of(cls, kernel: Any, stride: Any, padding: Any, dilation: Any, ndim: int, ceil_mode: bool = False) -> Windows:
+    def of(
+        cls, kernel: Any, stride: Any, padding: Any, dilation: Any, ndim: int, ceil_mode: bool = False
+    ) -> SlidingWindows:
         sizes = [per_dim(value, ndim) for value in (kernel, stride, padding, dilation)]
         return cls(sizes[0], sizes[1], sizes[2], sizes[3], ceil_mode)
 
@@ -33,12 +35,12 @@ class Windows:
         return any(s < d * (k - 1) + 1 for s, d, k in zip(self.stride, self.dilation, self.kernel, strict=True))
 
     @property
-    def opposite(self) -> Windows:
+    def opposite(self) -> SlidingWindows:
         """Those that a place of the input is seen from; their padding may be negative."""
         padding = (d * (k - 1) - p for d, k, p in zip(self.dilation, self.kernel, self.padding, strict=True))
         return replace(self, padding=tuple(padding))
 
-    def places(self, name: str, sizes: Sequence[Any]) -> tuple[Any, ...]:
+    def output_sizes(self, name: str, sizes: Sequence[Any]) -> tuple[Any, ...]:
         """How many windows fit into `sizes`. Raises ShapeError when none does, or what cannot be."""
         if min((*self.kernel, *self.stride, *self.dilation)) < 1 or min(self.padding) < 0:
             raise ShapeError(
@@ -57,12 +59,12 @@ class Windows:
             )
         return found
 
-    def padded(self, xp: Any, x: Any, places: Sequence[int], fill: float = 0.0) -> Any:
+    def padded(self, xp: Any, x: Any, output_sizes: Sequence[int], fill: float = 0.0) -> Any:
         """`x` with its padding, and with what windows beyond the edge need in ceil mode."""
         after = [
             max((n - 1) * s + d * (k - 1) + 1 - size - p, 0)
             for n, s, d, k, size, p in zip(
-                places, self.stride, self.dilation, self.kernel, x.shape[2:], self.padding, strict=True
+                output_sizes, self.stride, self.dilation, self.kernel, x.shape[2:], self.padding, strict=True
             )
         ]
         if not any(self.padding) and not any(after):
@@ -76,12 +78,12 @@ class Windows:
     def unpadded(self, x: Any, sizes: Sequence[int]) -> Any:
         return x[(..., *self._inside(sizes))]
 
-    def offsets(self, places: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+    def offsets(self, output_sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
         """For each position in the kernel, the slice of the padded input that it sees."""
         for at in self.offsets_in_kernel():
             slices = tuple(
                 slice(i * d, i * d + (n - 1) * s + 1, s)
-                for i, d, n, s in zip(at, self.dilation, places, self.stride, strict=True)
+                for i, d, n, s in zip(at, self.dilation, output_sizes, self.stride, strict=True)
             )
             yield at, (slice(None), slice(None), *slices)
 
@@ -95,11 +97,11 @@ class Windows:
         first = itertools.product(*sides[:lead], *[(0,)] * (len(sides) - lead))
         return list(first), list(itertools.product(*[(0,)] * lead, *sides[lead:]))
 
-    def padded_sizes(self, sizes: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
+    def padded_sizes(self, sizes: Sequence[int], output_sizes: Sequence[int]) -> tuple[int, ...]:
         return tuple(
             max(size + 2 * p, (n - 1) * s + d * (k - 1) + 1)
             for size, p, n, s, d, k in zip(
-                sizes, self.padding, places, self.stride, self.dilation, self.kernel, strict=True
+                sizes, self.padding, output_sizes, self.stride, self.dilation, self.kernel, strict=True
             )
         )
 

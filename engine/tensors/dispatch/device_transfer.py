@@ -60,7 +60,7 @@ def common_device(op: Op, inputs: Sequence[Any]) -> Device:
     )
 
 
-def moved(inputs: Sequence[Any], device: Device) -> list[Any]:
+def move_inputs(inputs: Sequence[Any], device: Device) -> list[Any]:
     """The inputs with those on another device copied to `device`."""
     return [
         move(value, device) if isinstance(value, Tensor) and value.device is not device else value for value in inputs

@@ -9,12 +9,12 @@ from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace
 from engine.dtypes import NATIVE_FLOATS, NUMBERS
 from engine.errors import AutogradError, DeviceError, DTypeError, ShapeError
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import Spec, format_shape
 from engine.tensors.deferred import adopt
-from engine.tensors.dispatch.device_transfer import common_device, moved
+from engine.tensors.dispatch.device_transfer import common_device, move_inputs
 from engine.tensors.dispatch.kernel_call import as_array, compute_into, compute_mixed, infer
 from engine.tensors.dispatch.node_recording import record
 from engine.tensors.dispatch.op_call import number
@@ -40,7 +40,7 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
             wants |= value._requires_grad
             array = value._array
             if value._storage.device is not device and device is not META:
-                return run_in_place(op, _brought(op, inputs, device), statics)
+                return run_in_place(op, _inputs_on_device(op, inputs, device), statics)
             if array.dtype is not dtype or array.shape != shape:
                 plain = False
             arrays.append(array)
@@ -77,11 +77,11 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
     return target
 
 
-def _brought(op: Op, inputs: Sequence[Any], device: Device) -> Sequence[Any]:
+def _inputs_on_device(op: Op, inputs: Sequence[Any], device: Device) -> Sequence[Any]:
     """The inputs on the target's device, where they may be brought there."""
     if common_device(op, inputs) is not device:
         raise DeviceError(f"{op.name}_(): what is on another device cannot be written to a tensor on {device}")
-    return moved(inputs, device)
+    return move_inputs(inputs, device)
 
 
 # -- what must not be written to --------------------------------------------------------------
@@ -181,7 +181,9 @@ def _gradient_needs(op: Op, inputs: Sequence[Any], before: Tensor) -> bool:
     return any(inputs[index] is before for index in op.plan(wanted, len(inputs)).saves)
 
 
-def _give_history(op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any], where: Place) -> None:
+def _give_history(
+    op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any], where: SourceLocation
+) -> None:
     if target._base is None:
         node, index = target._node, target._index
         record(op, inputs, statics, [target], where, target._storage)

@@ -44,7 +44,7 @@ def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) 
     except MemoryError as error:  # CuPy's is one as well
         raise OutOfMemoryError(f"{op.name}(): {error or 'out of memory'} ({device})") from error
     except FAILURES as error:
-        return _again(op, arrays, statics, error)
+        return _retry_or_raise(op, arrays, statics, error)
 
 
 def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -> None:
@@ -59,10 +59,10 @@ def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -
     except EngineError:
         raise
     except FAILURES as error:
-        _again(op, arrays, {**statics, "out": out}, error)
+        _retry_or_raise(op, arrays, {**statics, "out": out}, error)
 
 
-def _again(op: Op, arrays: list[Any], arguments: dict[str, Any], error: Exception) -> Any:
+def _retry_or_raise(op: Op, arrays: list[Any], arguments: dict[str, Any], error: Exception) -> Any:
     """The result after all, where only the quiet context was taken. Else raises what explains the error best."""
     if isinstance(error, RuntimeError) and "cannot enter context" in str(error):
         try:
@@ -74,7 +74,7 @@ def _again(op: Op, arrays: list[Any], arguments: dict[str, Any], error: Exceptio
             error = other
     if isinstance(error, RuntimeError):
         raise error
-    raise _explained(op, arrays, {k: v for k, v in arguments.items() if k != "out"}, error) from error
+    raise _explain_error(op, arrays, {k: v for k, v in arguments.items() if k != "out"}, error) from error
 
 
 def compute_mixed(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
@@ -121,7 +121,7 @@ def _spec_of(array: Any) -> Any:
     return Spec(tuple(array.shape), dtypes.from_numpy(array.dtype)) if hasattr(array, "dtype") else array
 
 
-def _explained(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error: Exception) -> Exception:
+def _explain_error(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error: Exception) -> Exception:
     """The shape rule's error if it finds one, else the kernel's own with the op and its inputs named."""
     try:
         infer(op, arrays, statics)

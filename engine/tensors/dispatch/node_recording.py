@@ -7,8 +7,8 @@ from typing import Any
 
 from engine import dtypes
 from engine.dtypes import NATIVE_FLOATS
-from engine.graph import OpNode, Place
-from engine.graph.saved_tensors import Saved, refuse_inference
+from engine.graph import OpNode, SourceLocation
+from engine.graph.saved_tensors import Saved, raise_inference_tensor
 from engine.ops.record import Op
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
@@ -19,7 +19,7 @@ def record(
     inputs: Sequence[Any],
     statics: dict[str, Any],
     outs: Sequence[Tensor],
-    where: Place,
+    where: SourceLocation,
     written: Storage | None = None,
 ) -> None:
     """Makes the autograd node of a call and hangs its outputs on it.
@@ -55,7 +55,7 @@ def record(
             storage = value._storage
             version = storage.version
             if version < 0:
-                refuse_inference(value)
+                raise_inference_tensor(value)
             saved[index] = (value, version - 1 if storage is written else version)
     for index in plan.outs:
         out = outs[index]

@@ -13,7 +13,7 @@ from engine.dtypes import NATIVE_FLOATS, NUMBERS
 from engine.modes import MODES
 from engine.ops.record import EXECUTOR, Op
 from engine.shape import Dim
-from engine.tensors.dispatch.device_transfer import common_device, moved
+from engine.tensors.dispatch.device_transfer import common_device, move_inputs
 from engine.tensors.dispatch.kernel_call import FAILURES, as_array, compute, compute_mixed, infer
 from engine.tensors.dispatch.node_recording import record
 from engine.tensors.dispatch.promotion import promote
@@ -45,9 +45,9 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
             if b._view is not None:
                 b._refresh()
             wants, place, b = wants or b._requires_grad, b._storage.device, b._array
-            if place is not CPU or (b.dtype is not dtype and (dtype := _beside_number(op, a, b.dtype)) is None):
+            if place is not CPU or (b.dtype is not dtype and (dtype := _dtype_with_number(op, a, b.dtype)) is None):
                 return run_any(op, inputs, statics)
-        elif _beside_number(op, b, dtype) is None:
+        elif _dtype_with_number(op, b, dtype) is None:
             return run_any(op, inputs, statics)
     if dtype not in op.native:
         return run_any(op, inputs, statics)
@@ -67,7 +67,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
 EXECUTOR.run = run
 
 
-def _beside_number(op: Op, number: Any, dtype: Any) -> Any:
+def _dtype_with_number(op: Op, number: Any, dtype: Any) -> Any:
     """The dtype of an array next to an operand that is a number and leaves it as it is, else None."""
     return dtype if type(number) in NUMBERS and op.takes_numbers and dtype in NATIVE_FLOATS else None
 
@@ -109,7 +109,7 @@ def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
             elif place is not device:
                 device = common_device(op, inputs)
                 if device is not META:
-                    return run_any(op, moved(inputs, device), statics)
+                    return run_any(op, move_inputs(inputs, device), statics)
             if array.dtype is not dtype:
                 mixed = True
             arrays.append(array)
@@ -123,7 +123,7 @@ def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         result = compute_promoted(op, arrays, statics, device)
     else:
         result = compute(op, arrays, statics, device)
-    outs = _made(op, inputs, statics, result, device)
+    outs = _wrap_outputs(op, inputs, statics, result, device)
     where = None
     if not direct and MODES.observer is not None:
         where = MODES.observer.call(op, inputs, statics, outs)
@@ -138,7 +138,9 @@ def compute_promoted(op: Op, arrays: list[Any], statics: dict[str, Any], device:
     return infer(op, arrays, statics, dtype) if device is META else compute_mixed(op, arrays, statics, device)
 
 
-def _made(op: Op, inputs: Sequence[Any], statics: dict[str, Any], result: Any, device: Device) -> tuple[Tensor, ...]:
+def _wrap_outputs(
+    op: Op, inputs: Sequence[Any], statics: dict[str, Any], result: Any, device: Device
+) -> tuple[Tensor, ...]:
     """The tensors of what a kernel returned."""
     if op.outputs > 1:
         return tuple([Tensor(as_array(one, device), Storage(device)) for one in result])

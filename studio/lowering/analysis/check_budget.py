@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from engine.graph import Place
+from engine.graph import SourceLocation
 from engine.observe import Observer
 from engine.ops.record import Op
 
@@ -35,7 +35,7 @@ class Budget(Observer):
         self._seconds = seconds
         self._ends = time.monotonic() + seconds
 
-    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> Place:
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> SourceLocation:
         if len(self.calls) >= self._most:
             raise OverBudgetError(f"it takes more than {self._most:,} ops")
         self._look()

@@ -93,8 +93,8 @@ def own(target: Any, name: Name) -> Signature | None:
         return found._replace(takes_more=True)
     record = BY_NAME.get(name.name)
     if record is not None and name.namespace in ("torch", "torch.Tensor", "torch.special"):
-        elsewhere = tuple(Argument(key, False, UNKNOWN) for key in record.elsewhere or ())
-        found = found._replace(arguments=(*found.arguments, *elsewhere))
+        keyword_overloads = tuple(Argument(key, False, UNKNOWN) for key in record.keyword_overloads or ())
+        found = found._replace(arguments=(*found.arguments, *keyword_overloads))
     arguments = found.arguments[1:] if method and not found.takes_more else found.arguments
     return Signature(arguments, found.takes_more, getattr(target, "further", {}))
 

@@ -9,7 +9,7 @@ import numpy as np
 from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
-from engine.ops.indexing.index import Place, index_backward
+from engine.ops.indexing.index import TensorSlot, index_backward
 from engine.shape import count
 
 _NANOSECONDS = 0.4
@@ -39,7 +39,7 @@ class AddRows:
 
 @implements(index_backward)
 def _(node: IRNode) -> Routine | None:
-    if len(node.values) != 2 or node.statics["layout"] != (Place(0),):
+    if len(node.values) != 2 or node.statics["layout"] != (TensorSlot(0),):
         return None
     x, index = node.values
     fits = x.dtype == node.out.dtype and x.dtype in FLOATS and index.dtype == np.int64

@@ -11,7 +11,7 @@ from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import FLOATS, Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
 from engine.ops.spatial.pool import max_pool_with_indices, window_scatter_add
-from engine.ops.spatial.sliding_windows import Windows
+from engine.ops.spatial.sliding_windows import SlidingWindows
 from engine.shape import count
 
 _MOST_PLACES = 255
@@ -28,7 +28,7 @@ class MaxPoolRoutine:
     """Settings of windows, and the kernel."""
 
     def __init__(self, node: IRNode, name: str, x: Sequence[int], output_shape: Sequence[int]) -> None:
-        windows: Windows = node.statics["windows"]
+        windows: SlidingWindows = node.statics["windows"]
         given = (x[2:], output_shape[2:], windows.kernel, windows.stride, windows.padding, windows.dilation)
         neutral = (1, 1, 1, 1, 0, 1)
         if len(x) == 3:
@@ -51,7 +51,7 @@ class MaxPoolRoutine:
 
 
 def _fits(node: IRNode) -> bool:
-    windows: Windows = node.statics["windows"]
+    windows: SlidingWindows = node.statics["windows"]
     return node.out.dtype in FLOATS and len(windows.kernel) <= 2 and count(windows.kernel) <= _MOST_PLACES
 
 

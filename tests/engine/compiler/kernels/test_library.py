@@ -17,12 +17,12 @@ from engine.compiler.kernels.kernel_cache import COMPILER
 from engine.compiler.kernels.library import routine_of, start_helpers
 from engine.compiler.kernels.library.routines import library_kernel
 from engine.compiler.kernels.thread_pool import THREAD_POOL
-from engine.ops.indexing.index import Place, index_backward
+from engine.ops.indexing.index import TensorSlot, index_backward
 from engine.ops.record import Op
 from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_backward
 from engine.ops.spatial.conv import convolution, convolution_backward_weight, convolution_transpose
 from engine.ops.spatial.pool import max_pool_with_indices, window_scatter_add
-from engine.ops.spatial.sliding_windows import Windows
+from engine.ops.spatial.sliding_windows import SlidingWindows
 
 
 def node_of(op: Op, arrays: list[Any], statics: dict[str, Any]) -> tuple[IRNode, list[Any]]:
@@ -154,7 +154,7 @@ def test_lstm(steps: int, batch: int, size: int, reverse: bool, dtype: Any, give
 @pytest.mark.parametrize("ceil_mode", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype: Any) -> None:
-    windows = Windows.of(sizes[0], sizes[1], sizes[2], sizes[3], len(image), ceil_mode)
+    windows = SlidingWindows.of(sizes[0], sizes[1], sizes[2], sizes[3], len(image), ceil_mode)
     if any(sizes[3] * (sizes[0] - 1) + 1 > size + 2 * sizes[2] for size in image):
         return
     draw = np.random.default_rng(0)
@@ -190,7 +190,7 @@ def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype:
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32])
 def test_picked_places_that_are_no_bytes_are_left_to_numpy(dtype: Any) -> None:
-    windows = Windows.of(2, 2, 0, 1, 2)
+    windows = SlidingWindows.of(2, 2, 0, 1, 2)
     g, number = np.ones((2, 3, 3, 3), np.float32), np.zeros((2, 3, 3, 3), dtype)
     statics = {"windows": windows, "sizes": (6, 6)}
     assert routine_of(node_of(window_scatter_add, [g, number], statics)[0]) is None
@@ -204,7 +204,7 @@ def test_rows_are_added_as_numpy_adds_them(dtype: Any) -> None:
     for shape, places in (((7, 33), (50,)), ((5, 3, 4), (6, 9)), ((4,), (30,)), ((1, 17), (3,))):
         x = draw.standard_normal((*places, *shape[1:])).astype(dtype)
         index = draw.integers(-shape[0], shape[0], places)
-        statics = {"shape": shape, "layout": (Place(0),)}
+        statics = {"shape": shape, "layout": (TensorSlot(0),)}
         node, _ = node_of(index_backward, [x, index], statics)
         routine = routine_of(node)
         assert routine is not None
@@ -231,8 +231,8 @@ def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch, request:
         (convolution_transpose, [g, weight], {**windows, "sizes": (16, 16)}),
         (convolution_backward_weight, [g, x], {**windows, "kernel": (3, 3)}),
         (lstm_layer, [gates, h, h, normal(256, 64), None], {"batch_sizes": None, "reverse": False}),
-        (max_pool_with_indices, [x], {"windows": Windows.of(2, 2, 0, 1, 2)}),
-        (index_backward, [normal(90, 70), draw.integers(0, 5, 90)], {"shape": (5, 70), "layout": (Place(0),)}),
+        (max_pool_with_indices, [x], {"windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
+        (index_backward, [normal(90, 70), draw.integers(0, 5, 90)], {"shape": (5, 70), "layout": (TensorSlot(0),)}),
     ]
     library_kernel("serve_pool", np.dtype(np.float32))
     for op, arrays, statics in calls:
