@@ -80,7 +80,7 @@ def files(paths: list[str]) -> list[Path]:
         ["git", "ls-files", "-co", "--exclude-standard", "--", *paths],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
-    chosen = [ROOT / name for name in listed if name.endswith((".py", ".md", ".gradwire", ".html", ".js"))]
+    chosen = [ROOT / name for name in listed if name.endswith((".py", ".md", ".gradwire"))]
     return [path for path in chosen if path.is_file() and path != Path(__file__).resolve()]
 
 
