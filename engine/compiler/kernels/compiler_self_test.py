@@ -49,7 +49,7 @@ def compiler_self_test(compile_source: Callable[[str, str], ObjectCode]) -> Self
 
     title = f"Compiled kernels by numba {_version('numba')} and llvmlite {_version('llvmlite')}"
     return SelfTest(
-        check, title, "NumPy computes what they would, more slowly. Install a numba version that Gradwire allows."
+        check, title, "NumPy computes the same results, more slowly. Install a numba version that Gradwire allows."
     )
 
 

@@ -68,7 +68,7 @@ def _check() -> None:
 SELF_TEST = SelfTest(
     _check,
     f"Compiled kernels on {sys.implementation.name} {sys.version.partition(' ')[0]}",
-    "NumPy computes what they would, more slowly. Use a Python version that Gradwire was tested with.",
+    "NumPy computes the same results, more slowly. Use a Python version that Gradwire was tested with.",
 )
 
 __all__ = ["ARRAY_DATA_OFFSET", "SELF_TEST", "array_data", "builtin_function"]
