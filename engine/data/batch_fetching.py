@@ -18,12 +18,12 @@ Collate = Callable[[Any], Any]
 
 
 class MapDatasetFetcher:
-    """Batches of a data set with samples by number.
+    """Fetches batches of a map-style data set.
 
     Args:
         dataset: anything with `__getitem__`
         collate_fn: list of samples → batch, or sample → sample
-        batched: whether batches are asked for, or single samples
+        batched: whether batches are fetched, or single samples
     """
 
     def __init__(self, dataset: Any, collate_fn: Collate | None, batched: bool) -> None:
@@ -32,10 +32,10 @@ class MapDatasetFetcher:
         self.batched = batched
 
     def begin(self) -> None:
-        """Nothing to do: any sample can be had at any time."""
+        """Do nothing: samples are fetched by index."""
 
     def __call__(self, indices: Any, *, wanted: bool = True) -> Any:
-        """The batch of these sample numbers, or the sample of this one."""
+        """The batch of these indices, or the sample of one index."""
         if not self.batched:
             return self._explained(lambda: (self.collate_fn or default_convert)(self.dataset[indices]), [indices])
         if self.collate_fn is not None:
@@ -44,10 +44,10 @@ class MapDatasetFetcher:
         rows = indices if isinstance(indices, np.ndarray) else np.asarray(indices, np.int64)
         if rows.dtype.names is None:
             return self._explained(lambda: fetch(self.dataset, rows), indices)
-        return fetch(self.dataset, rows)  # records of a stream, of which errors tell where they lie
+        return fetch(self.dataset, rows)  # stream records: their errors already name file and sample
 
     def _explained(self, make: Callable[[], Any], indices: Iterable[Any]) -> Any:
-        """What is made. An error says which sample it is about: the first that fails alone in the same way."""
+        """Call `make`. An error gets a note that names the first sample that fails alone with the same type."""
         try:
             return make()
         except Exception as error:
@@ -64,19 +64,19 @@ class MapDatasetFetcher:
             self.dataset[index]
         except kind:
             return True
-        except Exception:  # noqa: BLE001 - another error than the one that is to be explained
+        except Exception:  # noqa: BLE001 - a different error is not the cause
             return False
         return False
 
 
 class IterableDatasetFetcher:
-    """Batches of an IterableDataset, one after the other.
+    """Fetches consecutive batches of an IterableDataset.
 
     Args:
-        dataset: samples one after the other
+        dataset: an iterable data set
         collate_fn: list of samples → batch, or sample → sample
-        batch_size: samples in a batch; None gives single samples
-        drop_last: leave out the last batch if it is smaller
+        batch_size: samples per batch; None fetches single samples
+        drop_last: drop the last batch if it is smaller
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class IterableDatasetFetcher:
         self._given = 0
 
     def __call__(self, indices: Any = None, *, wanted: bool = True) -> Any:
-        """The next batch; not put together unless it is wanted. Raises StopIteration after the last."""
+        """The next batch; None without collating if `wanted` is false. Raises StopIteration at the end."""
         size = 1 if self.batch_size is None else self.batch_size
         group: list[Any] = []
         try:

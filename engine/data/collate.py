@@ -1,4 +1,4 @@
-"""Many samples → one batch."""
+"""Collate samples into a batch."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from engine.tensors.creation.from_data import from_array
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Put samples together as PyTorch does: tensors, arrays and numbers along a new first dimension, structures inside.
+    """Collate samples as PyTorch does: stack tensors, arrays and numbers along a new first dimension.
 
-    Mappings give mappings, named tuples named tuples, other sequences lists; texts stay a list of texts.
+    Mappings and named tuples keep their type, other sequences become lists, and strings stay a list of strings.
 
     Raises:
         ValueError: the samples differ in shape, length or keys.
-        TypeError: samples of a type that cannot be put together; pass `collate_fn` for those.
+        TypeError: the type of the samples cannot be collated; pass `collate_fn`.
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -47,13 +47,13 @@ def default_collate(batch: Sequence[Any]) -> Any:
         columns = [default_collate(column) for column in zip(*batch, strict=True)]
         return _as_first(first, columns)
     raise TypeError(
-        f"samples of type {type(first).__name__} cannot be put together in a batch. "
+        f"samples of type {type(first).__name__} cannot be collated into a batch. "
         "Return tensors, arrays, numbers, texts, or tuples and dicts of them, or pass collate_fn."
     )
 
 
 def _stacked(batch: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """As `np.stack`, which takes twice the time for many small arrays."""
+    """Same as `np.stack`, but twice as fast for many small arrays."""
     shape = batch[0].shape
     if any(np.shape(sample) != shape for sample in batch):
         _check_equal("shapes", [np.shape(sample) for sample in batch])
@@ -61,14 +61,14 @@ def _stacked(batch: Sequence[Any]) -> np.ndarray[Any, Any]:
 
 
 def pad_collate(batch: Sequence[Any], padding_value: float = 0) -> Any:
-    """Put samples together as `default_collate` does, with tensors and arrays of different lengths filled up.
+    """Collate samples like `default_collate`, but pad tensors and arrays of different sizes.
 
-    Each is filled at the end of every dimension up to the longest. Bind another number with
+    Each dimension is padded at its end to the largest size. To set the padding value, use
     `functools.partial(pad_collate, padding_value=-100)`, which can be sent to worker processes.
 
     Raises:
         ValueError: the samples differ in dimensions, structure or keys.
-        TypeError: samples of a type that cannot be put together.
+        TypeError: the type of the samples cannot be collated.
     """
     first = batch[0]
     if isinstance(first, (Tensor, np.ndarray)) and first.ndim:
@@ -93,7 +93,7 @@ def pad_collate(batch: Sequence[Any], padding_value: float = 0) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """One sample with its arrays turned into tensors; what a DataLoader without batches gives."""
+    """Convert the arrays of one sample to tensors. The default `collate_fn` of a DataLoader without batches."""
     if isinstance(data, (np.ndarray, np.generic)):
         return from_numpy(np.asarray(data))
     if isinstance(data, Mapping):
@@ -107,7 +107,7 @@ def default_convert(data: Any) -> Any:
 
 
 def _as_first(first: Sequence[Any], columns: list[Any]) -> Any:
-    """A named tuple for named tuples, else the list."""
+    """The columns as a named tuple if `first` is one, otherwise unchanged."""
     return type(first)(*columns) if isinstance(first, tuple) and getattr(type(first), "_fields", None) else columns
 
 

@@ -1,4 +1,4 @@
-"""Data sets: samples by number, or samples one after the other."""
+"""Map-style and iterable-style data sets."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(ABC, Generic[T_co]):
-    """Samples by number. Subclasses give `__getitem__` and, so that they can be shuffled, `__len__`.
+    """A map-style data set. Subclasses implement `__getitem__` and, for shuffling, `__len__`.
 
-    `batch` may be given as well by those that can take many samples at once faster than one by one. A subclass that
-    replaces only `__getitem__` loses the `batch` of its parent, so that both always agree.
+    Subclasses may override `batch` to read many samples at once. A subclass that overrides only `__getitem__` does not
+    inherit the `batch` of its parent, so that both always agree.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -37,16 +37,16 @@ class Dataset(ABC, Generic[T_co]):
         return ConcatDataset([self, other])
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        """Several samples, in a list."""
+        """A list of samples."""
         return [self[index] for index in indices]
 
     def batch(self, indices: Indices) -> Any:
-        """Several samples, collated."""
+        """A collated batch of samples."""
         return default_collate(self.__getitems__(indices.tolist()))
 
 
 class IterableDataset(ABC, Generic[T_co]):
-    """Samples that come one after the other, such as lines of a stream. They are neither counted nor shuffled."""
+    """A data set of samples in sequence, such as lines of a stream. A DataLoader does not shuffle them."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[Any]: ...
@@ -96,27 +96,27 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Several data sets one after the other: the samples of the second follow those of the first."""
+    """The concatenation of several data sets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise ValueError("ConcatDataset needs at least one data set.")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
-            raise TypeError("ConcatDataset needs samples by number. Chain an IterableDataset with ChainDataset.")
+            raise TypeError("ConcatDataset needs map-style data sets. Use ChainDataset for an IterableDataset.")
         self.cumulative_sizes: list[int] = np.cumsum([len(dataset) for dataset in self.datasets]).tolist()
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
     def __getitem__(self, index: Any) -> Any:
-        place = range(len(self))[index]  # negative ones count from the end; raises IndexError beyond it
+        place = range(len(self))[index]  # the range handles negative indices and raises IndexError
         part = bisect_right(self.cumulative_sizes, place)
         return self.datasets[part][place - (self.cumulative_sizes[part - 1] if part else 0)]
 
 
 class ChainDataset(IterableDataset):
-    """Several iterable data sets one after the other."""
+    """The concatenation of several iterable data sets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class ChainDataset(IterableDataset):
 
 
 class StackDataset(Dataset):
-    """Data sets side by side: a sample is a tuple of theirs or, of those given by keyword, a dict."""
+    """Data sets of equal length in parallel. A sample is a tuple, or a dict for data sets given by keyword."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if bool(args) == bool(kwargs):
@@ -154,7 +154,7 @@ class StackDataset(Dataset):
 
 
 def fetch(dataset: Any, indices: Indices) -> Any:
-    """A collated batch of any map-style data set, such as a list; in one piece from those that can."""
+    """A collated batch of any map-style data set, such as a list. Uses `Dataset.batch` if available."""
     if isinstance(dataset, Dataset):
         return dataset.batch(indices)
     return default_collate(samples(dataset, indices.tolist()))

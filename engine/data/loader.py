@@ -1,4 +1,4 @@
-"""Batches from a data set."""
+"""The DataLoader."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ THREADS = "threads"
 
 @dataclass
 class _Position:
-    """Where a pass is, and how it began."""
+    """The progress of a pass and the state at its start."""
 
     batches: int
-    """How many were given, those that were skipped among them."""
+    """Batches returned so far, including skipped ones."""
     start: dict[str, Any]
 
 
 class DataLoader:
     """Iterates over a data set in batches. The arguments are those of PyTorch.
 
-    Samples, their order, and what the engine's default generator draws for them, follow from the generator and do not
-    depend on `num_workers`. Array-backed data sets are indexed once a batch, without Python per sample: for those the
-    calling thread, or one worker thread, is mostly faster than processes.
+    Samples, their order and the random numbers of the engine's default generator depend on `generator`, but not on
+    `num_workers`. Array-backed data sets are indexed once per batch; for those, no worker or one worker thread is
+    usually faster than processes.
 
     Args:
         dataset: anything with `__getitem__` and `__len__`, or an IterableDataset
-        batch_size: samples in a batch; None gives single samples
-        shuffle: new random order in each pass
-        sampler: the order, instead of `shuffle`
-        batch_sampler: lists of sample numbers, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`
-        num_workers: processes that make batches ahead of time; 0 makes them in the calling thread
-        collate_fn: list of samples → batch; `default_collate` unless given; with batch_size None: sample → sample
-        pin_memory: put batches where a GPU reads them without a detour, if there is one
-        drop_last: leave out the last batch if it is smaller
-        timeout: seconds to wait for a batch of a worker; 0 is for ever
-        worker_init_fn: called in each worker with its number, before it makes batches
-        multiprocessing_context: how workers are started: "forkserver" or "spawn", as `multiprocessing` names them, or
-            "threads" for threads of this process; the fork server unless given; "spawn" where it is not safe
-        generator: where order and seeds come from; the default generator unless given
-        prefetch_factor: batches that each worker makes ahead of time; 2 unless given
+        batch_size: samples per batch; None returns single samples
+        shuffle: shuffle in each pass
+        sampler: sample indices, instead of `shuffle`
+        batch_sampler: lists of sample indices, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`
+        num_workers: worker processes that make batches in advance; 0 makes them in the calling thread
+        collate_fn: list of samples → batch, by default `default_collate`; with batch_size None: sample → sample
+        pin_memory: copy batches to pinned memory if there is a GPU
+        drop_last: drop the last batch if it is smaller
+        timeout: seconds to wait for a batch of a worker; 0 waits forever
+        worker_init_fn: called in each worker with its index before it makes batches
+        multiprocessing_context: "forkserver" or "spawn", as in `multiprocessing`, or "threads" for worker threads; by
+            default "forkserver" on Linux and "spawn" elsewhere
+        generator: random generator of order and seeds; the default generator if None
+        prefetch_factor: batches that each worker makes in advance, 2 by default
         persistent_workers: keep workers for the next pass
-        pin_memory_device: taken; memory is pinned for all GPUs
-        in_order: give batches in order; else as they are ready
+        pin_memory_device: ignored; memory is pinned for all GPUs
+        in_order: return batches in order; otherwise as they become ready
 
     Raises:
-        ValueError: arguments that exclude each other.
+        ValueError: mutually exclusive arguments.
     """
 
     def __init__(
@@ -109,19 +109,21 @@ class DataLoader:
         self._position: _Position | None = None
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("DataLoader: batch_sampler excludes batch_size, shuffle, sampler and drop_last.")
+                raise ValueError(
+                    "DataLoader: batch_sampler cannot be combined with batch_size, shuffle, sampler or drop_last."
+                )
             batch_size = None
         if sampler is not None and shuffle:
-            raise ValueError("DataLoader: sampler and shuffle exclude each other; the sampler decides the order.")
+            raise ValueError("DataLoader: sampler and shuffle cannot be combined. Set one of them.")
         if batch_size is not None:
             check_batch_size(batch_size)
         elif drop_last:
-            raise ValueError("DataLoader: drop_last needs a batch_size.")
+            raise ValueError("DataLoader: drop_last requires batch_size. Set batch_size.")
         self.batch_size = batch_size
         self.drop_last = drop_last
         if isinstance(dataset, IterableDataset):
             if shuffle or sampler is not None or batch_sampler is not None:
-                raise ValueError("DataLoader: an IterableDataset has its own order; leave out shuffle and samplers.")
+                raise ValueError("DataLoader: an IterableDataset cannot be shuffled. Remove shuffle and samplers.")
             self.sampler = self.batch_sampler = None
             return
         default = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
@@ -131,12 +133,12 @@ class DataLoader:
         self.batch_sampler = batch_sampler
 
     def __len__(self) -> int:
-        """Batches in a pass. Raises TypeError where the data set cannot know."""
+        """Batches per pass. Raises TypeError if the data set has no length."""
         if isinstance(self.dataset, IterableDataset):
             if isinstance(self.dataset, Sized):
                 size, batch = len(self.dataset), self.batch_size or 1
                 return size // batch if self.drop_last else -(-size // batch)
-            raise TypeError("an IterableDataset does not know how many batches it gives; iterate it to find out")
+            raise TypeError("the number of batches is unknown because the IterableDataset has no __len__")
         order: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
         return len(order)
 
@@ -151,15 +153,15 @@ class DataLoader:
             return self._counted(self._from_workers(seed, order, position), position)
         return self._counted(self._local_batches(seed, order, position.batches), position)
 
-    # -- where a pass is
+    # -- position
 
     def set_epoch(self, epoch: int, seed: int, skip: int = 0) -> None:
-        """Make the next pass that of epoch `epoch` of `seed`, whatever was drawn before; so a run can be continued.
+        """Set the epoch and seed that the next pass depends on, so that a run can be resumed.
 
         Args:
-            epoch: its number
-            seed: what order and random numbers follow from, together with it
-            skip: batches to leave out at its beginning. Their samples are not read, except those of a stream
+            epoch: index of the epoch
+            seed: random seed; order and random numbers depend on seed and epoch only
+            skip: batches to skip at the start. Their samples are not read, except those of an IterableDataset
         """
         self._next = {"epoch": epoch, "seed": seed, "batches": skip}
         for sampler in self._samplers():
@@ -170,18 +172,18 @@ class DataLoader:
         set_epoch(self.dataset, epoch, seed)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the pass is that began last, as plain numbers: how many batches it has given, and how it began.
+        """The position in the current pass as plain numbers: batches returned, and the random state at its start.
 
-        Batches that workers have ready do not count. Between passes it says that nothing was given yet.
+        Prefetched batches do not count. Between passes, the number of batches is 0.
         """
         if self._position is None:
             return {"batches": 0} | (self._next or {"random": self._states()})
         return {**self._position.start, "batches": self._position.batches}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Make the next pass go on where `state_dict` was asked for; the samples before are not read again.
+        """Continue at the position of a `state_dict` in the next pass, without reading the samples before it.
 
-        Samplers of one's own have to give the same order again by themselves.
+        Custom samplers without a `generator` attribute must repeat their order.
         """
         if "epoch" in state_dict:
             self.set_epoch(state_dict["epoch"], state_dict["seed"], state_dict["batches"])
@@ -189,42 +191,42 @@ class DataLoader:
             self._next = dict(state_dict)
 
     def _samplers(self) -> list[Any]:
-        """Whoever has a say in the order."""
+        """The samplers that determine the order."""
         found = (self.sampler, self.batch_sampler, getattr(self.batch_sampler, "sampler", None))
         return list({id(sampler): sampler for sampler in found if sampler is not None}.values())
 
     def _generators(self) -> dict[str, Generator]:
-        """Those that order and seeds are drawn from, beside the default one."""
+        """The generators of order and seeds, except the default generator."""
         owners = [self, *self._samplers()]
         found = ((str(place), getattr(owner, "generator", None)) for place, owner in enumerate(owners))
         return {place: generator for place, generator in found if isinstance(generator, Generator)}
 
     def _states(self) -> dict[str, list[int]]:
-        """Where all these generators are."""
+        """The states of these generators and of the default generator."""
         generators = {"default": default_generator, **self._generators()}
         return {place: list(generator.get_state()) for place, generator in generators.items()}
 
     # -- a pass
 
     def _started(self, start: dict[str, Any], *, again: bool) -> tuple[int, Iterator[Any]]:
-        """The seed of the random numbers in a pass, and what its batches are made of."""
+        """The random seed of a pass, and the sample indices of its batches."""
         if "epoch" in start:
             return _seed(Generator(start["seed"]).fork("batches", start["epoch"])), self._order()
         if not again:
             return _seed(self.generator or default_generator), self._order()
         states: dict[str, Any] = dict(start["random"])
-        with drawing_from(Generator(*states.pop("default"))):  # the default one is where the program has put it
+        with drawing_from(Generator(*states.pop("default"))):  # keeps the state of the program's default generator
             for place, owner in enumerate([self, *self._samplers()]):
                 if str(place) not in states:
                     continue
-                if isinstance(owner.generator, Generator):  # which several of them may share
+                if isinstance(owner.generator, Generator):  # in place: several owners may share it
                     owner.generator.set_state(states[str(place)])
                 else:
                     owner.generator = Generator(*states[str(place)])
             return _seed(self.generator or default_generator), self._order()
 
     def _order(self) -> Iterator[Any]:
-        """What each batch is made of: sample numbers, or one; nothing for a stream."""
+        """The sample indices of each batch, or single indices; None for each batch of a stream."""
         if isinstance(self.dataset, IterableDataset):
             return repeat(None)
         if self.batch_sampler is None:
@@ -240,7 +242,7 @@ class DataLoader:
         return MapDatasetFetcher(self.dataset, self.collate_fn, self.batch_sampler is not None)
 
     def _counted(self, batches: Iterator[Any], position: _Position) -> Iterator[Any]:
-        """The batches as they are given; nothing here keeps one alive."""
+        """Count and pin the batches without keeping a reference to them."""
         pins = self.pin_memory and cuda_available()
         while found := list(islice(batches, 1)):
             position.batches += 1
@@ -262,7 +264,7 @@ class DataLoader:
                 yield made.pop()
 
     def _from_workers(self, seed: int, order: Iterator[Any], start: _Position) -> Iterator[Any]:
-        """Workers begin at once, before the first batch is asked for."""
+        """Start the pass in workers immediately, before the first `next`."""
         first = 0 if isinstance(self.dataset, IterableDataset) else start.batches
         epoch = (start.start["epoch"], start.start["seed"]) if "epoch" in start.start else None
         self._passes += 1
@@ -293,7 +295,7 @@ class DataLoader:
     def _prefetched_batches(self, pool: WorkerPool, delivery: PrefetchIterator) -> Iterator[Any]:
         try:
             yield from delivery
-        except GeneratorExit:  # no more are wanted; workers that stay are told with the next pass
+        except GeneratorExit:  # the caller stopped early; persistent workers drop open requests at the next pass
             raise
         except BaseException:
             self._worker_pool = None
@@ -305,7 +307,7 @@ class DataLoader:
 
 
 def _seed(generator: Generator) -> int:
-    """63 bits, so that there is room for the numbers of workers."""
+    """A 63-bit seed, so that adding a worker index does not overflow 64 bits."""
     return int(generator.bits(1)[0]) >> 1
 
 
@@ -313,7 +315,7 @@ def _check_workers(
     num_workers: Any, timeout: float, prefetch_factor: int | None, persistent_workers: bool, context: Any
 ) -> None:
     if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
-        raise ValueError(f"DataLoader: num_workers must be a whole number from 0, not {num_workers!r}.")
+        raise ValueError(f"DataLoader: num_workers must be an integer of at least 0, not {num_workers!r}.")
     if timeout < 0:
         raise ValueError(f"DataLoader: timeout must be at least 0 seconds, not {timeout!r}.")
     if num_workers:
@@ -323,4 +325,4 @@ def _check_workers(
     given = {"prefetch_factor": prefetch_factor, "persistent_workers": persistent_workers}
     for name, value in (given | {"multiprocessing_context": context}).items():
         if value:
-            raise ValueError(f"DataLoader: {name}={value!r} needs worker processes. Leave it out, or set num_workers.")
+            raise ValueError(f"DataLoader: {name}={value!r} requires workers. Set num_workers, or remove {name}.")

@@ -1,4 +1,4 @@
-"""What was read of a file, kept for the next who asks: the canvas asks again with every change."""
+"""A thread-safe LRU cache for data read from files, because the canvas reads again with every change."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 class LRUCache(Generic[T]):
-    """The last few things that were read, by key.
+    """The most recently used values by key.
 
     Args:
-        most: how many are kept
+        most: maximum number of values
     """
 
     def __init__(self, most: int) -> None:
@@ -26,7 +26,7 @@ class LRUCache(Generic[T]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, read: Callable[[], T]) -> T:
-        """What was read last for a key, in whatever thread, or what `read` gives; others who ask wait for it."""
+        """The cached value of a key, or the result of `read`, which is then cached. Other threads wait."""
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = read()
@@ -36,12 +36,12 @@ class LRUCache(Generic[T]):
             return self._kept[key]
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Remove all values."""
         self._kept.clear()
 
 
 def file_fingerprint(path: Path) -> tuple[str, int, int]:
-    """What is another when a file was written anew. Raises DataError if it cannot be looked at."""
+    """Path, size and modification time, which change when a file is rewritten. Raises DataError on read errors."""
     with ReadErrorContext(path):
         status = path.stat()
     return str(path.absolute()), status.st_size, status.st_mtime_ns

@@ -1,9 +1,8 @@
-"""Arrays that lie in files. Pickled they are a place in a file, so that worker processes map them too.
+"""Memory-mapped arrays. They are pickled as path and offset, so that worker processes map the same file.
 
-Who reads a page of a map that its file no longer has is killed by the system, without a word (SIGBUS). A `Watch` asks
-for the size of the file before each batch, which takes a microsecond. What is left is a file that is cut off in the few
-microseconds between that and the copy. Reading the rows by system calls would leave nothing, but takes many times as
-long as copying small ones from a map.
+Reading a mapped page beyond the end of a truncated file kills the process (SIGBUS). `TruncationGuard` therefore checks
+the file size before each batch, which takes a microsecond. A file truncated between this check and the copy still kills
+the process. Reading rows with system calls would prevent that, but is many times slower for small rows.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from engine.system.files import open_regular
 def open_memory_map(
     path: Path, dtype: Any, offset: int = 0, shape: tuple[int, ...] | None = None, order: Literal["C", "F"] = "C"
 ) -> NDArray[Any]:
-    """A read-only memory map of an array in a file. Raises DataError if the file cannot be opened, or is too short."""
+    """A read-only memory map of an array in a file. Raises DataError if the file cannot be opened or is too short."""
     with ReadErrorContext(path), open_regular(path) as file:
         try:
             return np.memmap(file, dtype, "r", offset, shape, order)
         except ValueError as error:
-            raise DataError(f"{path}: has changed while it was opened ({error}). Put it back as it was.") from None
+            raise DataError(f"{path}: changed while it was opened ({error}). Restore the file.") from None
 
 
 class TruncationGuard:
-    """Says when the files of arrays were cut off. The first size is that of the files now.
+    """Detects truncation of the files behind memory-mapped arrays after construction.
 
     Args:
-        arrays: of any kind; those that lie in files count
+        arrays: any arrays; those that are not memory-mapped are ignored
     """
 
     def __init__(self, *arrays: NDArray[Any]) -> None:
@@ -43,7 +42,7 @@ class TruncationGuard:
         self._watched = [(whole.base, whole.base.size(), str(whole.filename)) for whole in maps.values()]
 
     def check(self) -> None:
-        """Raises DataError if a file is shorter than it was."""
+        """Raises DataError if a file has become shorter."""
         for base, before, path in self._watched:
             if (now := base.size()) < before:
                 raise DataError(
@@ -54,7 +53,7 @@ class TruncationGuard:
 
 
 def to_pickle(array: NDArray[Any]) -> Any:
-    """What is to be pickled in the place of an array: where it lies in a file, or else the array itself."""
+    """A picklable replacement of an array: file and offset if memory-mapped, otherwise the array itself."""
     whole = _whole(array)
     if whole is None or not array.size:
         return array
@@ -63,12 +62,12 @@ def to_pickle(array: NDArray[Any]) -> Any:
 
 
 def from_pickle(value: Any) -> NDArray[Any]:
-    """The array that `referenced` was given."""
+    """The array that `to_pickle` was given."""
     return value.array() if isinstance(value, _Place) else value
 
 
 def _whole(array: NDArray[Any]) -> Any:
-    """The memory map that an array is a view of; None if it is of none."""
+    """The memory map that contains an array; None if the array is not memory-mapped."""
     whole: Any = array
     while isinstance(whole, np.ndarray) and not isinstance(whole.base, mmap.mmap):
         whole = whole.base
@@ -76,7 +75,7 @@ def _whole(array: NDArray[Any]) -> Any:
 
 
 class _Place:
-    """A file, and how an array lies in it."""
+    """Path, offset and layout of an array in a file."""
 
     def __init__(
         self, path: str, offset: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]
@@ -88,9 +87,9 @@ class _Place:
         self.strides = strides
 
     def array(self) -> NDArray[Any]:
-        """Raises DataError if the file is not there any more, or too short."""
+        """Map the array. Raises DataError if the file is missing or too short."""
         whole = open_memory_map(Path(self.path), np.uint8)
         try:
             return np.ndarray(self.shape, self.dtype, whole, self.offset, self.strides)
         except (TypeError, ValueError):
-            raise DataError(f"{self.path}: is shorter than it was. Put the file back as it was.") from None
+            raise DataError(f"{self.path}: has become shorter since it was opened. Restore the file.") from None

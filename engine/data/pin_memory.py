@@ -1,4 +1,4 @@
-"""Batches in memory that a GPU reads without a detour."""
+"""Copy batches to pinned (page-locked) memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.tensors import Tensor
 
 
 def pin_batch(batch: Any) -> Any:
-    """The batch, whatever its structure, with its tensors in such memory; so is what has a `pin_memory` of its own."""
+    """Pin the tensors of a nested batch. Other objects with a `pin_memory` method are pinned by calling it."""
     if isinstance(batch, Tensor):
         return batch.pin_memory() if batch.is_cpu else batch
     if hasattr(batch, "pin_memory"):

@@ -1,4 +1,4 @@
-"""Data sets cut at random into parts."""
+"""Random splits of data sets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.random import Generator, default_generator
 
 
 def random_split(dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None) -> list[Subset]:
-    """Cut a data set at random into parts that share no sample.
+    """Split a data set at random into disjoint subsets.
 
     Args:
-        dataset: what is cut
-        lengths: counts that add up to its length, or shares that add up to 1; what rounding leaves over goes to the
-            parts in turn
-        generator: where the order comes from; the default generator unless given
+        dataset: a map-style data set
+        lengths: counts that add up to its length, or fractions that add up to 1; the remainder of rounding goes to the
+            subsets in turn
+        generator: random generator; the default generator if None
 
     Raises:
         ValueError: the lengths are negative or do not add up.
@@ -40,6 +40,6 @@ def _counts(size: int, lengths: Sequence[int | float]) -> list[int]:
     if any(length != int(length) for length in lengths) or sum(lengths) != size:
         raise ValueError(
             f"random_split: lengths {list(lengths)} add up to {sum(lengths):g}, but the data set has {size} samples. "
-            "Give counts that add up to that, or shares that add up to 1."
+            "Set counts that add up to it, or fractions that add up to 1."
         )
     return [int(length) for length in lengths]

@@ -1,4 +1,4 @@
-"""Samples that come one after the other, as they are too many to be listed before they are read."""
+"""Streams: samples in sequence, without an index, for data sets that are too large to list first."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _DRAWN_AT_ONCE = 1024
 
 
 class SampleStream(Samples):
-    """Samples without numbers. Subclasses give `records`, and `arrays` and `targets` of records.
+    """Samples in sequence. Subclasses implement `records`, and `arrays` and `targets` for arrays of records.
 
-    A record says all that it takes to read one sample, and is cheap to come by: those before the place where a training
-    goes on are gone past without reading samples. Arrays of records stand where other samples have row numbers.
+    A record describes how to read one sample, such as file and offset. A resumed run skips records without reading
+    their samples. Arrays of records replace the row indices of other samples.
 
     Args:
-        fields: what a record holds beside its number: names and NumPy dtypes
-        buffer: how many records are drawn from where a random order is asked for
+        fields: names and NumPy dtypes of the fields of a record, besides its number
+        buffer: size of the shuffle buffer in records
     """
 
     def __init__(self, fields: list[tuple[str, str]], buffer: int) -> None:
@@ -38,40 +38,40 @@ class SampleStream(Samples):
 
     @abstractmethod
     def records(self, generator: Generator | None) -> Iterator[Record]:
-        """All of them, without numbers; with a generator, what can be shuffled without holding samples is."""
+        """All records of a pass, without numbers. With a generator, shuffle what needs no buffer, such as shards."""
 
     @property
     def stream(self) -> SampleStream:
         return self
 
     def __len__(self) -> int:
-        raise TypeError("a stream does not know how many samples it has; iterate it to find out")
+        raise TypeError("a stream has no length because its number of samples is unknown")
 
     def numbered(self, generator: Generator | None) -> Iterator[Record]:
-        """The records of a pass; with a generator in an order that is drawn from the buffer as they come."""
+        """The numbered records of a pass; with a generator, shuffled in the buffer."""
         records = ((number, *record) for number, record in enumerate(self.records(generator)))
         return records if generator is None else _shuffled(records, self.buffer, generator)
 
     def block(self, records: list[Record]) -> NDArray[Any]:
-        """Records as an array, which `arrays` takes."""
+        """Records as a structured array, for `arrays`."""
         return np.array(records, self.dtype)
 
     def first(self, most: int) -> NDArray[Any]:
-        """Records of the first samples. They are remembered."""
+        """The first `most` records, cached."""
         if self._first is None or self._first[0] != most:
             self._first = most, self.block(list(islice(self.numbered(None), most)))
         return self._first[1]
 
 
 class StreamBatchSampler:
-    """Cuts a stream into batches of records: a `batch_sampler` of which the length is not known.
+    """A `batch_sampler` that groups the records of a stream. It has no length.
 
     Args:
-        stream: what is cut
-        batch_size: samples in a batch
-        shuffle: draw them from the stream's buffer, in another order in each pass
-        drop_last: leave out the last batch if it is smaller
-        generator: where the order comes from; the default generator unless given
+        stream: stream of samples
+        batch_size: samples per batch
+        shuffle: shuffle in the stream's buffer, differently in each pass
+        drop_last: drop the last batch if it is smaller
+        generator: random generator; the default generator if None
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class StreamBatchSampler:
 
 
 def first_samples(samples: Samples, most: int) -> Samples:
-    """Samples that have numbers: of a stream the first ones, others as they are."""
+    """Indexable samples: the first `most` samples of a stream; other samples unchanged."""
     if isinstance(samples, SampleStream):
         return PickedSamples(samples, samples.first(most))
     if samples.stream is None:
@@ -109,7 +109,7 @@ def first_samples(samples: Samples, most: int) -> Samples:
 
 
 def _shuffled(records: Iterator[Record], size: int, generator: Generator) -> Iterator[Record]:
-    """Each new record takes the place of one that is drawn from those that are held."""
+    """Shuffle in a buffer: each new record replaces a random one, which is yielded."""
     held = list(islice(records, size))
     if len(held) == size:
         while fresh := list(islice(records, _DRAWN_AT_ONCE)):

@@ -1,4 +1,4 @@
-"""The order in which samples are taken."""
+"""Samplers: the order of the samples in a pass."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from engine.random import Generator, default_generator, words_of_integer
 T_co = TypeVar("T_co", covariant=True)
 
 CHUNK = 2**20
-"""How many sample numbers of a long order are drawn at a time: 8 MiB."""
+"""Sample indices drawn at once (8 MiB)."""
 
 
 class Sampler(ABC, Generic[T_co]):
-    """An order of sample numbers: iteration gives them. `__len__` is needed where somebody asks for the length."""
+    """An iterable of sample indices. `__len__` is only needed for `len(loader)`."""
 
     def __init__(self, data_source: Any = None) -> None:
         super().__init__()
@@ -31,21 +31,21 @@ class Sampler(ABC, Generic[T_co]):
 
 
 class OrderedSampler(Sampler[int]):
-    """An order that is computed in chunks. Iteration gives plain ints, as in PyTorch."""
+    """A sampler that computes indices in chunks. Iteration yields Python ints, as in PyTorch."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def chunks(self) -> Iterable[NDArray[np.int64]]:
-        """The sample numbers of one pass. The call takes all random words that they need from the generator."""
+        """The sample indices of one pass. The call itself takes all random words from the generator."""
 
     def __iter__(self) -> Iterator[int]:
         return chain.from_iterable(chunk.tolist() for chunk in self.chunks())
 
 
 class SequentialSampler(OrderedSampler):
-    """0, 1, 2, …"""
+    """Samples in the order of their indices: 0, 1, 2, …"""
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -62,10 +62,10 @@ class RandomSampler(OrderedSampler):
     """Every sample once in random order, or `num_samples` drawn with replacement.
 
     Args:
-        data_source: what is sampled; only its length matters
-        replacement: draw each number independently, so that some come twice and some never
-        num_samples: how many; all of them unless given
-        generator: where the order comes from; the default generator unless given
+        data_source: data set; only its length is used
+        replacement: draw each index independently, so that indices may repeat or be absent
+        num_samples: number of samples to draw; the length of `data_source` if None
+        generator: random generator; the default generator if None
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class RandomSampler(OrderedSampler):
 
 
 class SubsetRandomSampler(OrderedSampler):
-    """The given sample numbers in random order."""
+    """The given sample indices in random order."""
 
     def __init__(self, indices: Iterable[int], generator: Generator | None = None) -> None:
         self.indices = np.fromiter(indices, dtype=np.int64)
@@ -115,13 +115,13 @@ class SubsetRandomSampler(OrderedSampler):
 
 
 class WeightedRandomSampler(OrderedSampler):
-    """Sample numbers drawn with probabilities in proportion to `weights`.
+    """Sample indices drawn with probabilities in proportion to `weights`.
 
     Args:
-        weights: one for each sample, at least 0; they need not add up to 1
-        num_samples: how many are drawn
-        replacement: draw each number independently; else none comes twice
-        generator: where the order comes from; the default generator unless given
+        weights: weight of each sample, at least 0; the sum may differ from 1
+        num_samples: number of samples to draw
+        replacement: draw each index independently; otherwise no index repeats
+        generator: random generator; the default generator if None
     """
 
     def __init__(
@@ -132,10 +132,10 @@ class WeightedRandomSampler(OrderedSampler):
         generator: Generator | None = None,
     ) -> None:
         if isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples < 1:
-            raise ValueError(f"num_samples must be a whole number from 1, not {num_samples!r}")
+            raise ValueError(f"num_samples must be a positive integer, not {num_samples!r}")
         self.weights = np.asarray(weights, dtype=np.float64)
         if self.weights.ndim != 1 or not np.isfinite(self.weights).all() or (self.weights < 0).any():
-            raise ValueError("weights must be one row of finite numbers from 0")
+            raise ValueError("weights must be a 1-D sequence of finite numbers that are at least 0")
         if (count := np.count_nonzero(self.weights)) < (1 if replacement else num_samples):
             raise ValueError(f"{num_samples} samples cannot be drawn: only {count} weights are above 0")
         self.num_samples = num_samples
@@ -153,22 +153,22 @@ class WeightedRandomSampler(OrderedSampler):
                 np.searchsorted(ends, drawn.uniform(part, float64) * ends[-1], side="right")
                 for part in chunk_sizes(self.num_samples)
             )
-        # The smallest of exponential times are a draw without replacement (Efraimidis and Spirakis, 2006).
+        # The indices of the smallest exponential times are a draw without replacement (Efraimidis, Spirakis, 2006).
         with np.errstate(divide="ignore"):
             times = -np.log1p(-generator.uniform(len(self.weights), float64)) / self.weights
         return (np.argsort(times, kind="stable")[: self.num_samples].astype(np.int64, copy=False),)
 
 
 class DistributedSampler(OrderedSampler):
-    """The part of one replica in training with several: each takes every `num_replicas`-th sample of one order.
+    """The samples of one replica in distributed training: every `num_replicas`-th sample of a common order.
 
     Args:
-        dataset: what is sampled; only its length matters
-        num_replicas: how many there are; $WORLD_SIZE, which launchers set, or 1 unless given
-        rank: which of them this is, from 0; $RANK or 0 unless given
-        shuffle: an order that follows from `seed` and the epoch, the same for all; else the data set's
-        seed: the same for all replicas
-        drop_last: leave out samples at the end so that all parts are equal; else the first ones come twice for that
+        dataset: data set; only its length is used
+        num_replicas: number of replicas; if None, $WORLD_SIZE, which launchers set, or 1
+        rank: index of this replica, from 0; if None, $RANK or 0
+        shuffle: shuffle by `seed` and epoch, equally on all replicas; otherwise keep the order of the data set
+        seed: random seed, equal on all replicas
+        drop_last: drop samples at the end so that replicas get equally many; otherwise repeat samples from the start
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class DistributedSampler(OrderedSampler):
         if self.num_replicas < 1:
             raise ValueError(f"num_replicas must be at least 1, not {self.num_replicas}")
         if not 0 <= self.rank < self.num_replicas:
-            raise ValueError(f"rank must be from 0 to {self.num_replicas - 1}, not {self.rank}")
+            raise ValueError(f"rank must be in 0 to {self.num_replicas - 1}, not {self.rank}")
         self.shuffle = shuffle
         self.seed = seed
         self.drop_last = drop_last
@@ -194,20 +194,20 @@ class DistributedSampler(OrderedSampler):
 
     @property
     def num_samples(self) -> int:
-        """Samples of each replica."""
+        """Number of samples per replica."""
         whole, rest = divmod(len(self.dataset), self.num_replicas)
         return whole if self.drop_last or not rest else whole + 1
 
     @property
     def total_size(self) -> int:
-        """Samples of all replicas together."""
+        """Number of samples of all replicas."""
         return self.num_samples * self.num_replicas
 
     def __len__(self) -> int:
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the order of the next pass; without it every pass has the same."""
+        """Set the epoch that seeds the next pass; without this call all passes have the same order."""
         self.epoch = epoch
 
     def chunks(self) -> Iterable[NDArray[np.int64]]:
@@ -218,12 +218,12 @@ class DistributedSampler(OrderedSampler):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Cuts the order of another sampler into lists of `batch_size` numbers.
+    """Groups the indices of another sampler into lists of `batch_size`.
 
     Args:
-        sampler: the order
-        batch_size: samples in a batch
-        drop_last: leave out the last batch if it is smaller
+        sampler: sampler of the indices
+        batch_size: samples per batch
+        drop_last: drop the last batch if it is smaller
     """
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool = False) -> None:
@@ -249,12 +249,12 @@ class BatchSampler(Sampler[list[int]]):
 
 
 def chunk_sizes(count: int) -> Iterator[int]:
-    """The sizes of the chunks in which `count` numbers are drawn: whole blocks of the generator, but for the last."""
+    """The sizes of the chunks for `count` draws. All but the last are whole blocks of the generator."""
     return (min(CHUNK, count - start) for start in range(0, count, CHUNK))
 
 
 def rechunk(chunks: Iterable[NDArray[np.int64]], size: int) -> Iterator[NDArray[np.int64]]:
-    """Arrays of `size` consecutive numbers of all chunks; the last may be shorter."""
+    """Concatenate chunks and split them into arrays of length `size`; the last may be shorter."""
     held: list[NDArray[np.int64]] = []
     missing = size
     for chunk in chunks:
@@ -271,7 +271,7 @@ def rechunk(chunks: Iterable[NDArray[np.int64]], size: int) -> Iterator[NDArray[
 
 
 def batched_lists(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of `size` consecutive items; the last may be shorter."""
+    """Split items into lists of length `size`; the last may be shorter."""
     group: list[Any] = []
     for item in items:
         group.append(item)
@@ -284,4 +284,4 @@ def batched_lists(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 def check_batch_size(batch_size: Any) -> None:
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise ValueError(f"batch_size must be a whole number from 1, not {batch_size!r}")
+        raise ValueError(f"batch_size must be a positive integer, not {batch_size!r}")

@@ -1,4 +1,4 @@
-"""Samples that are read, transformed and batched in bulk."""
+"""Samples that are read and transformed as whole batches."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from engine.tensors.creation.from_data import from_array
 
 _BLOCK = 2**18
 _BINS, _SHIFT = 2**16, np.uint64(48)
-"""Keys by their highest bits."""
+"""Number of bins, and the shift that gives the bin of a 64-bit key."""
 
 Arrays: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 Side: TypeAlias = Literal["inputs", "targets"]
 
 
 class Samples(Dataset):
-    """Pairs of input and target. Subclasses give `__len__`, `arrays` and `targets`.
+    """Pairs of input and target. Subclasses implement `__len__`, `arrays` and `targets`.
 
-    They are small when pickled, as worker processes get a copy, and may be read by several threads at once.
+    Subclasses must be thread-safe, and small when pickled because each worker process gets a copy.
     """
 
     sources: tuple[Samples, ...] = ()
-    """The samples that these are made of."""
+    """The samples that these are computed from."""
     epoch: int = 0
     seed: int = 0
     augmented: bool = True
-    """Whether augmentations act."""
+    """Whether augmentations are applied."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
-        """Inputs and targets of these rows, N×… or lists where sizes differ, in memory that nobody else keeps."""
+        """Inputs and targets of these rows, N×…, or lists if sizes differ. The arrays are new and may be changed."""
 
     @abstractmethod
     def targets(self, rows: Indices) -> Batch:
-        """The targets alone, without reading inputs."""
+        """The targets of these rows, without reading inputs."""
 
     def set_epoch(self, epoch: int, seed: int) -> None:
-        """Make augmentations those of epoch `epoch` of `seed`: nothing else decides about their random numbers."""
+        """Set the epoch and seed that the random numbers of augmentations depend on."""
         self.epoch, self.seed = epoch, seed
         for source in self.sources:
             source.set_epoch(epoch, seed)
 
     def with_augmentations(self, augmented: bool) -> Samples:
-        """The same samples as for training, or as for validation."""
+        """A copy with or without augmentations."""
         other = copy.copy(self)
         other.augmented = augmented
         other.sources = tuple(source.with_augmentations(augmented) for source in self.sources)
@@ -68,17 +68,17 @@ class Samples(Dataset):
 
     @property
     def stream(self) -> Samples | None:
-        """Where these samples come from, if nobody knows how many there are: an `engine.data.sample_stream.Stream`."""
+        """The SampleStream that these samples come from; None if they can be indexed."""
         return next((found for source in self.sources if (found := source.stream) is not None), None)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What samples that were read to be answered for lose, compared with those of training."""
+        """Warnings about values of unlabelled samples that the training data do not have."""
         return tuple(found for source in self.sources for found in source.diagnostics)
 
     @property
     def depth(self) -> int:
-        """How many steps lie between these samples and the file."""
+        """Number of transforms and selections between the file and these samples."""
         return max((source.depth + 1 for source in self.sources), default=0)
 
     def batch(self, indices: Indices) -> list[Tensor]:
@@ -99,12 +99,12 @@ class ArraySamples(Samples):
     Args:
         inputs: N×…
         targets: N×…
-        rows: the rows that count, in this order; all unless given
+        rows: rows to use, in this order; all rows if None
     """
 
     def __init__(self, inputs: NDArray[Any], targets: NDArray[Any], rows: Indices | None = None) -> None:
         if len(inputs) != len(targets):
-            raise ValueError(f"there are {len(inputs)} inputs but {len(targets)} targets; the numbers must be equal")
+            raise ValueError(f"inputs and targets must have equal lengths, but have {len(inputs)} and {len(targets)}")
         self._inputs = inputs
         self._targets = targets
         self.rows = rows
@@ -114,7 +114,7 @@ class ArraySamples(Samples):
         return len(self._inputs if self.rows is None else self.rows)
 
     def __copy__(self) -> ArraySamples:
-        """With the same arrays: what is pickled opens its files anew."""
+        """A shallow copy that shares the arrays; the default copy would pickle and reopen them."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         return other
@@ -139,7 +139,7 @@ class ArraySamples(Samples):
 
 
 class MappedSamples(Samples):
-    """Samples with a transform applied to their inputs or targets, batch by batch as they are asked for."""
+    """Samples with a transform applied to inputs or targets when a batch is read."""
 
     def __init__(self, samples: Samples, transform: Transform, on: Side = "inputs") -> None:
         self.sources = (samples,)
@@ -153,7 +153,7 @@ class MappedSamples(Samples):
         return self.applied(*self.sources[0].arrays(rows), rows)
 
     def applied(self, inputs: Batch, targets: Batch, rows: Indices) -> tuple[Batch, Batch]:
-        """What becomes of inputs and targets that were read before: those of these rows of the first source."""
+        """Transform inputs and targets that were already read from these rows of the source."""
         if self.on == "inputs":
             return self._transformed(inputs, rows), targets
         return inputs, self._transformed(targets, rows)
@@ -170,7 +170,7 @@ class MappedSamples(Samples):
 
 
 class PickedSamples(Samples):
-    """Some of other samples, in an order of their own."""
+    """A selection of rows of other samples, in the given order."""
 
     def __init__(self, samples: Samples, rows: Indices) -> None:
         self.sources = (samples,)
@@ -206,7 +206,7 @@ class JoinedSamples(Samples):
         return _joined([source.targets(own) for source, own in parts], order)
 
     def _parts(self, rows: Indices) -> tuple[list[tuple[Samples, Indices]], Indices]:
-        """Sources with the rows to take from each, and where in the batch these rows go."""
+        """The sources with the rows to read from each, and the position of each row in the batch."""
         owners = np.searchsorted(self._ends, rows, side="right")
         order = np.argsort(owners, kind="stable")
         starts = np.concatenate([[0], self._ends[:-1]])
@@ -215,14 +215,14 @@ class JoinedSamples(Samples):
 
 
 def numbers_of(rows: NDArray[Any]) -> Indices:
-    """What tells samples apart: their rows, or the numbers in records of a stream."""
+    """The numbers of samples: row indices, or the numbers in the records of a stream."""
     return rows if rows.dtype.names is None else rows["number"]
 
 
 def validation_split(count: int, share: float) -> tuple[Indices, Indices]:
-    """Row numbers for training and for validation, drawn at random but always the same, whatever the run's seed.
+    """Random row indices for training and validation, independent of the run's seed.
 
-    So runs with different seeds are measured on the same samples.
+    Runs with different seeds are therefore validated on the same samples.
     """
     if not 0 <= share < 1:
         raise ValueError(f"validation must be at least 0 and less than 1, not {share}")
@@ -233,10 +233,10 @@ def validation_split(count: int, share: float) -> tuple[Indices, Indices]:
 
 
 def _first_drawn(count: int, wanted: int) -> Indices:
-    """The first so many of a permutation of so many rows, sorted.
+    """The first `wanted` elements of a random permutation of `count` rows, sorted.
 
-    They are those of the smallest keys. Which these are is found block by block: of very many rows, to keep all keys
-    and to sort them takes many times the time, and the memory.
+    These are the rows with the smallest random keys. They are selected block by block, which for many rows takes a
+    fraction of the time and memory of sorting all keys.
     """
 
     def keys() -> Iterator[tuple[int, NDArray[np.uint64]]]:
@@ -260,13 +260,13 @@ def _first_drawn(count: int, wanted: int) -> Indices:
 
 
 def validation_count(count: int, share: float) -> int:
-    """How many of so many samples a share is: one at least on each side, unless the share is 0."""
+    """The number of validation samples: `share` of `count`, at least 1 and at most count - 1; 0 if the share is 0."""
     return min(max(round(count * share), 1), count - 1) if share and count else 0
 
 
 @lru_cache(maxsize=64)
 def _chance(seed: int, epoch: int, depth: int) -> Generator:
-    """Asked for with each batch, and only for numbers of rows, which leave it where it is."""
+    """The generator of augmentations. Cached because `uniform_rows` does not change its state."""
     return Generator(seed).fork("augmentation", epoch, depth)
 
 
@@ -285,13 +285,13 @@ def _is_array(value: Any) -> bool:
 
 
 def _taken(array: NDArray[Any], rows: Indices) -> NDArray[Any]:
-    """These rows, copied to memory in the machine's byte order."""
+    """A copy of these rows in native byte order."""
     taken = np.asarray(array[rows])
     return taken.astype(taken.dtype.newbyteorder("="), copy=False)
 
 
 def _joined(parts: list[Batch], order: Indices) -> Batch:
-    """The rows of all parts, row `i` at place `order[i]`."""
+    """Concatenate parts and move row `i` to index `order[i]`."""
     if any(isinstance(part, list) for part in parts):
         values = [value for part in parts for value in part]
         placed = dict(zip(order.tolist(), values, strict=True))

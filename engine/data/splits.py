@@ -1,4 +1,4 @@
-"""What a data source gives: training and validation samples, and what one of them looks like."""
+"""Splits: training and validation samples of a data source, with shape and dtype."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from engine.registry import Range
 from engine.shape import Dim, Spec
 
 Share = Annotated[float, Range(ge=0, lt=1)]
-"""A part of the samples."""
+"""Fraction of the samples."""
 
 _FITTED_AT_ONCE = 256
 
 
 class Splits(ABC):
-    """Training and validation samples. Making one reads no more than headers; samples are read when asked for."""
+    """Training and validation samples. The constructor reads headers only; samples are read on access."""
 
     @property
     @abstractmethod
     def input(self) -> Spec:
-        """Shape and dtype of one sample's input. Sizes that differ from sample to sample are symbols."""
+        """Shape and dtype of one sample's input. Sizes that differ between samples are symbolic."""
 
     @property
     @abstractmethod
@@ -42,12 +42,12 @@ class Splits(ABC):
     @property
     @abstractmethod
     def classes(self) -> int | None:
-        """How many classes the targets have; None if they are not classes. May read the targets."""
+        """Number of classes; None if the targets are not classes. May read the targets."""
 
     @property
     @abstractmethod
     def class_names(self) -> tuple[str, ...]:
-        """Names of the classes by number; empty where they have none. May read the targets."""
+        """Names of the classes by number; empty if they have no names. May read the targets."""
 
     @property
     @abstractmethod
@@ -56,40 +56,40 @@ class Splits(ABC):
     @property
     @abstractmethod
     def validation(self) -> Samples | None:
-        """None if no samples are kept for validation."""
+        """None if there are no validation samples."""
 
     @property
     def is_stream(self) -> bool:
-        """Whether nobody knows how many samples there are before they have been read."""
+        """Whether the samples are a stream of unknown length."""
         return False
 
     @property
     def divisions(self) -> int:
-        """How many divisions these samples went through in a row."""
+        """Number of split nodes in a row that these samples passed through."""
         return 0
 
     @property
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
-        """The files that the samples come from; a folder stands for all that is directly in it."""
+        """The files of the samples; a folder means the files directly in it."""
 
     def check(self) -> None:
-        """Raises DataError where there are no samples, as far as those tell who know the classes."""
+        """Raises DataError for unusable samples, such as none at all or more than fit into memory."""
         return
 
     def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
-        """What reading the source loses or takes for something else. Reads it; of large ones the beginning.
+        """Warnings about skipped or misread values. Reads the source; only the start of a large one.
 
         Args:
-            whole: read all of a large one, too, as far as training does
+            whole: also read large sources completely, as training does
         """
         return ()
 
     def unlabelled(self, path: Path) -> Samples | None:
-        """Samples of another file or folder of the same kind. Targets are not looked for: they are zeros.
+        """Samples of another file or folder of the same format, with zeros as targets.
 
-        They are encoded and transformed as validation samples are: categories are those of the training samples. None
-        where a source reads nothing but what it was given.
+        They are encoded and transformed like validation samples, with the categories of the training samples. None if
+        the source cannot read other files.
         """
         return None
 
@@ -97,8 +97,8 @@ class Splits(ABC):
         """The same samples with a transform applied.
 
         Args:
-            transform: what is done to each sample
-            on: what is transformed: the inputs of the network, or the targets that it learns
+            transform: transform of each sample
+            on: transform the inputs or the targets
         """
         parts = transform.transforms if isinstance(transform, Compose) else [transform]
         splits: Splits = self
@@ -107,15 +107,15 @@ class Splits(ABC):
         return splits
 
     def fitted(self, kind: type[Fitted], on: Side = "inputs") -> dict[str, Any]:
-        """Arguments that a transform learns from the training samples, without augmentations: never from validation.
+        """Arguments of a transform computed from the training samples without augmentations.
 
-        Raises DataError if they leave nothing to learn.
+        Raises DataError if there are no training samples to fit.
         """
         return kind.fitted(training_batches(self.train, on))
 
 
 def check_sizes(sample: Spec) -> None:
-    """Raises ShapeError where sizes differ from sample to sample, so that they make no batch."""
+    """Raises ShapeError if sizes differ between samples, so that they cannot be batched."""
     if sample.is_open:
         names = " and ".join(str(size) for size in sample.shape if isinstance(size, Dim))
         remedy = "Add Resize or a crop" if sample.ndim > 1 else "Add CropOrPad"
@@ -123,7 +123,7 @@ def check_sizes(sample: Spec) -> None:
 
 
 def training_batches(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
-    """Inputs or targets of all samples, without augmentations, some hundred at a time where they are of one size."""
+    """Inputs or targets of all samples without augmentations, in batches, or one by one if sizes differ."""
     samples = samples.with_augmentations(False)
     for rows in _blocks(samples):
         values = samples.arrays(rows)[0] if on == "inputs" else samples.targets(rows)
@@ -200,12 +200,12 @@ class MappedSplits(Splits):
 
 
 class HeldOutSplits(Splits):
-    """Samples of which a share is kept for validation. Subclasses give `samples`, classes and files.
+    """Splits that hold out a fraction of the samples for validation. Subclasses implement `samples`, classes and files.
 
     Args:
-        input: what one input looks like
-        target: what one target looks like
-        validation: the share to keep
+        input: shape and dtype of one input
+        target: shape and dtype of one target
+        validation: fraction of the samples used for validation
     """
 
     def __init__(self, input: Spec, target: Spec, validation: float) -> None:
@@ -216,7 +216,7 @@ class HeldOutSplits(Splits):
     @property
     @abstractmethod
     def samples(self) -> Samples:
-        """All of them."""
+        """Training and validation samples together."""
 
     @property
     def input(self) -> Spec:
@@ -236,17 +236,17 @@ class HeldOutSplits(Splits):
 
 
 def train_validation_split(samples: Samples, share: float) -> tuple[Samples, Samples | None]:
-    """Samples to train with, and a share of them to validate with; None if there are none."""
+    """Split samples into training and validation samples; None if no validation samples result."""
     train, held = validation_split(len(samples), share)
     return (PickedSamples(samples, train), PickedSamples(samples, held)) if len(held) else (samples, None)
 
 
 class ArraySplits(Splits):
-    """Splits of arrays that a script has in memory.
+    """Splits of arrays in memory, for scripts.
 
     Args:
         train: inputs and targets, N×…
-        validation: the same for validation, with samples of the same shape
+        validation: inputs and targets for validation, with the same sample shapes
     """
 
     def __init__(self, train: Arrays, validation: Arrays | None = None) -> None:

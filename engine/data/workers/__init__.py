@@ -1,4 +1,4 @@
-"""Workers that make batches beside the training: processes that start small, or threads."""
+"""DataLoader workers: processes or threads that make batches in advance."""
 
 from __future__ import annotations
 

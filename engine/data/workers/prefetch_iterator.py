@@ -1,4 +1,4 @@
-"""The batches of a pass, asked of workers ahead of time."""
+"""An iterator over the batches of a pass that requests them from workers in advance."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from engine.data.workers.worker_pool import WorkerPool, WorkerResult
 
 
 class PrefetchIterator(Iterator[Any]):
-    """Goes through a pass. Workers take turns, so which of them makes a batch does not depend on how fast they are.
+    """The batches of one pass. Workers take turns, so the worker of a batch does not depend on their speed.
 
     Args:
-        crew: the workers
-        workers: how many there are
-        new: the pass
-        order: what batches are made of, for each
-        first: the number of the first batch that `order` has
-        wanted: the number of the first batch that is wanted
-        ahead: how many batches each worker is asked for before they are needed
-        in_order: give batches in order; else as they are ready
-        timeout: seconds to wait for a batch; 0 is for ever
+        pool: the workers
+        workers: number of workers
+        new: the pass to start
+        order: the sample indices of each batch
+        first: number of the first batch in `order`
+        wanted: number of the first batch to return
+        ahead: batches to request from each worker in advance
+        in_order: return batches in order; otherwise as they become ready
+        timeout: seconds to wait for a batch; 0 waits forever
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PrefetchIterator(Iterator[Any]):
         self._turn = 0
         pool.begin(new)
         for _ in range(ahead * workers):
-            self._ask()
+            self._request_next()
 
     def __next__(self) -> Any:
         while self._owners:
@@ -58,22 +58,25 @@ class PrefetchIterator(Iterator[Any]):
                 self._loads.pop(answer.worker, None)
             elif answer.worker in self._loads:
                 self._loads[answer.worker] -= 1
-            self._ask()
+            self._request_next()
             if not answer.is_end and answer.number >= self._wanted:
                 return answer.batch
         raise StopIteration
 
     def _receive(self) -> WorkerResult:
-        whom = [self._owners[self._next]] if self._in_order else sorted(set(self._owners.values()))
+        candidates = [self._owners[self._next]] if self._in_order else sorted(set(self._owners.values()))
         if self._pool.latest != self._pass:
-            raise RuntimeError("DataLoader: another pass has begun with the same persistent workers; this one is over.")
-        answer = self._pool.receive(whom, self._timeout)
+            raise RuntimeError(
+                "DataLoader: this iterator is invalid because a newer one uses the same persistent workers. "
+                "Use one iterator at a time, or set persistent_workers=False."
+            )
+        answer = self._pool.receive(candidates, self._timeout)
         del self._owners[answer.number]
         self._next += 1
         return answer
 
-    def _ask(self) -> None:
-        """Ask the worker for a batch that has the fewest to do; in turn, where several have."""
+    def _request_next(self) -> None:
+        """Request the next batch from the worker with the fewest open requests; ties go in turn."""
         if not self._loads:
             return
         for indices in self._order:

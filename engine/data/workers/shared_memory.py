@@ -1,7 +1,7 @@
-"""Memory that two processes see and that nobody has to remove.
+"""Anonymous shared memory that the operating system frees with its last user.
 
-On POSIX systems a segment has a file descriptor and no name, on Windows a name that vanishes with its last user. So
-nothing is left behind, however a process ends, and the size of /dev/shm does not matter.
+On POSIX systems a block is an unnamed file descriptor; on Windows its name disappears with the last handle. A killed
+process therefore leaks nothing, and the size of /dev/shm does not matter.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ import numpy as np
 
 _ALIGNMENT = 64  # a cache line, and the widest vector of a CPU
 MemorySpan = tuple[int, int]
-"""Where a block of bytes lies in a segment: its first byte, and how many there are."""
+"""Byte offset and size of a part of a block."""
 
 
 class SharedMemoryBlock:
-    """`size` bytes of memory. Pickled while a process is being started, it is the same memory there.
+    """A block of shared memory. Pickling it while a process is spawned shares the block with that process.
 
     Args:
-        size: bytes
-        descriptor: what another process has sent; new memory unless given
-        private: keep what is written to it from other processes
+        size: size in bytes
+        descriptor: file descriptor or Windows name from another process; None allocates a new block
+        private: map copy-on-write, so that other processes do not see changes
     """
 
     def __init__(self, size: int, descriptor: int | str | None = None, *, private: bool = False) -> None:
@@ -52,7 +52,7 @@ class SharedMemoryBlock:
             raise
 
     def forget_descriptor(self) -> None:
-        """Once nobody else will be given the memory; what is mapped stays."""
+        """Close the file descriptor; the mapping stays valid. The block cannot be shared afterwards."""
         if isinstance(self.descriptor, int):
             os.close(self.descriptor)
             self.descriptor = None
@@ -66,7 +66,7 @@ class SharedMemoryBlock:
         return _inherited, (self.size, place)
 
     def send(self, to: Connection) -> None:
-        """Give the memory to the process at the other end, which calls `received`."""
+        """Send the block to the process at the other end, which calls `received`."""
         if sys.platform == "win32":
             to.send(self.descriptor)
         else:
@@ -75,7 +75,7 @@ class SharedMemoryBlock:
 
     @classmethod
     def received(cls, source: Connection, size: int) -> SharedMemoryBlock:
-        """The memory that another process sends."""
+        """Receive a block that another process sent with `send`."""
         if sys.platform == "win32":
             return cls(size, source.recv())
         segment = cls(size, reduction.recv_handle(source))
@@ -89,7 +89,7 @@ class SharedMemoryBlock:
 
 
 def plan_spans(buffers: Sequence[PickleBuffer]) -> tuple[list[MemorySpan], int]:
-    """Where buffers go in a segment, one after the other, and how large it has to be."""
+    """Aligned consecutive spans for buffers, and the total size in bytes."""
     places: list[MemorySpan] = []
     end = 0
     for buffer in buffers:
@@ -100,19 +100,19 @@ def plan_spans(buffers: Sequence[PickleBuffer]) -> tuple[list[MemorySpan], int]:
 
 
 def span_views(memory: Any, places: Sequence[MemorySpan]) -> Iterator[Any]:
-    """The blocks of bytes at these places."""
+    """Views of the spans in `memory`."""
     return (memory[start : start + size] for start, size in places)
 
 
 def _inherited(size: int, place: Any) -> SharedMemoryBlock:
-    """What a process is started with. It may write there without anybody else seeing it."""
+    """Unpickle a block in a spawned process, mapped copy-on-write."""
     segment = SharedMemoryBlock(size, place if isinstance(place, str) else place.detach(), private=True)
     segment.forget_descriptor()
     return segment
 
 
 def _nameless() -> int:
-    """A file descriptor of memory that has no name, or has lost it already."""
+    """A file descriptor of unnamed memory; without memfd, of a named block that is unlinked at once."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("gradwire")
     shared = importlib.import_module("_posixshmem")

@@ -14,11 +14,11 @@ from engine.data.workers.shared_memory import SharedMemoryBlock, span_views
 from engine.data.workers.worker_messages import Reply
 
 _MOST = 64
-"""Segments on loan beyond which batches get memory of their own: each holds a file descriptor."""
+"""Segments in use above which batches are copied to private memory, to limit the number of file descriptors."""
 
 
 class _LoanedMemory(np.ndarray):
-    """The bytes of a segment. Arrays over them keep it alive, and its end is the end of the loan."""
+    """The bytes of a segment. Arrays over them keep it alive; when it is freed, the segment is reusable."""
 
 
 class _LoanedSegment(NamedTuple):
@@ -27,10 +27,10 @@ class _LoanedSegment(NamedTuple):
 
 
 class SharedMemoryPool:
-    """The segments of one worker.
+    """The shared memory segments of one worker.
 
     Args:
-        spare: how many to keep for further batches
+        spare: number of free segments to keep for later batches
     """
 
     def __init__(self, spare: int) -> None:
@@ -40,7 +40,7 @@ class SharedMemoryPool:
         self._dropped: list[int] = []
 
     def offer(self) -> tuple[int | None, tuple[int, ...]]:
-        """A segment for the next batch, if there is one, and those that the worker can forget."""
+        """A free segment for the next batch, or None, and the segments that the worker can unmap."""
         offered = self._free.pop() if self._free else None
         while len(self._free) > self._spare:
             self._dropped.append(old := self._free.popleft())
@@ -49,7 +49,7 @@ class SharedMemoryPool:
         return offered, dropped
 
     def take_in(self, reply: Reply, asked: int | None, replies: Connection) -> None:
-        """Note what became of the segment that was offered, and map a new one."""
+        """Map the new segment of a reply, if the worker allocated one in place of the offered segment."""
         if reply.made:
             if asked is not None:
                 del self._segments[asked]
@@ -61,7 +61,7 @@ class SharedMemoryPool:
             self._free.append(segment)
 
     def open(self, reply: Reply) -> Any:
-        """The batch of a reply, over the memory of its segment."""
+        """The batch of a reply, sharing the memory of its segment."""
         if reply.segment is None or not reply.places:
             self.give_back(reply.segment)
             return unpack(reply.content)

@@ -1,6 +1,6 @@
-"""The environment that worker processes start in: they import what this process would, never from the working folder.
+"""Environment variables for worker processes: they import from this process's `sys.path`, never the working folder.
 
-Python starts them by `-c`, which puts the working folder first on `sys.path`: a `json.py` beside the data would run.
+Python starts them with `-c`, which puts the working folder first on `sys.path`: a `json.py` next to the data would run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ _LOCK = threading.RLock()
 
 @contextmanager
 def import_path_environment() -> Iterator[dict[str, str | None]]:
-    """Processes that are started in it import from where this one does. Yields what `restore` takes in them."""
+    """Context in which new processes import from this one's `sys.path`.
+
+    Yields the previous variables, for `set_environment` in the new process.
+    """
     with _LOCK:
         before = {name: os.environ.get(name) for name in _NAMES}
         set_environment({"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONSAFEPATH": "1"})
@@ -28,7 +31,7 @@ def import_path_environment() -> Iterator[dict[str, str | None]]:
 
 
 def set_environment(variables: Mapping[str, str | None]) -> None:
-    """Sets these variables of the environment, or takes away those that are None."""
+    """Set environment variables; None deletes a variable."""
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)

@@ -1,4 +1,4 @@
-"""What a worker knows of itself."""
+"""Information about the current DataLoader worker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass
 class WorkerInfo:
-    """Which worker this is, of how many; the seed of its random numbers; its copy of the data set."""
+    """Index of the worker, number of workers, random seed, and the worker's copy of the data set."""
 
     id: int
     num_workers: int
@@ -25,5 +25,5 @@ HERE = _Here()
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker of a DataLoader, what it knows of itself; elsewhere None."""
+    """Information about the current DataLoader worker; None outside of workers."""
     return HERE.info

@@ -1,4 +1,4 @@
-"""What a loader and its workers tell each other."""
+"""Messages between a DataLoader and its workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.system.syntax import account_of
 
 
 class WorkerSetup(NamedTuple):
-    """What a worker is started with."""
+    """The arguments of a new worker."""
 
     source: MapDatasetFetcher | IterableDatasetFetcher
     workers: int
@@ -21,13 +21,13 @@ class WorkerSetup(NamedTuple):
 
 
 class PassStart(NamedTuple):
-    """To a worker: a pass over the data begins, and batches of earlier ones are not wanted any more."""
+    """To a worker: start a pass over the data and drop requests of earlier passes."""
 
     number: int
     seed: int
-    """Of the random numbers that batches are made with."""
+    """Random seed of the batches."""
     epoch: tuple[int, int] | None
-    """Epoch and seed that the data set is told; None if the program did not say."""
+    """Epoch and seed for the data set's `set_epoch`; None if the loader's `set_epoch` was not called."""
 
 
 class Request(NamedTuple):
@@ -37,34 +37,34 @@ class Request(NamedTuple):
     number: int
     indices: Any
     wanted: bool = True
-    """False if a stream is only to go past it."""
+    """False to skip this batch of a stream without collating it."""
     segment: int | None = None
-    """Where its arrays may be put."""
+    """Shared memory segment for its arrays."""
     dropped: tuple[int, ...] = ()
-    """Segments that will not be used again."""
+    """Segments to unmap."""
 
 
 class Reply(NamedTuple):
-    """To the loader: what became of a request."""
+    """To the loader: the result of a request."""
 
     pass_number: int
     number: int
     content: Any = None
-    """The batch, packed, or a failure."""
+    """The packed batch, or a PickledError."""
     is_end: bool = False
-    """Whether the stream has no more."""
+    """Whether the stream has ended."""
     segment: int | None = None
     places: tuple[MemorySpan, ...] = ()
     made: int = 0
-    """Bytes of the segment if it is new; it follows."""
+    """Size in bytes of a new segment, which is sent after the reply; 0 if no segment was allocated."""
 
 
 STARTED = Reply(-1, -1)
-"""What each worker process says first: it has imported the program's main module."""
+"""The first reply of each worker process: it has imported the program's main module."""
 
 
 class PickledError(NamedTuple):
-    """An exception on its way to another process."""
+    """A pickled exception and the text of its traceback."""
 
     error: bytes
     text: str
@@ -73,15 +73,15 @@ class PickledError(NamedTuple):
     def of(cls, error: Exception) -> PickledError:
         return cls(_packed(error), account_of(error))
 
-    def exception(self, who: str) -> Exception:
-        """The exception, with a note on who met it, and where."""
+    def exception(self, worker: str) -> Exception:
+        """The exception, with the worker and its traceback as a note."""
         error = unpack(self.error)
-        error.add_note(f"In {who} of a DataLoader:\n\n{self.text}")
+        error.add_note(f"In {worker} of a DataLoader:\n\n{self.text}")
         return error
 
 
 def _packed(error: Exception) -> bytes:
-    """The exception as it is, else as one of its type without its other attributes, else as a RuntimeError."""
+    """The pickled exception; if that fails, one of its type with the message only; if that fails, a RuntimeError."""
     notes = getattr(error, "__notes__", [])
     message = f"{type(error).__name__}: {error}"
     for packed in (lambda: error, lambda: _Plain(type(error), str(error), notes)):
@@ -89,13 +89,13 @@ def _packed(error: Exception) -> bytes:
             content, _ = pack(packed())
             if type(unpack(content)) is type(error):
                 return content
-        except Exception:  # noqa: BLE001 - whatever an exception of others does when it is copied
+        except Exception:  # noqa: BLE001 - pickling a foreign exception may raise anything
             continue
     return pack(_Plain(RuntimeError, message, notes))[0]
 
 
 class _Plain:
-    """Becomes an exception without its constructor, which may want arguments that nobody knows any more."""
+    """Unpickles as an exception without calling its constructor, whose arguments are unknown."""
 
     def __init__(self, kind: type[Exception], message: str, notes: list[str]) -> None:
         self.parts = kind, message, notes

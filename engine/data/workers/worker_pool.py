@@ -22,46 +22,46 @@ from engine.data.workers.shared_memory_pool import SharedMemoryPool
 from engine.data.workers.worker_environment import import_path_environment
 from engine.data.workers.worker_messages import STARTED, PassStart, PickledError, Reply, Request, WorkerSetup
 
-_JOIN_TIMEOUT = 6.0  # seconds for workers that are told to end; a little more than they give themselves
+_JOIN_TIMEOUT = 6.0  # seconds for workers to exit; longer than their own timeout in worker_process
 
 
-_GUARD = "Put what the main module does under `if __name__ == '__main__':`."
+_GUARD = "Put the code of the main module under `if __name__ == '__main__':`."
 
 
 class WorkerResult(NamedTuple):
-    """What a worker says to the request of this number."""
+    """A worker's result for the request with this number."""
 
     worker: int
     number: int
     batch: Any
     is_end: bool = False
-    """Whether its stream has no more."""
+    """Whether the worker's stream has ended."""
 
 
 class WorkerPool(Protocol):
-    """Workers by number. Each request that one is sent gets one answer, in turn."""
+    """Workers by number. A worker answers each request once, in the order of the requests."""
 
     @property
     def latest(self) -> int:
-        """The number of the pass that began last."""
+        """The number of the pass that was started last."""
         ...
 
     def begin(self, new: PassStart) -> None:
-        """Tell all that a pass begins."""
+        """Start a pass in all workers."""
         ...
 
     def send(self, worker: int, request: Request) -> None: ...
 
     def receive(self, workers: Sequence[int], timeout: float) -> WorkerResult:
-        """The next answer of any of these.
+        """The next result of any of these workers.
 
-        Raises what the worker met; RuntimeError if it does not answer in time, or is no more.
+        Raises the worker's exception, or RuntimeError if it does not answer in time or has exited.
         """
         ...
 
     @property
     def close(self) -> Callable[[], Any]:
-        """Ends the workers; afterwards none is left."""
+        """Stop all workers and wait for them."""
         ...
 
 
@@ -69,9 +69,9 @@ class ProcessWorkers:
     """Worker processes.
 
     Args:
-        work: what they do
-        context: how they are started, as `multiprocessing` has it
-        ahead: how many batches are asked for before they are needed
+        work: arguments of the workers
+        context: a `multiprocessing` context, which decides the start method
+        ahead: batches requested from each worker in advance
     """
 
     def __init__(self, work: WorkerSetup, context: Any, ahead: int) -> None:
@@ -115,15 +115,15 @@ class ProcessWorkers:
     def begin(self, new: PassStart) -> None:
         self.latest = new.number
         for worker in range(len(self._processes)):
-            self._tell(worker, new)
+            self._send_message(worker, new)
 
     def send(self, worker: int, request: Request) -> None:
         segment, dropped = self._memory_pools[worker].offer()
         self._asked[worker][request.pass_number, request.number] = segment
-        self._tell(worker, request._replace(segment=segment, dropped=dropped))
+        self._send_message(worker, request._replace(segment=segment, dropped=dropped))
 
-    def _tell(self, worker: int, message: PassStart | Request) -> None:
-        with contextlib.suppress(BrokenPipeError):  # whoever waits for the answer finds out why
+    def _send_message(self, worker: int, message: PassStart | Request) -> None:
+        with contextlib.suppress(BrokenPipeError):  # `receive` reports the dead worker
             send_message(self._requests[worker], message)
 
     def receive(self, workers: Sequence[int], timeout: float) -> WorkerResult:
@@ -140,9 +140,9 @@ class ProcessWorkers:
                 loans.take_in(reply, asked, self._replies[worker])
             except (EOFError, OSError):
                 raise RuntimeError(self._exit_message(worker)) from None
-            if reply.number < 0:  # it could not begin
+            if reply.number < 0:  # the worker failed to start
                 raise reply.content.exception(f"worker process {worker}")
-            if reply.pass_number != self.latest:  # of a pass that was broken off
+            if reply.pass_number != self.latest:  # from an abandoned pass
                 loans.give_back(reply.segment)
                 continue
             if isinstance(reply.content, PickledError):
@@ -154,14 +154,14 @@ class ProcessWorkers:
             return WorkerResult(worker, reply.number, loans.open(reply))
 
     def _ready(self, workers: Sequence[int], end: float | None, timeout: float) -> int:
-        """One of these workers that has an answer, or has died."""
+        """One of these workers that has answered or exited."""
         left = None if end is None else max(end - time.monotonic(), 0)
         if len(workers) == 1:
             if left is None or self._replies[workers[0]].poll(left):
                 return workers[0]
         elif ready := connection.wait([self._replies[worker] for worker in workers], left):
             return self._replies.index(ready[0])  # pyright: ignore[reportArgumentType]
-        self._join_timeout[0] = 0  # who is late now is not waited for at the end either
+        self._join_timeout[0] = 0  # a hanging worker would also delay `close`
         raise timeout_error(workers, timeout)
 
     def _exit_message(self, worker: int) -> str:
@@ -173,22 +173,26 @@ class ProcessWorkers:
         if code < 0:
             name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
             why = f"was killed by {name}"
-            hint = " The system does that when memory runs out: try fewer workers." if name == "SIGKILL" else ""
+            hint = " The system may be out of memory. Use fewer workers." if name == "SIGKILL" else ""
         else:
-            why = f"ended by itself with exit code {code}"
-            hint = " Standard error may say more." if code else ""
+            why = f"exited with code {code}"
+            hint = " Check standard error for details." if code else ""
             if worker not in self._started:
                 why += " before it had imported the program's main module"
-                hint = f" {_GUARD} Standard error has its traceback."
-        return f"DataLoader worker process {worker} (pid {dead.pid}) {why}.{hint} num_workers=0 does without processes."
+                hint = f" {_GUARD} The traceback is on standard error."
+        return (
+            f"DataLoader worker process {worker} (pid {dead.pid}) {why}.{hint} "
+            "Set num_workers=0 to load without processes."
+        )
 
 
 def start_method(method: Any) -> Any:
-    """How worker processes are started: as is said, or so that no thread is lost on the way.
+    """The `multiprocessing` context for worker processes.
 
-    Where there is a fork server, the library is loaded once, for all workers of a program.
+    Args:
+        method: a start method or context; None selects the program's default, else forkserver on Linux, spawn elsewhere
 
-    Raises ValueError for "fork": a copy of this process has no threads but holds their locks.
+    Raises ValueError for "fork": a forked process has the locks of other threads but not the threads.
     """
     if method is None:
         chosen = multiprocessing.get_start_method(allow_none=True)
@@ -197,8 +201,8 @@ def start_method(method: Any) -> Any:
     kind = context.get_start_method()
     if kind == "fork":
         raise ValueError(
-            "DataLoader: multiprocessing_context 'fork' copies this process with the locks of its threads, but without "
-            "the threads, so that workers stop for ever. Leave it out, or give 'forkserver', 'spawn' or 'threads'."
+            "DataLoader: multiprocessing_context 'fork' copies the locks of threads but not the threads, so workers "
+            "would deadlock. Leave it out, or set 'forkserver', 'spawn' or 'threads'."
         )
     if kind == "forkserver":
         context.set_forkserver_preload([worker_process.__name__])
@@ -208,16 +212,16 @@ def start_method(method: Any) -> Any:
 def timeout_error(workers: Sequence[int], timeout: float) -> RuntimeError:
     names = ", ".join(map(str, workers))
     return RuntimeError(
-        f"DataLoader worker {names} gave no batch within timeout={timeout:g} seconds. Raise timeout, or set it to 0 to "
-        "wait without end."
+        f"DataLoader worker {names} returned no batch within timeout={timeout:g} seconds. Increase timeout, or set it "
+        "to 0 to wait forever."
     )
 
 
 def _packed(work: WorkerSetup) -> tuple[bytes, SharedMemoryBlock | None, list[tuple[int, int]]]:
-    """The work, with its arrays in memory that all workers share."""
+    """The packed setup, with its arrays in memory that all workers share."""
     remedy = (
-        "Define its class, and every function that it holds, at the top level of a module; open files in the workers, "
-        "on first use; or set num_workers=0."
+        "Define its class and functions at the top level of a module, open files on first use in the workers, or set "
+        "num_workers=0."
     )
     try:
         content, buffers = pack(work)
@@ -225,7 +229,7 @@ def _packed(work: WorkerSetup) -> tuple[bytes, SharedMemoryBlock | None, list[tu
         check_picklable("the data set", work.source.dataset, remedy)
         for name, value in (("collate_fn", work.source.collate_fn), ("worker_init_fn", work.init)):
             check_picklable(name, value, "Define it with `def` at the top level of a module, or set num_workers=0.")
-        raise TypeError(f"DataLoader: what workers are to do cannot be sent to them ({error}). {remedy}") from error
+        raise TypeError(f"DataLoader: the loader cannot be sent to worker processes ({error}). {remedy}") from error
     places, size = plan_spans(buffers)
     if not size:
         return content, None, []
@@ -235,10 +239,10 @@ def _packed(work: WorkerSetup) -> tuple[bytes, SharedMemoryBlock | None, list[tu
 
 
 def _check_main() -> None:
-    """Workers import the program's main module: one that starts workers as soon as it is imported never gets there."""
+    """Raises RuntimeError in a worker that starts workers itself while it imports the program's main module."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RuntimeError(
-            "DataLoader: the program's main module starts worker processes while it is imported by one of them. "
+            "DataLoader: a worker process cannot start workers while it imports the program's main module. "
             f"{_GUARD} Or set num_workers=0."
         )
 
@@ -260,13 +264,13 @@ def _end(
     owner: int,
     processes: list[BaseProcess],
     channels: tuple[list[connection.Connection], ...],
-    patience: list[float],
+    join_timeout: list[float],
 ) -> None:
-    if os.getpid() != owner:  # a copy of the process that has the workers
+    if os.getpid() != owner:  # a fork of the process that owns the workers
         return
     for channel in itertools.chain(*channels):
         channel.close()
-    end = time.monotonic() + patience[0]
+    end = time.monotonic() + join_timeout[0]
     for worker in processes:
         worker.join(max(end - time.monotonic(), 0))
     for stop in (BaseProcess.terminate, BaseProcess.kill):

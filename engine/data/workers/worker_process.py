@@ -27,7 +27,7 @@ from engine.data.workers.worker_messages import STARTED, PassStart, PickledError
 from engine.random import manual_seed
 from engine.system.config import set_num_threads
 
-_JOIN_TIMEOUT = 5.0  # seconds for the batch that is being made when the loader is gone
+_JOIN_TIMEOUT = 5.0  # seconds to finish the current batch after the loader has closed the pipe
 
 
 def main(
@@ -39,15 +39,15 @@ def main(
     replies: Connection,
     environment: Mapping[str, str | None],
 ) -> None:
-    """Runs in the worker process.
+    """Entry point of the worker process.
 
     Args:
-        number: of the worker, from 0
-        content: the Work, packed
-        arrays: memory of the arrays in it
-        places: where they are
-        requests: where Pass and Request come from
-        replies: where Reply goes
+        number: index of the worker, from 0
+        content: the packed WorkerSetup
+        arrays: shared memory of its arrays
+        places: spans of the arrays in that memory
+        requests: connection that receives PassStart and Request
+        replies: connection that sends Reply
         environment: environment variables to restore
     """
     set_environment(environment)
@@ -60,7 +60,7 @@ def main(
         memory = b"" if arrays is None else memoryview(arrays.memory)
         work: WorkerSetup = unpack(content, span_views(memory, places))
         begin(work, number)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the loader has to know
+    except Exception as error:  # noqa: BLE001 - the loader raises it
         with contextlib.suppress(OSError):
             send_message(replies, Reply(-1, -1, PickledError.of(error)))
         return
@@ -73,29 +73,29 @@ def begin(work: WorkerSetup, number: int, *, alone: bool = True) -> None:
     HERE.info = WorkerInfo(number, work.workers, seed, work.source.dataset)
     if alone:
         random.seed(seed)
-        np.random.seed(np.random.SeedSequence(seed).generate_state(4))  # noqa: NPY002 - data sets of others use it
+        np.random.seed(np.random.SeedSequence(seed).generate_state(4))  # noqa: NPY002 - user data sets may use it
         manual_seed(seed)
     if work.init is not None:
         work.init(number)
 
 
 class BatchMaker:
-    """Makes what requests ask for, and knows which pass it is.
+    """Makes the requested batches of the current pass.
 
     Args:
-        work: what there is to make
-        alone: whether the data set is this worker's own
+        work: the setup of the worker
+        alone: whether this worker has a separate copy of the data set
     """
 
     def __init__(self, work: WorkerSetup, *, alone: bool = True) -> None:
-        self._source = copy.copy(work.source)  # a stream knows where it is
+        self._source = copy.copy(work.source)  # the fetcher of a stream holds a position
         self._alone = alone
         self._seed = 0
         self._ended = False
         self._broken: Exception | None = None
 
     def begin(self, new: PassStart) -> None:
-        """What goes wrong is raised when a batch is asked for."""
+        """Start a pass. An exception is stored and raised by `make`."""
         self._seed, self._ended, self._broken = new.seed, False, None
         try:
             if self._alone and new.epoch is None:
@@ -103,11 +103,11 @@ class BatchMaker:
             elif self._alone and new.epoch is not None:
                 set_epoch(self._source.dataset, *new.epoch)
             self._source.begin()
-        except Exception as error:  # noqa: BLE001 - for the loader
+        except Exception as error:  # noqa: BLE001 - the loader raises it
             self._broken = error
 
     def make(self, request: Request) -> Any:
-        """The batch. Raises StopIteration after the last of a stream."""
+        """Make a batch. Raises StopIteration at the end of a stream."""
         if self._broken is not None:
             raise self._broken
         if self._ended:
@@ -121,19 +121,19 @@ class BatchMaker:
 
 
 class _Inbox:
-    """Takes in requests beside the work, so that the loader never waits until one is read."""
+    """Receives requests on a thread, so that the loader never blocks on a full pipe."""
 
     def __init__(self, requests: Connection) -> None:
         self._requests = requests
         self._queue: SimpleQueue[PassStart | Request | None] = SimpleQueue()
         self.latest = -1
-        """The number of the last pass that began."""
+        """The number of the pass that was started last."""
         self.closed = threading.Event()
         self.finished = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
 
     def get(self) -> PassStart | Request | None:
-        """The next message; None after the pipe was closed."""
+        """The next message; None once the pipe is closed."""
         found = self._queue.get()
         return None if self.closed.is_set() else found
 
@@ -160,7 +160,7 @@ class _Worker:
         self._made = 0
 
     def run(self) -> None:
-        with contextlib.suppress(OSError):  # the loader is gone
+        with contextlib.suppress(OSError):  # the loader has closed the pipe
             while (message := self._inbox.get()) is not None:
                 if isinstance(message, PassStart):
                     self._maker.begin(message)
@@ -178,7 +178,7 @@ class _Worker:
                 reply, new = self._made_for(request, reply)
             except StopIteration:
                 reply = reply._replace(is_end=True)
-            except Exception as error:  # noqa: BLE001 - for the loader
+            except Exception as error:  # noqa: BLE001 - the loader raises it
                 reply = reply._replace(content=PickledError.of(error))
         send_message(self._replies, reply)
         if new is not None:

@@ -1,4 +1,4 @@
-"""Workers that are threads of this process: they share the data set, and begin at once."""
+"""DataLoader workers that are threads of this process: they share the data set and start fast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Found(NamedTuple):
 
 
 class ThreadWorkers:
-    """Worker threads. Random numbers of `random` and of NumPy's global generator are this process's."""
+    """Worker threads. They share the global generators of `random` and NumPy with the rest of the process."""
 
     def __init__(self, work: WorkerSetup) -> None:
         self._latest = [-1]
@@ -49,7 +49,7 @@ class ThreadWorkers:
             except RuntimeError as error:
                 self.close()
                 raise RuntimeError(
-                    f"DataLoader: only {len(started)} of {len(threads)} worker threads could be started ({error}). "
+                    f"DataLoader: only {len(started)} of {len(threads)} worker threads started ({error}). "
                     "Use fewer workers."
                 ) from None
             started.append(thread)
@@ -72,7 +72,7 @@ class ThreadWorkers:
             found = self._next(workers, end if timeout else None)
             if found is None:
                 raise timeout_error(workers, timeout)
-            if found.pass_number != self._latest[0]:  # of a pass that was broken off
+            if found.pass_number != self._latest[0]:  # from an abandoned pass
                 continue
             if found.error is not None:
                 found.error.add_note(f"In worker thread {found.answer.worker} of a DataLoader.")
@@ -100,7 +100,7 @@ def _serve(
     broken: Exception | None = None
     try:
         begin(work, number, alone=False)
-    except Exception as error:  # noqa: BLE001 - for the loader
+    except Exception as error:  # noqa: BLE001 - `receive` raises it
         broken = error
     while (message := requests.get()) is not None:
         if isinstance(message, PassStart):
@@ -112,15 +112,15 @@ def _serve(
                 answer, error = WorkerResult(number, message.number, maker.make(message)), None
             except StopIteration:
                 answer, error = WorkerResult(number, message.number, None, is_end=True), None
-            except Exception as caught:  # noqa: BLE001 - for the loader
+            except Exception as caught:  # noqa: BLE001 - `receive` raises it
                 answer, error = WorkerResult(number, message.number, None), caught
             found.put(_Found(message.pass_number, answer, error))
-            del answer, error  # or the batch would live until the next
+            del answer, error  # otherwise the batch stays alive until the next one
     HERE.info = None
 
 
 def _stop(threads: list[threading.Thread], requests: list[SimpleQueue[Any]], latest: list[int]) -> None:
-    latest[0] = -1  # what was asked for is not wanted any more
+    latest[0] = -1  # discard open requests
     for inbox in requests:
         inbox.put(None)
     for thread in threads:

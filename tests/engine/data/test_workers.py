@@ -138,7 +138,7 @@ def test_ways_to_start(context: str) -> None:
     if context == "forkserver" and os.name != "posix":
         pytest.skip("there is no fork server")
     assert taken(Pictures(9), 2, num_workers=2, multiprocessing_context=context) == taken(Pictures(9), 2)
-    with pytest.raises(ValueError, match="locks of its threads"):
+    with pytest.raises(ValueError, match="locks of threads"):
         DataLoader(Pictures(9), num_workers=1, multiprocessing_context="fork")
 
 
@@ -224,7 +224,7 @@ def test_errors_of_whole_batches_name_the_sample(more: dict[str, Any]) -> None:
 @pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("more", [{}, {"persistent_workers": True}, {"in_order": False}])
 def test_workers_that_die(more: dict[str, Any]) -> None:
-    for met, text in (("killed", "was killed by SIGKILL.*memory"), ("ends", "ended by itself with exit code 3")):
+    for met, text in (("killed", "was killed by SIGKILL.*memory"), ("ends", "exited with code 3")):
         loader = DataLoader(Pictures(20, {5: met}), 2, num_workers=2, **more)
         with pytest.raises(RuntimeError, match=rf"worker process 0 \(pid \d+\) {text}"):
             list(loader)
@@ -235,7 +235,7 @@ def test_workers_that_die(more: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("nothing_left")
 def test_workers_that_hang() -> None:
-    with pytest.raises(RuntimeError, match=r"worker 0 gave no batch within timeout=0\.5 seconds"):
+    with pytest.raises(RuntimeError, match=r"worker 0 returned no batch within timeout=0\.5 seconds"):
         list(DataLoader(Pictures(4, {0: "stops"}), 1, num_workers=1, timeout=0.5))
 
 
@@ -278,7 +278,7 @@ def test_persistent_workers(more: dict[str, Any]) -> None:
     first = iter(loader)
     next(first)
     assert len(list(loader)) == 6
-    with pytest.raises(RuntimeError, match="another pass has begun"):
+    with pytest.raises(RuntimeError, match="iterator is invalid because a newer one"):
         next(first)
     assert len(list(loader)) == 6
 
@@ -480,8 +480,8 @@ def test_programs_that_start_workers_when_imported(tmp_path: Path, context: str)
     found = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
     assert found.returncode == 0
     assert "before it had imported the program's main module" in found.stdout
-    assert "Put what the main module does under `if __name__ == '__main__':`" in found.stdout
-    assert "Put what the main module does under `if __name__ == '__main__':`" in found.stderr
+    assert "Put the code of the main module under `if __name__ == '__main__':`" in found.stdout
+    assert "Put the code of the main module under `if __name__ == '__main__':`" in found.stderr
 
 
 def test_padding_is_for_workers_as_well() -> None:
