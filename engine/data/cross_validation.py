@@ -93,7 +93,9 @@ class Resplit(Splits):
     def _kept_back(self) -> Indices:
         held = np.sort(self._held())
         if len(held) == len(self._everything):
-            raise DataError(f"no training samples are left: all {len(held)} would validate. Add samples.")
+            raise DataError(
+                f"all {len(held)} samples would be validation samples, with none left for training. Add samples."
+            )
         return held
 
     def _order(self) -> Indices:
@@ -101,19 +103,19 @@ class Resplit(Splits):
 
 
 @DATASETS.register(
-    category="Division",
-    title="Hold out",
+    category="Splits",
+    title="Hold-out split",
     outputs=("samples",),
     tags=("split", "train test split", "stratify"),
 )
 class HoldOut(Resplit):
-    """Split all samples again at random into training and validation samples.
+    """Split all samples at random into training and validation samples, replacing an earlier split.
 
     Args:
         splits: samples to split, including earlier validation samples
         validation: fraction of the samples used for validation
         seed: random seed of the split
-        stratify: use the same fraction of each class; the targets must be classes
+        stratify: keep the class proportions in both parts; the targets must be classes
     """
 
     def __init__(self, splits: Splits, validation: Share = 0.2, seed: Seed = 0, stratify: bool = False) -> None:
@@ -135,7 +137,10 @@ class HoldOut(Resplit):
 
 
 @DATASETS.register(
-    category="Division", title="K-fold", outputs=("samples",), tags=("split", "cross-validation", "KFold", "validation")
+    category="Splits",
+    title="K-fold split",
+    outputs=("samples",),
+    tags=("split", "cross-validation", "KFold", "validation"),
 )
 class KFold(Resplit):
     """Split all samples into k folds for cross-validation. One fold is the validation data.

@@ -35,8 +35,8 @@ UNKNOWN = "�"
 class Text(Splits):
     """A text file as windows of token numbers. The target of each token is the next token.
 
-    The vocabulary comes from the training part, the start of the text; token 0 is unknown. Inputs and targets are N×T
-    token numbers, with the targets shifted by one. The text may be larger than memory.
+    The vocabulary comes from the training part, the start of the text; token 0 marks unknown tokens. Inputs and targets
+    are N×T token numbers, with the targets shifted by one. The text may be larger than memory.
 
     Args:
         path: text file in UTF-8

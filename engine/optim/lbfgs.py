@@ -16,15 +16,15 @@ from engine.tensors.creation import zeros_like
 
 @OPTIMIZERS.register(category="Second order", title="L-BFGS", tags=("newton", "quasi-newton", "line search"))
 class LBFGS(Optimizer):
-    """Limited-memory BFGS, a quasi-Newton method. `step` requires a closure that computes the loss.
+    """Limited-memory BFGS, a quasi-Newton method. In scripts, `step` requires a closure that computes the loss.
 
     Suited to full-batch gradients, not to mini-batches. Supports one parameter group. Source: Nocedal and Wright,
     Numerical Optimization, chapter 7.
 
     Args:
         lr: learning rate, as a factor of the Newton step
-        max_iter: maximal number of iterations per step
-        max_eval: maximal number of loss evaluations per step (default: 1.25 × `max_iter`)
+        max_iter: maximum number of iterations per step
+        max_eval: maximum number of loss evaluations per step (default: 1.25 × `max_iter`)
         tolerance_grad: termination tolerance on the largest component of the gradient
         tolerance_change: termination tolerance on changes of loss and parameters
         history_size: number of past updates that are stored

@@ -22,7 +22,7 @@ class RMSprop(UpdateRule):
     """Steps divided by a running root mean square of gradients: ``p ← p - lr g / (√v + eps)``.
 
     ``v ← alpha v + (1 - alpha) g²``. Sources: Hinton, lecture 6e of Neural Networks for Machine Learning, 2012;
-    centered: divide by the running standard deviation instead of the root mean square
+    centered: Graves, arXiv 1308.0850.
 
     Args:
         lr: learning rate

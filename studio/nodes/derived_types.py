@@ -93,8 +93,8 @@ def _data(entry: Entry) -> NodeType:
     if entry.outputs == (SAMPLES.name,):
         return _node(entry, "data", Role.DIVISION, (SAMPLES,), (SAMPLES,))
     batches = (
-        Port("input", PortType.TENSOR, "a batch of what the network sees"),
-        Port("target", PortType.TENSOR, "a batch of what it should answer"),
+        Port("input", PortType.TENSOR, "a batch of inputs for the network"),
+        Port("target", PortType.TENSOR, "a batch of targets for the loss"),
     )
     return _node(entry, "data", Role.LOADER, (SAMPLES,), batches)
 

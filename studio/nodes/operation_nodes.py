@@ -32,7 +32,7 @@ TAGS = {
 
 ICONS = {"add": "plus", "sub": "minus", "mul": "multiply", "cat": "concat"}
 
-HELP = {"alpha": "factor of the second input", "dim": "the dimension along which the inputs are joined"}
+HELP = {"alpha": "factor of the second input", "dim": "dimension along which the inputs are joined"}
 """Help of parameters that the op does not document."""
 
 LIST_PORTS = ("a", "b", "c", "d")

@@ -34,8 +34,7 @@ def scheduled(per: Literal["epoch", "step"] = "epoch", lasts: Size | None = None
     """Parameters of a schedule node in addition to those of the schedule.
 
     Args:
-        per: the unit that the schedule counts, epochs or optimizer steps. Its parameters that are given in epochs are
-            then in steps
+        per: unit of the schedule: epochs or optimizer steps; with step, parameters described in epochs count steps
         lasts: number of epochs or steps before the next schedule starts; if empty, the length of this schedule
     """
 
@@ -65,7 +64,7 @@ def _schedule(entry: Entry) -> NodeType:
         icon="scheduler",
         inputs=(
             Port(
-                "optimizer", PortType.OPTIMIZER, "the optimizer whose learning rate it sets, or the previous schedule"
+                "optimizer", PortType.OPTIMIZER, "optimizer whose learning rate is scheduled, or the previous schedule"
             ),
         ),
         outputs=() if entry.key in ALONE else outputs,

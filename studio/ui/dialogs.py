@@ -36,7 +36,7 @@ def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: s
 def about(parent: QWidget, version: str) -> None:
     """Show the About dialog."""
     box = _box(QMessageBox.Icon.Information, f"Gradwire {version}", parent)
-    box.setInformativeText("A desktop studio for neural networks with a built-in deep-learning engine. MIT licence.")
+    box.setInformativeText("A desktop studio for neural networks with a built-in deep-learning engine. MIT license.")
     box.setStandardButtons(QMessageBox.StandardButton.Ok)
     _ask(box)
 

@@ -333,7 +333,7 @@ def test_a_menu_of_colours_opens_only_with_a_selected_run(qtbot: QtBot, window: 
     assert isinstance(run, QMenu)
     [selected] = [each.menu() for each in run.actions() if each.text() == "Selected runs"]
     assert isinstance(selected, QMenu)
-    [colour] = [each for each in selected.actions() if each.text() == "Colour"]
+    [colour] = [each for each in selected.actions() if each.text() == "Color"]
     run.aboutToShow.emit()
     assert not colour.isEnabled()
     project.runner.step()

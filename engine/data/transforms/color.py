@@ -19,7 +19,7 @@ _LUMA_16 = np.array([19595, 38470, 7471], np.uint32)
 """The same in 65,536ths, as Pillow computes with bytes."""
 
 
-@TRANSFORMS.register(category="Colour", outputs=("samples",), tags=("grey", "gray", "black and white", "luma"))
+@TRANSFORMS.register(category="Color", outputs=("samples",), tags=("grey", "gray", "black and white", "luma"))
 class Grayscale(Transform):
     """Convert color images, 3×H×W, to grayscale: ``0.299 R + 0.587 G + 0.114 B``. Grayscale images are unchanged.
 

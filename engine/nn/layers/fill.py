@@ -8,7 +8,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation.constant_tensors import full_like
 
 
-@LAYERS.register(category="Generation", tags=("constant", "ones", "zeros", "full", "label", "gan"))
+@LAYERS.register(category="Constants and noise", tags=("constant", "ones", "zeros", "full", "label", "gan"))
 class Fill(Module):
     """A constant in the shape of the input, for example the target "real" or "generated" of a GAN.
 

@@ -10,7 +10,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation.random_tensors import rand, randn
 
 
-@LAYERS.register(category="Generation", tags=("random", "latent", "gan", "generator", "gaussian"))
+@LAYERS.register(category="Constants and noise", tags=("random", "latent", "gan", "generator", "gaussian"))
 class Noise(Module):
     """Random numbers for each sample: ``(N, *) → (N, size)``, independent of the input values.
 

@@ -11,7 +11,7 @@ from engine.ops.record import op
 
 @op()
 def maximum(xp, x, y, out=None):
-    """The larger of x and y; NaN if either is."""
+    """Elementwise maximum of x and y; NaN if either is NaN."""
     return xp.maximum(x, y, out=out)
 
 
@@ -27,7 +27,7 @@ def _(g, x, y):
 
 @op()
 def minimum(xp, x, y, out=None):
-    """The smaller of x and y; NaN if either is."""
+    """Elementwise minimum of x and y; NaN if either is NaN."""
     return xp.minimum(x, y, out=out)
 
 

@@ -244,7 +244,7 @@ def _ordered(x: Any, order: tuple[int, ...]) -> Any:
     ((s.normal(0), s.normal(2, 3)), {"dim": -1}),
 ])  # fmt: skip
 def cat(xp, *tensors, dim: int = 0):
-    """Tensors joined along `dim`; the other sizes must agree. A tensor of shape (0,) goes with any, as in PyTorch."""
+    """Joins tensors along `dim`; all other sizes must be equal. As in PyTorch, tensors of shape (0,) are skipped."""
     joined = xp.concatenate([x for x in tensors if x.shape != _NOTHING] or tensors[:1], axis=dim)
     return xp.ascontiguousarray(joined)  # NumPy keeps the order of transposed tensors; view() must work after it
 

@@ -58,7 +58,7 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine decay that restarts periodically, with periods that grow by the factor `T_mult`.
 
-    `step` accepts fractional epochs. Source: Loshchilov and Hutter, arXiv 1608.03983.
+    In scripts, `step` accepts fractional epochs. Source: Loshchilov and Hutter, arXiv 1608.03983.
 
     Args:
         T_0: length of the first period in epochs

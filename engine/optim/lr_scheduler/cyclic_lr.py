@@ -15,9 +15,10 @@ from engine.registry import SCHEDULERS, NonNegative, Size
 
 @SCHEDULERS.register(category="Cycles", title="Cyclic", tags=("triangular",))
 class CyclicLR(LRScheduler):
-    """Cycles the learning rate linearly between `base_lr` and `max_lr`; call `step` after every batch.
+    """Cycles the learning rate linearly between `base_lr` and `max_lr`. Counts optimizer steps.
 
-    Source: Smith, Cyclical learning rates for training neural networks, arXiv 1506.01186.
+    In scripts, call `step` after every batch. Source: Smith, Cyclical learning rates for training
+    neural networks, arXiv 1506.01186.
 
     Args:
         base_lr: lower bound of the learning rate

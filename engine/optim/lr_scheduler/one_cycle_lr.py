@@ -14,9 +14,10 @@ from engine.registry import SCHEDULERS, FromTraining, NonNegative, Positive, Pro
 
 @SCHEDULERS.register(category="Cycles", title="One cycle", tags=("super-convergence", "warm up"))
 class OneCycleLR(LRScheduler):
-    """1cycle policy: warm-up to `max_lr`, then annealing far below the initial rate; call `step` after every batch.
+    """1cycle policy: warm-up to `max_lr`, then annealing far below the initial rate. Counts optimizer steps.
 
-    Two phases as in fastai, or three as in the paper. Source: Smith and Topin, Super-convergence, arXiv 1708.07120.
+    In scripts, call `step` after every batch. Two phases as in fastai, or three as in the paper. Source: Smith
+    and Topin, Super-convergence, arXiv 1708.07120.
 
     Args:
         max_lr: maximum learning rate

@@ -15,7 +15,8 @@ from engine.registry import SCHEDULERS, Count, NonNegative, Range
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies the learning rate by `factor` when a metric has not improved for more than `patience` epochs.
 
-    `step` takes the metric, for example the validation loss.
+    On the canvas the metric is the validation loss, or the training loss without validation. In scripts,
+    `step` takes it as an argument.
 
     Args:
         mode: "min" if smaller values of the metric are better, "max" if larger

@@ -76,7 +76,7 @@ def _setting(name: str, value: Any) -> str:
     if name in SIZES:
         return _number(value if isinstance(value, tuple) else (value, value))
     if name == "batch_size":
-        return f"{value} a batch"
+        return f"batch size {value}"
     if name in ("p", "lr"):
         return f"{name} = {_number(value)}"
     if name in ("folder", "path"):

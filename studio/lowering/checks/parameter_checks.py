@@ -33,7 +33,7 @@ def _problem(name: str, facts: NodeFacts, complaint: ArgumentProblem) -> Problem
         known = [parameter.name for parameter in facts.type.params]
         near = difflib.get_close_matches(complaint.param, known, n=1)
         meant = f" Did you mean {near[0]}?" if near else ""
-        fix = quick_fixes.clear(name, complaint.param, "Remove it")
+        fix = quick_fixes.clear(name, complaint.param, f"Remove {complaint.param}")
         return Problem("error", complaint.code, f"{name} {complaint.message}{meant}", node=name, fix=fix)
     resettable = parameter is not None and (
         not parameter.required or parameter.from_input is not None or parameter.from_training

@@ -127,7 +127,7 @@ def _length(flow: Dataflow, name: str) -> Iterator[Problem]:
     asked = values.get("total_steps")
     if "total_steps" in explicit and isinstance(asked, int) and asked < total:
         message = f"{name} is configured for {asked} steps but the training has {total}. Clear total_steps."
-        fix = quick_fixes.clear(name, "total_steps", "Let total_steps follow")
+        fix = quick_fixes.clear(name, "total_steps", "Compute total_steps from the training length")
         yield Problem("error", "schedule-short", message, node=name, fix=fix)
     half = values.get("T_max")
     if (

@@ -68,7 +68,7 @@ def _override(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
             f"{name} expects {wanted} {_noun(parameter.name)} but {cause} provides {found}. "
             f"Set {parameter.name} to {found}, or leave it empty."
         )
-        fix = quick_fixes.clear(name, parameter.name, f"Let {parameter.name} follow the wire")
+        fix = quick_fixes.clear(name, parameter.name, f"Infer {parameter.name} from the wire")
         return Problem("error", "shape-mismatch", message, node=name, port=port, fix=fix)
     return None
 

@@ -181,7 +181,7 @@ def _left_alone(flow: Dataflow, name: str) -> Problem:
         "freeze it."
     )
     chosen = flow.document.nodes[takers[0]].trains
-    fix = quick_fixes.trains(takers[0], [*chosen, name], f"Train it by {takers[0]}") if len(takers) == 1 else None
+    fix = quick_fixes.trains(takers[0], [*chosen, name], f"Train {name} with {takers[0]}") if len(takers) == 1 else None
     return Problem("warning", "left-alone", message, node=name, fix=fix or quick_fixes.freeze(name))
 
 

@@ -134,7 +134,7 @@ def add_loss(loss: End, optimizer: str, present: End, free: End | None) -> Fix:
             document = edits.connect(document, Wire(source, End(name, port)))
         return edits.connect(document, Wire(End(name, "loss"), way_in))
 
-    return Fix(f"Add it to the loss of {optimizer}", edit)
+    return Fix(f"Add {loss.node} to the loss of {optimizer}", edit)
 
 
 def bypass(name: str, way_in: str) -> Fix:

@@ -157,7 +157,9 @@ def _missing_classes(found: Statistics) -> Iterator[Finding]:
         which = f"Class {_listed(empty)} has" if len(empty) == 1 else f"Classes {_listed(empty)} have"
         why = "so the network cannot learn" if part.part == "training" else "so nothing measures"
         them = "it" if len(empty) == 1 else "them"
-        message = f"{which} no {part.part} samples, {why} {them}. Add samples, or split with Hold out and stratify."
+        message = (
+            f"{which} no {part.part} samples, {why} {them}. Add samples, or add Hold-out split and turn on stratify."
+        )
         yield Finding("missing-class", "warning", message)
 
 

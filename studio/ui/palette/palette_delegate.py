@@ -52,7 +52,10 @@ class PaletteDelegate(QStyledItemDelegate):
             text.setLeft(text.left() + 12)
         count, metrics = str(len(group.types)), QFontMetricsF(self._bold)
         room = text.width() - QFontMetricsF(self._small).horizontalAdvance(count) - _BEFORE_COUNT
-        title = metrics.elidedText(group.title, Qt.TextElideMode.ElideRight, room)
+        fits = metrics.horizontalAdvance(group.title) <= room
+        title = metrics.elidedText(
+            group.title if fits else group.name or group.title, Qt.TextElideMode.ElideRight, room
+        )
         painter.setFont(self._bold)
         painter.setPen(dim)
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, title)

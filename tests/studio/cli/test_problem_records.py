@@ -65,7 +65,7 @@ def test_errors_are_the_same_records_in_check_and_run(gradwire, project: Path) -
     *checked, _ = gradwire("check", project, *wrong).lines
     failed = gradwire("run", project, *wrong).lines
     assert failed == [{**line, "event": "failed"} for line in checked]
-    assert failed[0]["fix"] == "Let in_features follow the wire"
+    assert failed[0]["fix"] == "Infer in_features from the wire"
 
 
 def test_what_a_fix_says_to_set_is_what_it_does(project: Path) -> None:

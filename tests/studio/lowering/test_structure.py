@@ -162,7 +162,7 @@ def test_a_second_loss_is_added_to_the_first() -> None:
             document = edits.connect(document, wire(text.replace("margin", name)))
         problem = next(each for each in report(document).problems if each.node == name)
         assert problem.code == "unused" and problem.fix is not None
-        assert problem.fix.title == "Add it to the loss of adam"
+        assert problem.fix.title == f"Add {name} to the loss of adam"
         document = fixed(document, problem)
     assert codes(document) == []
     assert {str(each) for each in document.wires if "total_loss" in str(each)} == {

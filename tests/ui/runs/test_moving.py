@@ -103,7 +103,7 @@ def test_points_are_saved_beside_the_window_and_can_be_cancelled(
     press(panel, strip.cancel)
     gate.opened.set()
     qtbot.waitUntil(lambda: not strip.isVisible())
-    assert said == ["Cancelled. No files were written."] and list(target.parent.iterdir()) == []
+    assert said == ["Canceled. No files were written."] and list(target.parent.iterdir()) == []
     panel.window().commands.run("runs.csv")
     qtbot.waitUntil(lambda: said[-1].startswith("Exported to"))
     assert target.read_text().count("\n") > 100 and panel.run_actions.can_export()

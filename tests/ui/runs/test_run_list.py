@@ -167,12 +167,12 @@ def test_a_comparison_can_be_read_in_a_small_window(
     box = panel.details.only_differences
     QTest.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, 8))
     QApplication.processEvents()
-    items = facts.findItems("train accuracy", Qt.MatchFlag.MatchRecursive)
+    items = facts.findItems("Train accuracy", Qt.MatchFlag.MatchRecursive)
     assert items
     rect = facts.visualItemRect(items[0])
     room = facts.columnWidth(0) - rect.left()
-    assert size[0] < 1280 or facts.fontMetrics().horizontalAdvance("best train accuracy") < room
-    assert facts.fontMetrics().horizontalAdvance("train accuracy") < room
+    assert size[0] < 1280 or facts.fontMetrics().horizontalAdvance("Best train accuracy") < room
+    assert facts.fontMetrics().horizontalAdvance("Train accuracy") < room
     right = facts.columnViewportPosition(2) + facts.columnWidth(2)
     assert right <= facts.viewport().width(), [facts.columnWidth(column) for column in range(3)]
     assert facts.viewport().height() >= 6 * rect.height(), "more than three rows at once"
@@ -219,7 +219,7 @@ def choose_color(panel: RunsPanel, name: str, title: str) -> None:
     view.setFocus()
     place = view.visualRect(index).center()
     event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, view.viewport().mapToGlobal(place))
-    QTimer.singleShot(0, lambda: press_in_menu("Colour", title))
+    QTimer.singleShot(0, lambda: press_in_menu("Color", title))
     QApplication.sendEvent(view.viewport(), event)
 
 

@@ -139,7 +139,7 @@ class StatisticsPage(QWidget):
         _clear(self.counts)
         _clear(self.findings)
         for part in found.parts:
-            seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them analysed"
+            seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them analyzed"
             size = number_format.count(part.samples, "samples")
             size = f"the first {size} of a stream" if part.is_stream else size
             self.counts.addWidget(_PartCount(part.part, f"{size}{seen}"))

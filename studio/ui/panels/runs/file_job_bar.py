@@ -37,7 +37,7 @@ class FileJobBar(QFrame):
     def _refresh(self) -> None:
         if not self.isVisible():
             self.bar.setValue(0)
-        self.words.setText(f"{self._jobs.title}{': cancelling' if self._jobs.is_given_up else ''}")
+        self.words.setText(f"{self._jobs.title}{': canceling' if self._jobs.is_given_up else ''}")
         self.cancel.setEnabled(not self._jobs.is_given_up)
         self.setVisible(self._jobs.is_busy)
 

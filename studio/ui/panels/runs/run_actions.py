@@ -229,7 +229,7 @@ class RunActions(QObject):
                 self.status_message.emit(str(error))
             else:
                 cancelled = self.jobs.is_given_up
-                self.status_message.emit("Cancelled. No files were written." if cancelled else f"Exported to {target}")
+                self.status_message.emit("Canceled. No files were written." if cancelled else f"Exported to {target}")
 
         self.jobs.start(f"Exporting {_count(runs)}", write([run_reader(run) for run in runs], target), over)
 
@@ -282,7 +282,7 @@ def _color(title: str, color: int | None, icon: str, token: str, help: str) -> R
         icon,
         help=help,
         separated=color is None,
-        menu="Colour",
+        menu="Color",
         token=token,
         is_on=partial(RunActions.has_color, color=color),
     )
@@ -293,7 +293,7 @@ COLORS = (
         _color(name, color, "swatch", f"series-{color + 1}", f"Draw the selected runs in {name.lower()}")
         for color, name in enumerate(theme.SERIES_NAMES)
     ),
-    _color("Automatic", None, "reset", "text", "Choose colours automatically"),
+    _color("Automatic", None, "reset", "text", "Choose colors automatically"),
 )
 
 RUN_ACTIONS = (

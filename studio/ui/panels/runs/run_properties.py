@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +24,8 @@ _CELL_PADDING = 20
 """Horizontal padding of a cell."""
 _EXPANDED_GROUPS = ("Results", "Graph", "Settings")
 """Groups that are expanded at first."""
+_PARTS = {"train": "train", "val": "val."}
+"""Words for the prefixes of results."""
 
 
 class RunProperties(QTreeWidget):
@@ -84,20 +86,20 @@ class RunProperties(QTreeWidget):
         item.setFont(0, bold)
         self.addTopLevelItem(item)
         item.setFirstColumnSpanned(True)
-        self._add_rows(item, group.rows)
+        self._add_rows(item, group.rows, _result_title if group.key == "figures" else _plain_title)
 
-    def _add_rows(self, parent: QTreeWidgetItem, rows: Iterable[ComparisonRow]) -> None:
+    def _add_rows(self, parent: QTreeWidgetItem, rows: Iterable[ComparisonRow], title: Callable[[str], str]) -> None:
         for row in rows:
             if self._only_differences and not row.differs:
                 continue
-            item = QTreeWidgetItem([_title(row.name), *map(_shown, row.values)])
+            item = QTreeWidgetItem([title(row.name), *map(_shown, row.values)])
             for column, value in enumerate(row.values, start=1):
                 item.setFont(column, fonts.monospace() if row.node is None else self.font())
                 item.setToolTip(column, tip(_shown(value)))
             item.setToolTip(0, tip(f"Show {row.name} on the canvas" if row.node else row.name))
             item.setData(0, _NODE_ROLE, row.node)
             parent.addChild(item)
-            self._add_rows(item, row.rows)
+            self._add_rows(item, row.rows, title)
             self._color(item)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -155,8 +157,17 @@ def _path(item: QTreeWidgetItem) -> tuple[str, ...]:
     return (*_path(parent), item.text(0)) if parent is not None else (item.text(0),)
 
 
-def _title(name: str) -> str:
+def _plain_title(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _result_title(name: str) -> str:
+    """Return the title of a result: "Val. loss" for val_loss, "Best train accuracy" for "best train_accuracy"."""
+    best, _, key = name.rpartition(" ")
+    part, _, metric = key.partition("_")
+    words = f"{_PARTS[part]} {metric}" if metric and part in _PARTS else key
+    text = f"{best} {words}".strip().replace("_", " ")
+    return text[:1].upper() + text[1:]
 
 
 def _shown(value: Any) -> str:
