@@ -235,7 +235,7 @@ def _member(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.Z
     if is_too_small or info.compress_size > os.fstat(raw.fileno()).st_size:
         raise DataError(
             f"{found.name}: declares {format_bytes(info.file_size)}, but its {format_bytes(info.compress_size)} in the "
-            "archive cannot hold that much data. Save the file again."
+            "archive cannot hold this amount of data. Save the file again."
         )
     return found
 

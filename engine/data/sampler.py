@@ -249,7 +249,7 @@ class BatchSampler(Sampler[list[int]]):
 
 
 def chunk_sizes(count: int) -> Iterator[int]:
-    """The sizes of the chunks for `count` draws. All but the last are whole blocks of the generator."""
+    """The sizes of the chunks for `count` draws. Only the last may end within a block of the generator."""
     return (min(CHUNK, count - start) for start in range(0, count, CHUNK))
 
 

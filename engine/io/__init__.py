@@ -1,4 +1,4 @@
-"""Files: weights and checkpoints as safetensors, and writing so that a crash leaves the old or the new content."""
+"""Files: weights and checkpoints as safetensors, and atomic writes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Writing a file so that at every moment, a crash included, the old or the new content is there, whole.
+"""Atomic file writes: after a crash at any time, the file has either the old or the new content.
 
-The new content is written to a temporary file beside it, `.gradwire-<16 hex digits>.tmp`. One that a killed process
-left behind is removed when another process first writes to that folder.
+The new content is written to a temporary file `.gradwire-<16 hex digits>.tmp` in the same folder. Temporary files of
+killed processes are removed when another process first writes to the folder.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from engine.io import file_locks
 
 _TEMPORARY = re.compile(r"\.gradwire-[0-9a-f]{16}\.tmp")
 _STALE_SECONDS = 60.0
-"""Windows refuses to remove a file that is open; this is for the moment between closing and renaming one."""
+"""Minimum age of an abandoned file on Windows, where a closed temporary file may be about to be renamed."""
 _cleaned: set[Path] = set()
-"""Folders where this process has looked for what killed processes left."""
+"""Folders in which this process has already removed abandoned files."""
 
 
 def write(path: Path, data: bytes | bytearray) -> os.stat_result:
-    """Replace the content of `path`, or make it. Links are followed; permissions and owner are kept.
+    """Create or replace a file atomically. Follows symbolic links and keeps permissions and owner.
 
-    Returns what the file is like now. Raises OSError, also for a file marked read-only, with the old content in
-    place and nothing left over.
+    Returns the status of the new file. Raises OSError, also for a read-only file; the old content is then unchanged.
     """
     with replacing(path) as file:
         file.write(data)
@@ -42,9 +41,9 @@ def write(path: Path, data: bytes | bytearray) -> os.stat_result:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """The same for a content that is written bit by bit: it takes the place of the old one at the end of the block.
+    """Context manager that yields a file to write and replaces `path` with it at the end of the block.
 
-    Whatever the block is left by, an exception included, nothing is left over.
+    After an exception, `path` is unchanged and the temporary file is removed.
     """
     target = Path(os.path.realpath(path))
     existing = _replaceable(target)
@@ -57,7 +56,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if sys.platform != "win32":  # which cannot rename open files; elsewhere the file stays locked until then
+            if sys.platform != "win32":  # Windows cannot rename open files; elsewhere the lock is held until then
                 os.replace(temporary, target)
         if sys.platform == "win32":
             os.replace(temporary, target)
@@ -69,7 +68,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _open_temporary(folder: Path) -> tuple[Path, BinaryIO]:
-    """A new temporary file, locked, so that others see that its process is alive."""
+    """Create a temporary file and lock it, so that other processes do not remove it as abandoned."""
     while True:
         path = folder / f".gradwire-{secrets.token_hex(8)}.tmp"
         file = open(path, "xb")  # noqa: SIM115 - closed by the caller
@@ -81,11 +80,11 @@ def _open_temporary(folder: Path) -> tuple[Path, BinaryIO]:
             is_ours = error.errno in file_locks.UNSUPPORTED
         if is_ours:
             return path, file
-        file.close()  # another process took it for abandoned before it was locked
+        file.close()  # another process removed it as abandoned before it was locked
 
 
 def _clean(folder: Path) -> None:
-    """Remove temporary files of processes that are gone."""
+    """Remove temporary files of processes that no longer exist."""
     if folder in _cleaned:
         return
     _cleaned.add(folder)
@@ -97,7 +96,7 @@ def _clean(folder: Path) -> None:
 
 
 def _remove_abandoned(path: str) -> None:
-    """Remove a temporary file unless a process still writes it. Raises OSError where that cannot be known."""
+    """Remove a temporary file unless a process still writes it. Raises OSError if locks are not supported."""
     if sys.platform == "win32":
         if time.time() - os.stat(path).st_mtime > _STALE_SECONDS:
             os.unlink(path)
@@ -111,7 +110,7 @@ def _remove_abandoned(path: str) -> None:
 
 
 def _replaceable(target: Path) -> os.stat_result | None:
-    """What is known of the file that is there. Raises OSError for one that must not be replaced."""
+    """The status of the existing file; None if there is none. Raises OSError if it must not be replaced."""
     try:
         found = target.stat()
     except FileNotFoundError:
@@ -120,7 +119,7 @@ def _replaceable(target: Path) -> os.stat_result | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is a device or pipe, not a file", str(target))
-    # Replacing needs no right to write the file, and the superuser has every right: look at the mark itself too.
+    # Renaming over a file does not require write permission, and root always has it: check the mode bits as well.
     if not found.st_mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
     return found
@@ -128,13 +127,13 @@ def _replaceable(target: Path) -> os.stat_result | None:
 
 def _take_over(existing: os.stat_result, target: Path, temporary: Path) -> None:
     if sys.platform != "win32":
-        with contextlib.suppress(OSError):  # only the superuser can give files away
+        with contextlib.suppress(OSError):  # only root can change the owner
             os.chown(temporary, existing.st_uid, existing.st_gid)
     shutil.copystat(target, temporary)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the replacement itself last; some file systems do not offer it."""
+    """Sync the folder so that the rename survives a crash. Not supported by some file systems."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY)

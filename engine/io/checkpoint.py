@@ -1,9 +1,9 @@
-"""Whole checkpoints in one file, as `engine.save` and `engine.load`: dicts and lists of tensors, numbers and texts.
+"""Checkpoints: `engine.save` and `engine.load` for nested dicts and lists of tensors, numbers and texts.
 
-The file is safetensors. Its metadata holds the structure as JSON, in which tensors stand by their names; the names are
-the keys that lead to them, so that other programs can read the weights. Nothing in such a file is ever executed.
+The format is safetensors. The metadata describes the structure as JSON, which refers to tensors by name. The names are
+the key paths, so that other programs can read the weights. Loading a file never executes code.
 
-The metadata also holds the SHA-256 of the file, computed with zeros in its place, by which a damaged one is noticed.
+The metadata also contains the SHA-256 of the file, computed with zeros in place of the checksum, to detect damage.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.tensors import Tensor
 
 STRUCTURE, CHECKSUM = "gradwire.structure", "gradwire.sha256"
 _OPEN = "0" * 64
-"""Where the checksum will stand."""
+"""Placeholder of the checksum."""
 
 File = str | Path | IO[bytes]
 
@@ -33,11 +33,11 @@ def save(obj: Any, f: File) -> None:
     """Write tensors, or dicts, lists and tuples of tensors, numbers and texts, such as a `state_dict()`.
 
     Args:
-        obj: what is kept; a model or an optimizer by its `state_dict()`
+        obj: object to save; for a model or an optimizer, its `state_dict()`
         f: a path, replaced atomically and unchanged on errors, or a binary file open for writing
 
     Raises:
-        WeightsError: something in `obj` that such a file cannot hold.
+        WeightsError: `obj` contains a value of an unsupported type.
     """
     content = dumps(obj, _name(f))
     if isinstance(f, (str, Path)):
@@ -58,16 +58,16 @@ def dumps(obj: Any, place: str) -> bytearray:
 
 
 def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any:
-    """What `save` wrote, or the tensors of any safetensors file in a dict.
+    """Load an object written by `save`, or the tensors of any safetensors file as a dict.
 
     Args:
-        f: a path, or a file open for reading bytes
-        map_location: the device of the tensors; the CPU unless given
-        weights_only: ignored; for compatibility with PyTorch. These files cannot contain code
+        f: a path, or a binary file open for reading
+        map_location: device of the tensors; the CPU if None
+        weights_only: ignored, for compatibility with PyTorch; the files cannot contain code
 
     Raises:
-        OSError: the file is missing (FileNotFoundError), no regular file, or cannot be read.
-        WeightsError: it is damaged or of another format.
+        OSError: the file is missing (FileNotFoundError), not a regular file, or cannot be read.
+        WeightsError: the file is damaged or has another format.
     """
     place = _name(f)
     data = read_content(Path(f)) if isinstance(f, (str, Path)) else f.read()
@@ -81,13 +81,13 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
 
 
 def _metadata(content: bytes) -> dict[str, str]:
-    """Of a safetensors file that was decoded, so that its header is sound."""
+    """The metadata of a safetensors file whose header has been validated."""
     (length,) = struct.unpack("<Q", content[:8])
     return json.loads(content[8 : 8 + length]).get("__metadata__") or {}
 
 
 def _checksum_place(content: bytes | bytearray) -> int | None:
-    """Where in a file its checksum stands; None if that is not where `save` puts it."""
+    """Byte offset of the checksum; None if the metadata does not have the form that `save` writes."""
     key = f'"{CHECKSUM}":"'.encode()
     (length,) = struct.unpack("<Q", content[:8])
     found = content.find(key, 8, 8 + length)
@@ -95,7 +95,7 @@ def _checksum_place(content: bytes | bytearray) -> int | None:
 
 
 def _checksum(content: bytes | bytearray, at: int) -> bytes:
-    """Of a file whose checksum, whatever it is, stands at a place."""
+    """SHA-256 of a file, with zeros in place of the checksum at offset `at`."""
     whole = hashlib.sha256(content[:at])
     whole.update(_OPEN.encode())
     whole.update(memoryview(content)[at + len(_OPEN) :])

@@ -1,7 +1,6 @@
-"""The description of an object in a checkpoint's metadata: a JSON value in which tensors are referred to by name.
+"""The structure of a checkpoint as JSON metadata, with references to tensors by name.
 
-A description is validated against a schema before anything is built from it, so that a damaged or hostile one ends in
-a WeightsError.
+The JSON is validated against a schema before objects are built, so damaged or malicious files raise WeightsError.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ BUILD = {name: kind for kind, name in CONTAINERS.items()}
 
 
 class _Described(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is no plain value. One field is there, `requires_grad` beside `tensor`."""
+    """A value that JSON cannot represent. Exactly one field is set, and `requires_grad` only with `tensor`."""
 
     tensor: str | UnsetType = UNSET
     requires_grad: bool = False
@@ -42,7 +41,7 @@ class _Described(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def kind(self) -> tuple[str, Any]:
-        """The field that is there, by its name in the file. Raises ValueError unless it is one."""
+        """Name in the file and value of the field that is set. Raises ValueError unless there is exactly one."""
         names = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
         fields = {key: getattr(self, name) for key, name in names if key != "requires_grad"}
         found = [(key, value) for key, value in fields.items() if value is not UNSET]
@@ -55,7 +54,7 @@ _Value: TypeAlias = bool | int | float | str | _Described | None
 
 
 def encode_structure(value: Any, path: tuple[Any, ...], tensors: dict[str, Tensor], place: str) -> Any:
-    """`value` as JSON; its tensors go to `tensors`. `path` and `place` name it in errors."""
+    """Encode `value` as JSON and add its tensors to `tensors`. `path` and `place` name it in errors."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, PLAIN):
@@ -83,7 +82,7 @@ def encode_structure(value: Any, path: tuple[Any, ...], tensors: dict[str, Tenso
 
 
 def decode_structure(text: str, tensors: Mapping[str, Tensor], place: str) -> Any:
-    """The object that a description in JSON is of. Raises WeightsError if it makes no sense."""
+    """Build the object from its JSON description. Raises WeightsError if the description is invalid."""
     try:
         return _restored(msgspec.convert(json.loads(text), _Value), tensors)
     except RecursionError:

@@ -1,7 +1,7 @@
-"""Locks of the operating system on open files. They end with the process that holds them, however it ends.
+"""Operating system locks on open files. The system releases them when the process ends.
 
-Linux and macOS lock whole files (`flock`), Windows a byte far beyond their content, so that others can read them. On a
-network file system such as NFS a lock holds between machines only if the server and the mount support it.
+Linux and macOS lock the whole file (`flock`), Windows a byte far beyond the content, so that the file stays readable.
+On network file systems such as NFS, locks only work between machines if server and mount support them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def is_at(descriptor: int, path: str | os.PathLike[str]) -> bool:
-    """Whether a path still leads to this open file, rather than to nothing or to a file that replaced it."""
+    """Whether a path still refers to this open file; false if the file was removed or replaced."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:

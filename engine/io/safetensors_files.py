@@ -1,4 +1,4 @@
-"""Tensors by name in safetensors files. Nothing in such a file is ever executed."""
+"""Read and write safetensors files. Loading a file never executes code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NAMES = {
     "F32": "float32",
     "F64": "float64",
 }
-"""Dtypes by the name that they have in the format."""
+"""Dtype by name in the format."""
 
 
 def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
@@ -46,7 +46,7 @@ def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping
     Args:
         tensors: by name, from any device; a tensor under two names is written twice
         path: the file, replaced atomically and unchanged on errors
-        metadata: texts to keep with them
+        metadata: texts to store in the file
 
     Raises:
         WeightsError: a value is not a tensor.
@@ -56,7 +56,7 @@ def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping
 
 
 def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, place: str) -> bytearray:
-    """The content of a safetensors file, the same bytes for the same content; `place` names it in errors."""
+    """Encode tensors as safetensors, deterministically; `place` names the file in errors."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or tensor.is_meta:
@@ -70,7 +70,7 @@ def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, pl
 
 
 def _sort_metadata(content: bytearray) -> None:
-    """Give the metadata of a safetensors file a fixed order: the library writes them in a random one."""
+    """Sort the metadata of a safetensors file, because the library writes it in random order."""
     (length,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + length])
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
@@ -80,7 +80,7 @@ def _sort_metadata(content: bytearray) -> None:
 
 
 def decode(data: bytes, place: str, device: Device | str = "cpu") -> dict[str, Tensor]:
-    """The tensors in the content of a safetensors file; `place` names it in errors. Raises WeightsError."""
+    """Decode a safetensors file; `place` names the file in errors. Raises WeightsError."""
     refuse_pytorch(data[:9], place)
     tensors: dict[str, Tensor] = {}
     with _explained(place):
@@ -88,7 +88,7 @@ def decode(data: bytes, place: str, device: Device | str = "cpu") -> dict[str, T
             if found["dtype"] not in _NAMES:
                 known = ", ".join(BY_NAME)
                 raise WeightsError(
-                    f"{place}: tensor {name!r} holds {found['dtype']} numbers. Convert it to one of: {known}."
+                    f"{place}: tensor {name!r} has dtype {found['dtype']}. Convert it to one of: {known}."
                 )
             dtype = BY_NAME[_NAMES[found["dtype"]]].numpy
             array = np.frombuffer(found["data"], dtype).reshape(found["shape"])
@@ -97,11 +97,11 @@ def decode(data: bytes, place: str, device: Device | str = "cpu") -> dict[str, T
 
 
 def read_content(path: Path) -> bytes:
-    """The content of a safetensors file. Only after its header was checked is the rest read.
+    """The content of a safetensors file. The header is checked before the data are read.
 
     Raises:
-        OSError: the file is missing, no regular file, or cannot be read.
-        WeightsError: it is damaged, of another format, or larger than the free memory.
+        OSError: the file is missing, not a regular file, or cannot be read.
+        WeightsError: the file is damaged, has another format, or is larger than the free memory.
     """
     with _opened(path):
         size, free = path.stat().st_size, psutil.virtual_memory().available
@@ -114,14 +114,14 @@ def load_file(path: str | Path, device: Device | str = "cpu") -> dict[str, Tenso
     """The tensors of a safetensors file, by name.
 
     Raises:
-        OSError: the file is missing (FileNotFoundError), no regular file, or cannot be read.
-        WeightsError: it is damaged, of another format, or holds a dtype that the engine does not have.
+        OSError: the file is missing (FileNotFoundError), not a regular file, or cannot be read.
+        WeightsError: the file is damaged, has another format, or contains an unsupported dtype.
     """
     return decode(read_content(Path(path)), str(path), device)
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
-    """The texts in a safetensors file. Raises OSError and WeightsError as `load_file` does."""
+    """The metadata of a safetensors file. Raises the same errors as `load_file`."""
     with _opened(Path(path)) as file:
         return dict(file.metadata() or {})
 
@@ -129,7 +129,7 @@ def read_metadata(path: str | Path) -> dict[str, str]:
 def refuse_pytorch(start: bytes, place: str) -> None:
     """Raises WeightsError for a file that begins like a PyTorch checkpoint: a zip archive, or a pickle.
 
-    A safetensors file begins with the length of its JSON, which may look like a pickle's first two bytes.
+    The length at the start of a safetensors file may equal the first two bytes of a pickle.
     """
     if start.startswith(b"PK\x03\x04") or (start.startswith((b"\x80\x02", b"\x80\x04")) and start[8:9] != b"{"):
         raise WeightsError(f"{place}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
@@ -139,13 +139,16 @@ def refuse_pytorch(start: bytes, place: str) -> None:
 def _opened(path: Path) -> Iterator[Any]:
     with open_regular(path) as file:
         refuse_pytorch(file.read(9), str(path))
-    with _explained(str(path)), safe_open(path, framework="numpy") as weights:  # maps it, and checks all but the data
+    with (
+        _explained(str(path)),
+        safe_open(path, framework="numpy") as weights,
+    ):  # does not check the data
         yield weights
 
 
 @contextmanager
 def _explained(place: str) -> Iterator[None]:
-    """Turns the errors of reading safetensors into a WeightsError."""
+    """Context manager that turns errors of the safetensors library into WeightsError."""
     try:
         yield
     except WeightsError:

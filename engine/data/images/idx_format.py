@@ -26,7 +26,7 @@ _MOST_DIMENSIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an IDX file says of itself, checked against the size that it has on disk."""
+    """The header of an IDX file, checked against the file size."""
 
     path: Path
     dtype: np.dtype[Any]
@@ -39,14 +39,14 @@ class Header:
 
     @property
     def size(self) -> int:
-        """Bytes of data."""
+        """Size of the data in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
 def read_header(path: Path) -> Header:
-    """Read and check the first bytes of an IDX file.
+    """Read and check the header of an IDX file.
 
-    Raises DataError for a file that cannot be opened, has another format, or cannot hold the size it declares.
+    Raises DataError for a file that cannot be opened, has another format, or does not match the declared size.
     """
     zipped = path.suffix == ".gz"
     with ReadErrorContext(path), open_regular(path) as raw, _unpacked(raw, zipped) as file:
@@ -60,7 +60,7 @@ def read_header(path: Path) -> Header:
         count = start[3]
         sizes = file.read(4 * count)
         if len(sizes) < 4 * count:
-            raise DataError(f"{path}: ends inside its header, at byte {4 + len(sizes)}. Download the file again.")
+            raise DataError(f"{path}: ends inside the header, at byte {4 + len(sizes)}. Download the file again.")
     shape = tuple(int(size) for size in np.frombuffer(sizes, ">u4"))
     header = Header(path, np.dtype(_DTYPES[start[2]]), shape, zipped)
     _check_size(header)
@@ -68,7 +68,7 @@ def read_header(path: Path) -> Header:
 
 
 def read(header: Header) -> NDArray[Any]:
-    """The numbers: a read-only memory map of a plain file, an array in memory of a gzipped one.
+    """The data: a read-only memory map, or an array in memory if the file is gzipped.
 
     Raises DataError if the data are shorter or longer than declared, damaged, or larger than the free memory.
     """
@@ -76,7 +76,7 @@ def read(header: Header) -> NDArray[Any]:
         return (
             open_memory_map(header.path, header.dtype, header.offset, header.shape) if header.size else _empty(header)
         )
-    check_memory(header.path, header.size, "Unpack the file: an unpacked one is read from disk, piece by piece.")
+    check_memory(header.path, header.size, "Unpack the file, so that it can be memory-mapped.")
     array = np.empty(header.shape, header.dtype)
     view = array.reshape(-1).view(np.uint8).data
     with ReadErrorContext(header.path), open_regular(header.path) as raw, _unpacked(raw, zipped=True) as file:
@@ -93,7 +93,7 @@ def read(header: Header) -> NDArray[Any]:
 
 
 def _check_size(header: Header) -> None:
-    """Before anything is allocated. What a gzipped file really holds is only known when it is read."""
+    """Raises DataError for a wrong declared size before allocation. For gzip only the maximum ratio is checked."""
     on_disk = header.path.stat().st_size
     if header.zipped:
         if header.size > on_disk * DEFLATE_RATIO:

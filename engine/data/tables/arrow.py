@@ -1,4 +1,4 @@
-"""pyarrow, imported when the first table is read: that takes as long as all other modules of `engine.data`."""
+"""Lazy import of pyarrow, which takes as long to import as the rest of `engine.data`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of a table hold, as it is written there: looked at in the first rows, before numbers are rounded."""
+"""Survey of the first rows of a table's columns as unparsed text, before numbers are rounded."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from engine.data.lru_cache import LRUCache
 from engine.data.tables.arrow import compute, pa
 from engine.data.tables.csv_columns import MISSING
 
-pc: Any = compute  # its functions are made when it is imported, which type checkers cannot see
+pc: Any = compute  # its functions are created at import, which type checkers cannot see
 
 MOST_ROWS = 50_000
 MOST_CELLS = 1_000_000
-"""Of larger tables the first rows are looked at."""
+"""Maximum rows and cells of a survey; only the first rows of larger tables are read."""
 
 EXACT = 2**24
-"""float32 tells whole numbers up to this one apart."""
+"""float32 represents integers up to this one exactly."""
 
 _FLOAT64_EXACT = 2**53
-"""float64 up to this one: larger ones are names rather than quantities."""
+"""float64 represents integers up to this one exactly; larger ones are treated as identifiers."""
 _MERGED_SHARE = 0.01
-"""Of different quantities; fewer that become equal matter to no network."""
+"""Fraction of distinct quantities that may become equal in float32 without a warning."""
 
 _WHOLE = r"^\s*[+-]?\d+\s*$"
 _PADDED = r"^\s*[+-]?0\d+\s*$"
@@ -35,47 +35,47 @@ _PLAIN = r"^\s*\+?(-?)0*(\d+)\s*$"
 
 @dataclass(frozen=True, slots=True)
 class ColumnSurvey:
-    """The values that are there, in the rows that were looked at."""
+    """Statistics of the non-missing values of a column in the surveyed rows."""
 
     values: int
     different: int
     is_whole: bool = False
-    """Whether all are whole numbers."""
+    """Whether all values are integers."""
     counts_up: bool = False
-    """Whether each is the one before plus 1."""
+    """Whether each value is the previous one plus 1."""
     low: float = 0
     high: float = 0
     padded: int = 0
-    """Whole numbers with leading zeros."""
+    """Number of integers with leading zeros."""
     padded_example: str = ""
     padded_value: str = ""
-    """What the example is read as."""
+    """The number that the example is read as."""
     exact: int = 0
-    """Different whole numbers, if float32 does not tell them apart; else 0."""
+    """Number of distinct integers if float32 merges some of them; otherwise 0."""
     rounded: int = 0
-    """Different ones after they became float32."""
+    """Number of distinct values as float32."""
     merged_example: tuple[str, str] = ("", "")
-    """Two of them that become equal."""
+    """Two integers that become equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableSurvey:
-    """The columns of a table."""
+    """Survey of the columns of a table."""
 
     rows: int
-    """That were looked at."""
+    """Number of surveyed rows."""
     is_whole: bool
-    """Whether these are all."""
+    """Whether all rows were surveyed."""
     columns: Mapping[str, ColumnSurvey]
 
 
 def survey_columns(blocks: Iterable[pa.RecordBatch], numbers: Iterable[str], most: int) -> TableSurvey:
-    """Look at the first rows.
+    """Survey the first rows.
 
     Args:
-        blocks: columns of texts, as they are written
-        numbers: the columns that are read as numbers
-        most: rows to look at
+        blocks: blocks of unparsed string columns
+        numbers: names of numeric columns
+        most: maximum number of rows
     """
     held: list[pa.RecordBatch] = []
     count = 0
@@ -121,7 +121,7 @@ def _examined(column: Any, number: bool) -> ColumnSurvey:
 
 
 def _merged(plain: Any, found: np.ndarray[Any, Any]) -> tuple[int, int, tuple[str, str]]:
-    """Different whole numbers before and after they become float32, with an example; zeros if next to none are lost."""
+    """Counts of distinct integers before and after rounding to float32, and an example; zeros if few are merged."""
     with np.errstate(over="ignore"):
         rounded = found.astype(np.float32)
     exact, after = len(plain.unique()), len(np.unique(rounded))

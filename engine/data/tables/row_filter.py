@@ -1,4 +1,4 @@
-"""Rows of a table that are left out while it is read, and values that count as missing."""
+"""Drop table rows with missing values while reading, and count them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ from numpy.typing import NDArray
 
 from engine.data.tables.arrow import compute, pa
 
-pc: Any = compute  # its functions are made when it is imported, which type checkers cannot see
+pc: Any = compute  # its functions are created at import, which type checkers cannot see
 
 NULL, NO_NUMBER = "null", "no number"
-"""What is called so that is missing and no text."""
+"""Labels for missing values without a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissingValueCounts:
-    """What became of the rows of a table."""
+    """Counts of rows with missing values."""
 
     rows: int
-    """In the file."""
+    """Rows in the file."""
     left_out: int
+    """Dropped rows."""
     without: Mapping[str, Mapping[str, int]]
-    """By column: rows that were left out because it lacks a value, by the text that stands there."""
+    """Column → missing text → dropped rows."""
     empty: Mapping[str, Mapping[str, int]]
-    """By column of texts: rows that were kept without a value, by the text that stands there."""
+    """Text column → missing text → kept rows."""
 
 
 class MissingRowFilter:
-    """Leaves out the rows of blocks that lack a value, and counts them.
+    """Drops rows with missing values from blocks, and counts them.
 
     Args:
-        needed: the columns of which a value must be there
-        texts: the columns of which missing texts become null
-        missing: the texts that stand for a missing value
+        needed: columns in which a missing value drops the row
+        texts: columns in which missing texts become null
+        missing: texts that mark a missing value
     """
 
     def __init__(self, needed: Collection[str], texts: Sequence[str], missing: Collection[str]) -> None:
@@ -53,7 +54,7 @@ class MissingRowFilter:
         return MissingValueCounts(self._rows, self._left_out, self._without, self._empty)
 
     def apply(self, block: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows to keep, with null for each missing text."""
+        """The remaining rows, with null for each missing text."""
         self._rows += len(block)
         masks = {name: self._lacking(block.column(name)) for name in block.schema.names}
         lacking = np.zeros(len(block), np.bool_)

@@ -1,4 +1,4 @@
-"""What reading a table loses or takes for something else, in words: rows, identifiers, digits, categories."""
+"""Diagnostics of tables: skipped rows, identifier columns, lost digits, and unknown categories."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from engine.data.tables.csv_columns import format_names, looks_like_values
 from engine.data.tables.row_filter import NULL, MissingValueCounts
 
 FEW = 20
-"""Rows, of which all may differ by chance."""
+"""Number of rows up to which all values may be distinct by chance."""
 MOST_CHOICES = 1000
-"""Different texts that a column of categories may hold."""
+"""Maximum number of distinct texts of a categorical column."""
 _UNIQUE_TEXTS = 0.95
-"""The share of different texts from which a column tells rows apart."""
+"""Minimum fraction of distinct texts of an identifier column."""
 
 _UNNAMED = re.compile(r"|column \d+|Unnamed: \d+|__index_level_\d+__")
-"""Columns without a name: as here, as pandas reads them, and as it writes them to Parquet."""
+"""Names of unnamed columns in Gradwire, in pandas, and in Parquet files of pandas."""
 _IDENTIFIERS = (
     re.compile(r"(^|[\s_.-])(id|ids|idx|index|key|no|nr|num|number|row|uid|uuid|guid)$", re.IGNORECASE),
     re.compile(r"[a-z](Id|ID)$"),
 )
 _TIME = re.compile(r"year|date|time|day|week|month|hour|minute|second|epoch|step", re.IGNORECASE)
-"""Names of what may well count up."""
+"""Names of columns that may count up without being identifiers."""
 
 Remedy: TypeAlias = tuple[str, tuple[tuple[str, str], ...], str]
 """The fields `remedy`, `changes` and `added` of a diagnostic."""
@@ -34,7 +34,7 @@ Remedy: TypeAlias = tuple[str, tuple[tuple[str, str], ...], str]
 
 @dataclass(frozen=True, slots=True)
 class TableArguments:
-    """The arguments of a table that a remedy changes, and what it is called in messages."""
+    """The file name for messages, and the arguments of the data source that a remedy changes."""
 
     file: str
     target: str
@@ -43,14 +43,14 @@ class TableArguments:
     ignored: tuple[str, ...]
     categorical: tuple[str, ...]
     missing_texts: tuple[str, ...] | None
-    """None if no texts stand for missing values."""
+    """Texts that mark a missing value; None if the format has null values."""
 
 
 # -- rows --------------------------------------------------------------------------------------
 
 
 def missing_value_diagnostics(choices: TableArguments, losses: MissingValueCounts) -> Iterator[Diagnostic]:
-    """Rows that are left out, and categories that count as missing."""
+    """Diagnostics of skipped rows and of missing categories."""
     if losses.left_out:
         ordered = sorted(losses.without.items(), key=lambda item: -sum(item[1].values()))
         lacking = "; ".join(f"no value in {shorten(name)!r} ({format_counts(counts)})" for name, counts in ordered[:3])
@@ -74,7 +74,7 @@ def missing_value_diagnostics(choices: TableArguments, losses: MissingValueCount
 def sampled_missing_value_diagnostics(
     choices: TableArguments, found: TableSurvey, needed: Sequence[str]
 ) -> Iterator[Diagnostic]:
-    """Rows left out of the first rows of a table that was read in part."""
+    """Diagnostics of skipped rows among the first rows of a partly read table."""
     lacking = {name: found.rows - found.columns[name].values for name in needed if name in found.columns}
     name = max(lacking, key=lacking.__getitem__, default="")
     if name and lacking[name]:
@@ -88,7 +88,7 @@ def sampled_missing_value_diagnostics(
 def _with_remedy(
     choices: TableArguments, code: str, message: str, worst: str, without: Mapping[str, Mapping[str, int]]
 ) -> Diagnostic:
-    """Texts that are values stay; else the column that lacks most is ignored, unless it is the target."""
+    """Add the remedy: keep texts that may be values, or ignore the column with the most missing values."""
     known = choices.missing_texts or ()
     texts = [text for name, counts in without.items() for text in counts if text in known and _is_text(choices, name)]
     if texts:
@@ -107,7 +107,7 @@ def _is_text(choices: TableArguments, name: str) -> bool:
 
 
 def unseen_category_diagnostics(file: str, unseen: Mapping[str, Mapping[str, int]], count: int) -> Iterator[Diagnostic]:
-    """Categories that the training rows do not have."""
+    """Diagnostics of categories that do not occur in the training rows."""
     for name, counts in unseen.items():
         total = sum(counts.values())
         yield Diagnostic(
@@ -124,11 +124,11 @@ def unseen_category_diagnostics(file: str, unseen: Mapping[str, Mapping[str, int
 def header_diagnostics(
     choices: TableArguments, names: Sequence[str], arguments: Mapping[str, str | list[str]]
 ) -> Iterator[Diagnostic]:
-    """A first line that looks like a row.
+    """A diagnostic of column names that look like a row of values.
 
     Args:
-        names: of all columns, as the file gives them
-        arguments: those that name columns
+        names: all column names in the file
+        arguments: arguments of the data source with column names
     """
     if not looks_like_values(names):
         return
@@ -151,7 +151,7 @@ def header_diagnostics(
 def column_diagnostics(
     choices: TableArguments, found: TableSurvey, features: Sequence[str], texts: Sequence[str]
 ) -> Iterator[Diagnostic]:
-    """Columns that identify rows, and whole numbers that lose digits."""
+    """Diagnostics of identifier columns and of integers that lose digits."""
     seen = count_rows(found.rows) if found.is_whole else f"the first {count_rows(found.rows)}"
     known = {name: found.columns[name] for name in features if name in found.columns}
     identifying = {
@@ -173,7 +173,7 @@ def column_diagnostics(
 
 
 def _identifies(name: str, column: ColumnSurvey, count: int, seen: str, *, text: bool) -> str:
-    """What says that a column identifies rows; empty if nothing does."""
+    """Why a column identifies rows, for a message; empty if it does not."""
     if text:
         unique = column.different > max(FEW, _UNIQUE_TEXTS * count)
         return f"has {column.different:,} distinct texts in {seen}" if unique else ""
@@ -215,7 +215,7 @@ def _advice(choices: TableArguments, name: str) -> str:
 
 
 def _as_texts(choices: TableArguments, name: str, column: ColumnSurvey) -> Remedy:
-    """A column of names is one to choose from if they are few."""
+    """The remedy for integers that are labels: treat the column as categorical if it has few values."""
     if name == choices.target:
         return "", (), ""
     if column.different <= MOST_CHOICES:

@@ -1,4 +1,4 @@
-"""The rows of a table, read in pieces: numbers and codes of texts, of which any rows are samples."""
+"""Read a table in blocks and encode it: numbers, and integer codes of categories."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 
 MOST_CATEGORIES = 1000
-"""Of the training rows."""
+"""Maximum number of categories in the training rows."""
 _MOST_TEXTS = 10 * MOST_CATEGORIES
-"""Of all rows: what only validation has is known, but no category."""
+"""Maximum number of distinct texts in all rows, including those that only occur in validation rows."""
 _AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EncodedTable:
-    """What a table holds, ready to learn from."""
+    """An encoded table."""
 
     numbers: NDArray[np.float32]
-    """N×…, a column for each number."""
+    """N×…, one column per numeric column."""
     codes: NDArray[np.int32]
-    """N×…, a column for each text to choose from; -1 where it is missing."""
+    """N×…, one column per categorical column; -1 for a missing value."""
     places: tuple[NDArray[np.int64], ...]
-    """For each of these columns: the category that a code is; -1 for what is none."""
+    """Per categorical column: category index by code; -1 for a text that is not a category."""
     categories: Mapping[str, tuple[str, ...]]
-    """By column, in the order of their places in a one-hot vector."""
+    """Categories by column, in the order of the one-hot vector."""
     targets: NDArray[Any]
-    """N×1: numbers, or codes of classes."""
+    """N×1: numbers, or class codes."""
     ranks: NDArray[np.int64] | None
-    """Of classes: their number by code."""
+    """Class number by code; None for numeric targets."""
     class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
     unseen: Mapping[str, Mapping[str, int]]
-    """By column: rows with a text that is no category, by this text."""
+    """Column → text that is not a category → number of rows."""
     losses: MissingValueCounts | None = None
-    """Rows that were left out; None where none may be."""
+    """Counts of missing values; None if rows are never dropped."""
 
 
 class TableSamples(Samples):
-    """All rows of a table. Inputs are the numbers, and the categories as one-hot vectors behind them."""
+    """All rows of a table. Inputs are the numbers, followed by the one-hot vectors of the categories."""
 
     def __init__(self, table: EncodedTable, path: Path) -> None:
         self._diagnostics = tuple(unseen_category_diagnostics(path.name, table.unseen, len(table.targets)))
@@ -90,15 +90,15 @@ class TableSamples(Samples):
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """What is read of a table."""
+    """The columns to read."""
 
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
-    """Those to choose from."""
+    """Categorical columns."""
     target: str | None
-    """None for a table of which nothing is to be learned: then targets are zero."""
+    """None for unlabelled data; targets are then zero."""
     classes: bool
-    """Whether the target is a class or a number."""
+    """Whether the target is a class; otherwise it is a number."""
 
 
 def read_table(
@@ -108,17 +108,17 @@ def read_table(
     share: float,
     categories: Mapping[str, Sequence[str]] | None = None,
 ) -> EncodedTable:
-    """Read blocks of rows one by one.
+    """Read and encode a table block by block.
 
     Args:
-        path: what errors name
-        blocks: with these columns
-        columns: what is read
-        share: of the rows that validate: categories are those of the others
-        categories: of each column of texts, if they are known
+        path: path for error messages
+        blocks: blocks of rows with these columns
+        columns: the columns to read
+        share: fraction of validation rows; categories come from the training rows
+        categories: categories by column, if known
 
     Raises:
-        DataError: too many categories, or none.
+        DataError: a column has too many categories, or none.
     """
     kind = np.int32 if columns.classes else np.float32
     widths = (len(columns.numbers), np.float32), (len(columns.texts), np.int32), (1, kind)
@@ -168,7 +168,7 @@ def _targets(block: pa.RecordBatch, columns: TableColumns, labels: _Codes) -> ND
 
 
 class _Codes:
-    """Numbers texts in the order in which they come."""
+    """Assigns integer codes to texts in the order of their first occurrence."""
 
     def __init__(self, path: Path, column: str, most: int | None) -> None:
         self.path = path
@@ -181,7 +181,7 @@ class _Codes:
         return list(self._numbers)
 
     def encode(self, column: Any) -> NDArray[np.int32]:
-        """-1 for what is missing and, where texts are to choose from, for what is empty."""
+        """The codes of a column; -1 for missing values and, in categorical columns, for empty texts."""
         encoded = column.dictionary_encode()
         own = [self._number(text) for text in encoded.dictionary.to_pylist()]
         lookup = np.array([*own, -1], np.int32)
@@ -193,29 +193,29 @@ class _Codes:
         number = self._numbers.setdefault(text, len(self._numbers))
         if self._most is not None and number >= self._most:
             raise DataError(
-                f"{self.path}: column {self.column!r} holds more than {self._most} different texts, too many to "
-                "choose from. Ignore it."
+                f"{self.path}: column {self.column!r} has more than {self._most} different texts, too many for "
+                "categories. Ignore it."
             )
         return number
 
 
 def _categories(texts: _Codes, codes: NDArray[np.int32], train: Indices) -> list[str]:
-    """Those that training rows have, in order."""
+    """The sorted categories of the training rows."""
     names = texts.names
     seen = np.zeros(len(names) + 1, np.bool_)
     for start in range(0, len(train), _AT_ONCE):
-        seen[codes[train[start : start + _AT_ONCE]]] = True  # -1, what is missing, is the last one
+        seen[codes[train[start : start + _AT_ONCE]]] = True  # -1, a missing value, sets the last element
     found = sorted(text for text, is_there in zip(names, seen, strict=False) if is_there)
     where = f"{texts.path}: column {texts.column!r}"
     if len(found) > MOST_CATEGORIES:
-        raise DataError(f"{where} holds {len(found)} different texts, too many to choose from. Ignore it.")
+        raise DataError(f"{where} has {len(found)} different texts, too many for categories. Ignore it.")
     if not found:
         raise DataError(f"{where} is empty in all training rows. Ignore it.")
     return found
 
 
 def _places(texts: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each code among the categories, and -1 for what is missing, which is the last one."""
+    """Category index by code, followed by -1 for a missing value."""
     order = {text: place for place, text in enumerate(categories)}
     return np.array([*(order.get(text, -1) for text in texts), -1], np.int64)
 
@@ -223,7 +223,7 @@ def _places(texts: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64
 def _unseen(
     known: Sequence[_Codes], places: Sequence[NDArray[np.int64]], codes: NDArray[np.int32]
 ) -> dict[str, dict[str, int]]:
-    """By column: how many rows have each of the texts that are no category."""
+    """Column → text that is not a category → number of rows."""
     found: dict[str, dict[str, int]] = {}
     for j, (texts, own) in enumerate(zip(known, places, strict=True)):
         names, strange = texts.names, np.flatnonzero(own[:-1] < 0)
@@ -237,7 +237,7 @@ def _unseen(
 
 
 def _ranked(names: list[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Class numbers by code, and the names of classes in their order."""
+    """Class number by code, and class names in order."""
     alphabetical = sorted(range(len(names)), key=names.__getitem__)
     order = [alphabetical[place] for place in class_order([names[code] for code in alphabetical])]
     ranks = np.empty(len(names), np.int64)
@@ -246,7 +246,7 @@ def _ranked(names: list[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 
 def _one_hot(places: NDArray[np.int64], width: int) -> NDArray[np.float32]:
-    """N×K; what has no place among the K is a row of zeros."""
+    """N×K one-hot vectors; a row of zeros for index -1."""
     result = np.zeros((len(places), width), np.float32)
     rows = np.flatnonzero(places >= 0)
     result[rows, places[rows]] = 1

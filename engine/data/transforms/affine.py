@@ -90,14 +90,14 @@ def inverses(
     slant: NDArray[np.float64],
     size: tuple[int, int],
 ) -> NDArray[np.float64]:
-    """N×6: for each image the coefficients with which Pillow finds the pixel that lands at (x, y).
+    """N×6: the coefficients of the inverse affine map, output to input pixel, that Pillow expects for each image.
 
-    A pixel is slanted, scaled and turned about the middle, anticlockwise for positive angles, then shifted.
+    The forward map shears, scales and rotates about the center, counterclockwise for positive angles, then translates.
     """
     down, across = shifts
     middle_x, middle_y = size[1] / 2, size[0] / 2
     cos, sin = np.cos(angle) * scale, np.sin(angle) * scale
-    # What is seen turns anticlockwise where y points down: (x, y) → (cos x + sin y, cos y - sin x).
+    # A counterclockwise rotation with y pointing down: (x, y) → (cos x + sin y, cos y - sin x).
     a, b, c, d = cos, sin - cos * np.tan(slant), -sin, cos + sin * np.tan(slant)
     scale_of_area = a * d - b * c
     inverse = np.stack([d, -b, -c, a], 1) / scale_of_area[:, np.newaxis]

@@ -155,7 +155,7 @@ def luma(images: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def rotate_hue(images: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[np.float32]:
-    """RGB of 0 to 1, N×3×H×W, with hues turned by so many circles, N×1×1, through hue, saturation and value."""
+    """Rotate the hue of RGB images in [0, 1], N×3×H×W, by a fraction of the color circle, N×1×1, through HSV."""
     value, low = images.max(1), images.min(1)
     spread = value - low
     divisor = np.where(spread > 0, spread, 1)
@@ -166,7 +166,7 @@ def rotate_hue(images: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[
         4 + (red - green) / divisor,
     )
     hue = (hue / 6 + by) % 1
-    # How far red, green and blue are below the value: 0 in their third of the circle, the spread in the opposite one.
+    # Distance of each channel below the value (max): 0 in its third of the circle, the chroma in the opposite third.
     thirds = np.array([5, 3, 1], np.float32).reshape(1, 3, 1, 1)
     place = (thirds + 6 * hue[:, np.newaxis]) % 6
     below = np.clip(np.minimum(place, 4 - place), 0, 1).astype(np.float32)
@@ -190,7 +190,7 @@ def _factor(most: float, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _inside(places: NDArray[np.int64], first: NDArray[np.float64], count: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """N×places: which of the places lie in each row's range."""
+    """N×size mask of the indices within each row's range."""
     first = first[:, np.newaxis]
     return (places >= first) & (places < first + count[:, np.newaxis])
 

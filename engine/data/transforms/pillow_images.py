@@ -1,4 +1,4 @@
-"""Pillow's operations on arrays: images by samples and channels, of any number of channels and any dtype."""
+"""Apply Pillow operations to arrays of images with any number of channels and any dtype."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from PIL import Image
 
 MODES = {1: "L", 3: "RGB", 4: "RGBX"}
-"""How Pillow takes bytes of so many channels in one go; others it takes channel by channel."""
+"""Pillow mode by number of uint8 channels. Other images are processed channel by channel."""
 
 Change = Callable[[Image.Image, int], Image.Image]
-"""From an image and the number of its sample to another image."""
+"""(image, sample index) → changed image."""
 
 
 def map_images(images: NDArray[Any], size: tuple[int, int], change: Change) -> NDArray[Any]:
-    """N×C×H×W or N×H×W → the same with other heights and widths. Bytes stay bytes, others are computed in float32.
+    """Apply a Pillow operation to N×C×H×W or N×H×W images. uint8 stays uint8; other dtypes compute in float32.
 
     Args:
-        images: of any dtype; whole numbers are rounded
-        size: height and width that come out
-        change: what is done to each image, of Pillow's mode L, RGB, RGBX or F
+        images: images of any dtype; results of integer images are rounded
+        size: height and width of the results
+        change: operation on a Pillow image of mode L, RGB, RGBX or F
     """
     channels = math.prod(images.shape[1:-2])
     flat = images.reshape(len(images), channels, *images.shape[-2:])

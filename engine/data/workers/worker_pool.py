@@ -22,7 +22,7 @@ from engine.data.workers.shared_memory_pool import SharedMemoryPool
 from engine.data.workers.worker_environment import import_path_environment
 from engine.data.workers.worker_messages import STARTED, PassStart, PickledError, Reply, Request, WorkerSetup
 
-_JOIN_TIMEOUT = 6.0  # seconds for workers to exit; longer than their own timeout in worker_process
+_JOIN_TIMEOUT = 6.0  # seconds for workers to exit; longer than the timeout in worker_process
 
 
 _GUARD = "Put the code of the main module under `if __name__ == '__main__':`."

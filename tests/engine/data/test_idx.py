@@ -45,7 +45,7 @@ HEADER = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2])
         (b"\0\0\x07\x03" + HEADER[4:], "not an IDX file"),
         (b"\0\0\x08\x00", "not an IDX file"),
         (b"\0\0\x08\xff" + bytes(2000), "not an IDX file"),
-        (HEADER[:9], "ends inside its header, at byte 9"),
+        (HEADER[:9], "ends inside the header, at byte 9"),
         (HEADER + bytes(7), "declares 2×2×2 numbers of 1 bytes, 8 bytes, but (only )?7 bytes follow"),
         (HEADER + bytes(9), "but (9 bytes|more data) follow"),
         (b"\0\0\x0e\x03" + b"\xff\xff\xff\xff" * 3 + bytes(8), "TiB, but .*(follow|cannot hold them)"),

@@ -136,7 +136,7 @@ def test_an_error_far_below_leaves_no_file(tmp_path: Path, place: Path) -> None:
 
 def test_columns_of_ever_new_texts_end_early(tmp_path: Path) -> None:
     (tmp_path / "ids.csv").write_text("id,y\n" + "\n".join(f"name{number},{number % 2}" for number in range(20_000)))
-    with pytest.raises(DataError, match="column 'id' holds more than 10000 different texts"):
+    with pytest.raises(DataError, match="column 'id' has more than 10000 different texts"):
         _ = data.CSV(str(tmp_path / "ids.csv"), "y", categorical="id").train
 
 

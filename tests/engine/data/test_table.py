@@ -238,7 +238,7 @@ def test_rows_with_missing_values_are_dropped_or_kept(table) -> None:
 
 def test_too_many_categories(table) -> None:
     rows = "\n".join(f"{row},n{row},0" for row in range(1100))
-    with pytest.raises(DataError, match="column 'id' holds 1100 different texts"):
+    with pytest.raises(DataError, match="column 'id' has 1100 different texts"):
         _ = data.CSV(table(f"a,id,y\n{rows}\n"), "y", categorical="id", validation=0).train
 
 

@@ -65,11 +65,11 @@ def test_pytorch_reads_and_writes_the_same_files(tmp_path: Path) -> None:
         (safetensors({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}}, bytes(8)), "damaged"),
         (
             safetensors({"a": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [0, 4]}}, bytes(4)),
-            "'a' holds F8_E4M3 numbers",
+            "'a' has dtype F8_E4M3",
         ),
         (
             safetensors({"a": {"dtype": "F8_E5M2", "shape": [4], "data_offsets": [0, 4]}}, bytes(4)),
-            "'a' holds F8_E5M2 numbers",
+            "'a' has dtype F8_E5M2",
         ),
         (safetensors({"a": 3}), "invalid JSON"),
     ],
