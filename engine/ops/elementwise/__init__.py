@@ -1,1 +1,1 @@
-"""Ops on each element by itself."""
+"""Elementwise ops."""

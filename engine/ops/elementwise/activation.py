@@ -1,4 +1,4 @@
-"""Activation functions that are ops of their own; `nn.functional` composes the others."""
+"""Activation functions that are primitive ops; `nn.functional` composes the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _(g, out):
 
 @op(numbers=True, domain=(-2.0, 2.0))
 def relu(xp, x, out=None):
-    """max(x, 0)."""
+    """Rectified linear unit, max(x, 0)."""
     return xp.maximum(x, 0, out=out)
 
 
@@ -41,10 +41,10 @@ def _gated(s: Any) -> Any:
 
 @op("other", method=False, sample=_gated)
 def relu_backward(xp, x, y, slope: float = 0.0):
-    """x where y > 0, else slope · x: the gradient of ReLU and leaky ReLU."""
+    """Backward of ReLU and leaky ReLU: x where y > 0, else slope · x."""
     out = xp.asarray(y > 0).astype(x.dtype)
     if slope and 0 < slope <= 1:
-        xp.maximum(out, slope, out=out)  # a third of the time of a choice among numbers
+        xp.maximum(out, slope, out=out)  # takes a third of the time of np.where
     elif slope:
         out += (1 - out) * slope
     out *= x
@@ -72,7 +72,7 @@ def _of_slopes(s: Any) -> Any:
 
 @op("other", method=False, sample=_of_slopes)
 def leaky_relu_op(xp, x, negative_slope: float):
-    """x where x > 0, else negative_slope · x."""
+    """Leaky ReLU: x where x > 0, else negative_slope · x."""
     return relu_backward.kernel(xp, x, x, negative_slope)
 
 
@@ -92,7 +92,7 @@ def _bent(s: Any) -> Any:
 
 @op(floats=True, method=False, sample=_bent)
 def elu_op(xp, x, height: float = 1.0, width: float = 1.0):
-    """x where it is positive, else height · (e^(x / width) − 1): ELU, and CELU where both are the same."""
+    """x where x > 0, else height · (e^(x / width) − 1): ELU, or CELU if height equals width."""
     negative = xp.minimum(x, 0)
     if width != 1:
         negative /= width
@@ -109,7 +109,7 @@ def _(g, out, height, width):
 
 @op(floats=True)
 def softplus(xp, x, beta: float = 1.0, threshold: float = 20.0):
-    """ln(1 + e^(βx)) / β; x itself where βx is above the threshold."""
+    """Softplus: ln(1 + e^(βx)) / β, or x where βx exceeds the threshold."""
     scaled = beta * x
     smooth = xp.maximum(scaled, 0) + xp.log1p(xp.exp(-xp.abs(scaled)))
     return xp.where(scaled > threshold, x, smooth / beta)
@@ -122,7 +122,7 @@ def _(g, x, beta, threshold):
 
 @composite(public=False, method=False, sample=lambda s: [*s.unary(), ((s.normal(5),), {"approximate": "tanh"})])
 def gelu(x: Any, approximate: str = "none") -> Any:
-    """x·Φ(x), the Gaussian error linear unit (Hendrycks and Gimpel, 2016); approximate="tanh" for the faster form."""
+    """Gaussian error linear unit, x·Φ(x) (Hendrycks and Gimpel, 2016); approximate="tanh" is faster."""
     if approximate not in ("none", "tanh"):
         raise ValueError(f'gelu: approximate must be "none" or "tanh", not {approximate!r}')
     return gelu_op(x, approximate=approximate)[0]
@@ -130,16 +130,16 @@ def gelu(x: Any, approximate: str = "none") -> Any:
 
 @composite(public=False, sample=lambda s: [*s.unary(), ((s.normal(5),), {"lambd": 1.0})])
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x where |x| > lambd, else 0."""
+    """Hard shrinkage: x where |x| > lambd, else 0."""
     return where((input >= -lambd) & (input <= lambd), 0.0, input)
 
 
 @composite(public=False, sample=lambda s: [(s.normal(3, 4), s.normal(1)), (s.normal(2, 3, 4), s.normal(3))])
 def prelu(input: Any, weight: Any) -> Any:
-    """x where x > 0, else weight · x; one weight, or one for each channel (He et al., arXiv 1502.01852)."""
+    """Parametric ReLU: x where x > 0, else weight · x; one weight or one per channel (arXiv 1502.01852)."""
     channels = input.shape[1] if input.ndim > 1 else 1
     if weight.ndim > 1:
-        raise ShapeError(f"prelu: weight must be one number or a row of them, not {format_shape(weight.shape)}")
+        raise ShapeError(f"prelu: weight must be a scalar or a vector, not {format_shape(weight.shape)}")
     if input.ndim == 0:
         weight = weight.reshape(())
     if weight.numel() != 1:

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic. Shapes broadcast and dtypes promote by the rules of the kind; gradients are summed back."""
+"""Elementwise arithmetic. Shapes broadcast, dtypes promote, and gradients are summed to the input shapes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _(g, x):
 
 @op(operators=("__truediv__", "__rtruediv__"), floats=True, domain=(0.5, 2.0), aliases=("divide", "true_divide"))
 def div(xp, x, y, out=None):
-    """x / y, always in floating point."""
+    """x / y, always computed in floating point."""
     return xp.true_divide(x, y, out=out)
 
 
@@ -91,12 +91,12 @@ def _(x: Any, y: Any, *, rounding_mode: str | None):
 
 @op(operators=("__floordiv__", "__rfloordiv__"), numbers=True, domain=(0.5, 2.0))
 def floor_divide(xp, x, y, out=None):
-    """The largest whole number not above x / y."""
+    """x / y rounded down to an integer."""
     _refuse_zero("floor_divide", x, y)
     if not _has_fractions(x, y):
         return xp.floor_divide(x, y, out=out)
     found = xp.floor_divide(x, y)
-    # Where y is 0 NumPy gives NaN; PyTorch gives the quotient's infinity.
+    # For y = 0, NumPy returns NaN and PyTorch the infinite quotient.
     found = xp.where(xp.equal(y, 0), xp.true_divide(x, y), found)
     if out is None:
         return found
@@ -111,7 +111,7 @@ def _(g):
 
 @op(method=False, numbers=True, domain=(0.5, 2.0))
 def div_trunc(xp, x, y):
-    """x / y rounded towards 0."""
+    """x / y rounded toward 0."""
     _refuse_zero("div", x, y)
     if _has_fractions(x, y):
         return xp.trunc(xp.true_divide(x, y))
@@ -126,7 +126,7 @@ def _(g):
 
 @op(operators=("__mod__", "__rmod__"), numbers=True, domain=(0.5, 2.0))
 def remainder(xp, x, y, out=None):
-    """x − y·⌊x / y⌋; has y's sign."""
+    """Remainder x − y·⌊x / y⌋, with the sign of y (Python's modulus)."""
     _refuse_zero("remainder", x, y)
     return xp.remainder(x, y, out=out)
 
@@ -143,7 +143,7 @@ def _(g, x, y):
 
 @op(numbers=True, domain=(0.5, 2.0))
 def fmod(xp, x, y, out=None):
-    """x − y·trunc(x / y); has x's sign."""
+    """Remainder x − y·trunc(x / y), with the sign of x (C's fmod)."""
     _refuse_zero("fmod", x, y)
     return xp.fmod(x, y, out=out)
 
@@ -160,10 +160,10 @@ def _(g, x, y):
 
 @op(operators=("__neg__",), numbers=True, aliases=("negative",))
 def neg(xp, x, out=None):
-    """−x."""
+    """Negative of x."""
     if out is None or out.flags.c_contiguous:
         return xp.negative(x, out=out)
-    # NumPy 2.4 goes wrong where it reads and writes the same elements with gaps between them.
+    # NumPy 2.4 computes wrong results in place on strided arrays.
     out[...] = xp.negative(x)
     return out
 
@@ -175,7 +175,7 @@ def _(g):
 
 @op(operators=("__abs__",), numbers=True, aliases=("absolute",))
 def abs(xp, x, out=None):
-    """|x|."""
+    """Absolute value of x."""
     return xp.abs(x, out=out)
 
 
@@ -186,7 +186,7 @@ def _(g, x):
 
 @op(aliases=("sgn",))
 def sign(xp, x):
-    """−1, 0 or 1; 0 for NaN, as in PyTorch."""
+    """Sign of x: −1, 0 or 1; 0 for NaN, as in PyTorch."""
     return x.copy() if x.dtype.kind == "b" else (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
@@ -197,7 +197,7 @@ def _(g):
 
 @op(floats=True, domain=(0.5, 2.0))
 def reciprocal(xp, x, out=None):
-    """1 / x."""
+    """Reciprocal, 1 / x."""
     return xp.true_divide(1, x, out=out)
 
 
@@ -208,7 +208,7 @@ def _(g, out):
 
 @op()
 def square(xp, x, out=None):
-    """x²."""
+    """Square of x."""
     return xp.square(x, out=out) if x.dtype.kind != "b" else x.astype(xp.int64)
 
 
@@ -224,7 +224,7 @@ def _(g, x):
 
 @composite(operators=("__pos__",), sample=lambda s: s.unary())
 def positive(x: Any) -> Any:
-    """x itself."""
+    """Returns x; raises TypeError for booleans."""
     if x.dtype is bool_:
         raise DTypeError("positive() is not defined for booleans.", in_code="Convert with .long() or .float().")
     return x
@@ -238,28 +238,28 @@ def rsub(x: Any, y: Any, alpha: float = 1) -> Any:
 
 @op(sample=lambda s: [(s.integers(20, 3, 4), s.integers(20, 4)), (s.integers(9, 3) - 4, s.integers(9, 3) - 4)])
 def gcd(xp, x, y):
-    """The greatest common divisor of whole numbers."""
+    """Greatest common divisor of integers."""
     return xp.gcd(x, y)
 
 
 @op(sample=lambda s: [(s.integers(20, 3, 4), s.integers(20, 4)), (s.integers(9, 3) - 4, s.integers(9, 3) - 4)])
 def lcm(xp, x, y):
-    """The least common multiple of whole numbers."""
+    """Least common multiple of integers."""
     return xp.abs(xp.lcm(x, y))
 
 
 def _times(alpha: float, y: Any) -> Any:
     if type(alpha) is float and hasattr(y, "dtype") and y.dtype.kind != "f" and not is_floating(y.dtype):
-        raise DTypeError(f"alpha must be a whole number for tensors of whole numbers, not {alpha}")
+        raise DTypeError(f"alpha must be an integer for integer tensors, not {alpha}")
     return y & bool(alpha) if hasattr(y, "dtype") and y.dtype.kind == "b" else alpha * y
 
 
 def _has_fractions(x: Any, y: Any) -> bool:
-    """Whether the promoted operands are floating point."""
+    """Whether the operands promote to a floating-point dtype."""
     return is_floating((x if hasattr(x, "dtype") else y).dtype)
 
 
 def _refuse_zero(name: str, x: Any, y: Any) -> None:
-    """Raises ZeroDivisionError; only floating point has a value for a division by 0."""
+    """Raise ZeroDivisionError for integer dtypes, which have no infinity or NaN."""
     if not _has_fractions(x, y) and (bool((y == 0).any()) if hasattr(y, "dtype") else y == 0):
-        raise ZeroDivisionError(f"{name}(): whole numbers divided by zero. Convert with .float() for inf and NaN.")
+        raise ZeroDivisionError(f"{name}(): integer division by zero. Convert with .float() for inf and NaN.")

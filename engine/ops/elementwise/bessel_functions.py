@@ -1,4 +1,4 @@
-"""Bessel's functions and Airy's over arrays, which NumPy does not have.
+"""Bessel and Airy functions of arrays, which NumPy does not have.
 
 Those of the first and second kind are integrals of periodic functions up to 25, where means over nodes are exact to
 the last digits (Abramowitz and Stegun, 9.1.18; the logarithm in the second kind's after Kussmaul and Martensen), and
@@ -16,13 +16,13 @@ import numpy as np
 from engine.ops.elementwise.gamma import in_double
 
 _NEAR = 25.0
-"""From here on twenty terms of Hankel's series are exact to 1e-16."""
+"""Above this, 20 terms of Hankel's series are exact to 1e-16."""
 _NODES = 64
 _EULER = 0.57721566490153286061
 
 
 def first_kind(xp: Any, x: Any, order: int) -> Any:
-    """J of order 0 or 1."""
+    """J₀ or J₁."""
 
     @in_double
     def run(xp: Any, x: Any) -> Any:
@@ -34,7 +34,7 @@ def first_kind(xp: Any, x: Any, order: int) -> Any:
 
 
 def second_kind(xp: Any, x: Any, order: int) -> Any:
-    """Y of order 0 or 1; minus infinity at 0, NaN below."""
+    """Y₀ or Y₁; −∞ at 0, NaN for negative numbers."""
 
     @in_double
     def run(xp: Any, x: Any) -> Any:
@@ -77,7 +77,7 @@ def _logarithmic_nodes() -> list[tuple[float, float]]:
 
 
 def _hankel(xp: Any, x: Any, order: int) -> tuple[Any, Any]:
-    """J and Y of large numbers."""
+    """J and Y of large arguments, by Hankel's series."""
     even, odd, term = 1.0, 0.0, 1.0
     for k in range(1, 21):
         term = term * (4 * order * order - (2 * k - 1) ** 2) / (8 * k * x)
@@ -120,7 +120,7 @@ def _scaled_first(xp: Any, x: Any, order: int) -> Any:
 
 
 def scaled_k(xp: Any, x: Any, order: float) -> Any:
-    """eˣ K(x) of order 0 or 1; infinite at 0, NaN below."""
+    """eˣ K₀(x) or eˣ K₁(x); ∞ at 0, NaN for negative numbers."""
 
     @in_double
     def run(xp: Any, x: Any) -> Any:
@@ -131,7 +131,7 @@ def scaled_k(xp: Any, x: Any, order: float) -> Any:
 
 
 def _scaled_second(xp: Any, x: Any, order: float) -> Any:
-    """∫ e^(x − x cosh t) cosh(order · t) dt over t > 0, in steps that suit x."""
+    """∫ e^(x − x cosh t) cosh(order · t) dt over t > 0; the step size depends on x."""
     safe = xp.maximum(x, 1e-9)
     step = xp.minimum(0.25, 0.7 / xp.sqrt(safe))
     total = 0.5 + 0.0 * safe
@@ -146,7 +146,7 @@ def _scaled_second(xp: Any, x: Any, order: float) -> Any:
     return xp.where(x < 1e-9, xp.exp(xp.minimum(x, 1.0)) * tiny, total * step)
 
 
-# -- spherical, and Airy's --------------------------------------------------------------------
+# -- spherical and Airy ----------------------------------------------------------------------
 
 
 @in_double
@@ -158,7 +158,7 @@ def spherical(xp: Any, x: Any) -> Any:
 
 @in_double
 def airy(xp: Any, x: Any) -> Any:
-    """Ai by way of Bessel's functions of order ⅓ (Abramowitz and Stegun, 10.4.2, 10.4.14, 10.4.15, 10.4.60)."""
+    """Ai(x) from Bessel functions of order ⅓ (Abramowitz and Stegun, 10.4.2, 10.4.14, 10.4.15, 10.4.60)."""
     a = xp.maximum(xp.abs(x), 1.0)
     z = 2 / 3 * a * xp.sqrt(a)
     falling = xp.exp(-z) * xp.sqrt(a / 3) / math.pi * _scaled_second(xp, z, 1 / 3)
@@ -171,7 +171,7 @@ def airy(xp: Any, x: Any) -> Any:
 
 
 def _of_fraction(xp: Any, z: Any, order: float) -> Any:
-    """J of a fractional order up to 20: Poisson's integral by Gauss and Jacobi."""
+    """J of fractional order for x up to 20: Poisson's integral by Gauss–Jacobi quadrature."""
     total = 0.0 * z
     for at, weight in _gegenbauer_nodes(order):
         total = total + weight * xp.cos(z * at)

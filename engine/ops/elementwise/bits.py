@@ -1,4 +1,4 @@
-"""Bits of whole numbers, elementwise; of booleans, their logic."""
+"""Bitwise ops on integers, logical ops on booleans, elementwise."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ def _bits(s: Any) -> Any:
 
 @op(operators=("__and__", "__rand__"), sample=_bits)
 def bitwise_and(xp, x, y):
-    """Bits that both have; of booleans, whether both hold. Whole numbers only."""
+    """Bitwise AND of integers, logical AND of booleans."""
     return xp.bitwise_and(x, y)
 
 
 @op(operators=("__or__", "__ror__"), sample=_bits)
 def bitwise_or(xp, x, y):
-    """Bits that one has; of booleans, whether one holds. Whole numbers only."""
+    """Bitwise OR of integers, logical OR of booleans."""
     return xp.bitwise_or(x, y)
 
 
 @op(operators=("__xor__", "__rxor__"), sample=_bits)
 def bitwise_xor(xp, x, y):
-    """Bits that just one has; of booleans, whether just one holds. Whole numbers only."""
+    """Bitwise XOR of integers, logical XOR of booleans."""
     return xp.bitwise_xor(x, y)
 
 
 @op(operators=("__invert__",), sample=lambda s: [(s.integers(16, 3, 4),)])
 def bitwise_not(xp, x):
-    """All bits turned around; of booleans, the opposite. Whole numbers only."""
+    """Bitwise NOT of integers, logical NOT of booleans."""
     return xp.invert(x)
 
 
 def _check_whole(name: str, *values: Any) -> None:
     for value in values:
         if isinstance(value, float) or getattr(value, "dtype", _WHOLE).kind == "f":
-            kind = getattr(value, "dtype", "a number with a fraction")
+            kind = getattr(value, "dtype", "float")
             raise DTypeError(
-                f"{name}: bits are those of whole numbers, not of {kind}.", in_code="Convert with .long()."
+                f"{name}: bitwise ops need integers or booleans, not {kind}.", in_code="Convert with .long()."
             )
 
 
@@ -56,13 +56,13 @@ def _shifts(s: Any) -> Any:
 
 @op(operators=("__lshift__", "__rlshift__"), sample=_shifts)
 def bitwise_left_shift(xp, x, y):
-    """x · 2ʸ, of whole numbers."""
+    """Left shift of integers by y bits, x · 2ʸ."""
     _check_whole("bitwise_left_shift", x, y)
     return xp.left_shift(x, y)
 
 
 @op(operators=("__rshift__", "__rrshift__"), sample=_shifts)
 def bitwise_right_shift(xp, x, y):
-    """⌊x / 2ʸ⌋, of whole numbers."""
+    """Right shift of integers by y bits, ⌊x / 2ʸ⌋."""
     _check_whole("bitwise_right_shift", x, y)
     return xp.right_shift(x, y)

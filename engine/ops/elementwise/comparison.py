@@ -1,4 +1,4 @@
-"""Comparison, elementwise and of whole tensors; the results are booleans."""
+"""Comparisons, elementwise and of whole tensors, with boolean results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _close_pairs(s: Any) -> Any:
 
 @op("elementwise", result="bool", sample=_close_pairs)
 def isclose(xp, x, y, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False):
-    """Whether |x − y| ≤ atol + rtol · |y|."""
+    """Whether |x − y| ≤ atol + rtol · |y|, elementwise."""
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:
             raise RangeError(f"isclose: {name} must be at least 0, not {tolerance}")
@@ -75,14 +75,14 @@ def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
     (s.repeated(3), s.repeated(3)), *((x, x.copy()) for x in (s.normal(2, 3),)), (s.normal(2, 3), s.normal(3, 2)),
 ])  # fmt: skip
 def equal(x: Any, y: Any) -> bool:
-    """Whether x and y have the same shape and the same elements."""
+    """Whether x and y have the same shape and equal elements."""
     _check_alike("equal", x, y)
     return tuple(x.shape) == tuple(y.shape) and bool(eq(x, y).all())
 
 
 def _check_alike(name: str, x: Any, y: Any) -> None:
     if x.dtype is not y.dtype:
-        raise DTypeError(f"{name}(): the tensors must have one dtype, not {x.dtype.name} and {y.dtype.name}")
+        raise DTypeError(f"{name}(): the tensors must have the same dtype, not {x.dtype.name} and {y.dtype.name}")
 
 
 @composite(method=False, sample=lambda s: [
@@ -90,7 +90,7 @@ def _check_alike(name: str, x: Any, y: Any) -> None:
     ((s.integers(5, 4), 3), {}), ((2, s.integers(5, 4)), {}),
 ])  # fmt: skip
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
-    """Whether each element is among the test elements."""
+    """Whether each element is in `test_elements`."""
     if not hasattr(elements, "dtype"):
         elements = test_elements.new_tensor(elements)
     if not hasattr(test_elements, "dtype"):

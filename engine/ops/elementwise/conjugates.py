@@ -1,4 +1,4 @@
-"""What complex numbers would be asked: every tensor here is real, so it is its own conjugate."""
+"""PyTorch's functions for complex tensors. Tensors here are real, so conjugation changes nothing."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ def _real(s: Any) -> Any:
 
 @composite(sample=_real)
 def conj(x: Any) -> Any:
-    """x, whose elements are real."""
+    """Returns x: all tensors are real."""
     return x
 
 
 @composite(sample=_real, in_place=True)
 def conj_physical(x: Any) -> Any:
-    """x, whose elements are real."""
+    """Returns x: all tensors are real."""
     return x
 
 
 @composite(sample=_real)
 def resolve_conj(x: Any) -> Any:
-    """x, which is never lazily conjugated."""
+    """Returns x: no tensor is lazily conjugated."""
     return x
 
 
 @composite(sample=_real)
 def resolve_neg(x: Any) -> Any:
-    """x, which is never lazily negated."""
+    """Returns x: no tensor is lazily negated."""
     return x
 
 
 @composite(result="bool", sample=_real)
 def is_conj(x: Any) -> bool:
-    """Whether x is lazily conjugated: never."""
+    """Always False: no tensor is lazily conjugated."""
     return False
 
 
 @composite(result="bool", sample=_real)
 def is_neg(x: Any) -> bool:
-    """Whether x is lazily negated: never."""
+    """Always False: no tensor is lazily negated."""
     return False
 
 
 @composite(sample=_real)
 def angle(x: Any) -> Any:
-    """π for numbers below 0, and 0 for others."""
+    """Angle in the complex plane: π for negative numbers, else 0."""
     x = x if x.dtype.is_floating_point else x.float()
     return where(x != x, x, (x < 0).to(x.dtype) * math.pi)

@@ -1,4 +1,4 @@
-"""The error function and its complement over arrays, which NumPy does not have."""
+"""The error function and its complement for arrays, which NumPy does not have."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ def error_function(xp: Any, x: Any, complement: bool = False) -> Any:
 
     Up to ½ it is x·P(x²)/Q(x²), up to 4 and beyond 1 − e^(−x²)·R(x).
     """
-    if x.dtype.itemsize < 4:  # the polynomials overflow in half precision
+    if x.dtype.itemsize < 4:  # the polynomials overflow in float16
         return error_function(xp, x.astype(xp.float32), complement).astype(x.dtype)
     if x.dtype.itemsize == 4 and not complement:
         return _single(xp, x)
     a = xp.abs(x)
     near = x * _ratio(x * x, _ERF_P, _ERF_Q)
     middle = xp.minimum(a, 4.0)
-    # Beyond 27 the tail is 0 in double precision.
+    # Above 27 the complement is 0 in double precision.
     beyond = xp.minimum(xp.maximum(a, 4.0), 27.5)
     inverse = 1.0 / (beyond * beyond)
     last = xp.exp(-beyond * beyond) / beyond * (1 / math.sqrt(math.pi) - inverse * _ratio(inverse, _ERFC_R, _ERFC_S))
@@ -45,7 +45,7 @@ def scaled_complement(xp: Any, x: Any) -> Any:
 
 
 def _single(xp: Any, x: Any) -> Any:
-    """In single precision one ratio serves everywhere, within 8 units of the last place (Eigen's coefficients)."""
+    """In single precision: one rational function, within 8 units in the last place (Eigen's coefficients)."""
     limited = xp.clip(x, -4.0, 4.0)
     return limited * _ratio(limited * limited, _SINGLE_P, _SINGLE_Q)
 

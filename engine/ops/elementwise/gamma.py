@@ -13,11 +13,11 @@ from typing import Any
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 """B₂, B₄, … B₁₄."""
 _SHIFT = 9
-"""From here on seven terms of the series are exact to 1e-16."""
+"""Above this, seven terms of the series are exact to 1e-16."""
 
 
 def in_double(kernel: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Runs a kernel in double precision: the sums cancel, and halves overflow."""
+    """Run a kernel in double precision: its sums cancel digits, and float16 overflows."""
 
     def run(xp: Any, x: Any) -> Any:
         return xp.asarray(kernel(xp, x.astype(xp.float64))).astype(x.dtype)
@@ -43,7 +43,7 @@ def log_gamma(xp: Any, x: Any) -> Any:
 
 @in_double
 def digamma(xp: Any, x: Any) -> Any:
-    """The derivative of ln Γ, within 1e-14 of the larger of 1 and its size."""
+    """Derivative of ln Γ, within 1e-14 absolute or relative."""
     up = xp.where(x < 0.5, 1 - x, x)
     total, high = xp.zeros_like(x), up
     for _ in range(_SHIFT):
@@ -59,7 +59,7 @@ def digamma(xp: Any, x: Any) -> Any:
 
 
 def polygamma(xp: Any, x: Any, n: int) -> Any:
-    """The derivative of order n + 1 of ln Γ, n ≥ 1: (−1)ⁿ⁺¹ n! ζ(n + 1, x) by Euler and Maclaurin."""
+    """Derivative of order n + 1 of ln Γ, n ≥ 1: (−1)ⁿ⁺¹ n! ζ(n + 1, x) by the Euler–Maclaurin formula."""
 
     @in_double
     def run(xp: Any, x: Any) -> Any:
@@ -88,5 +88,5 @@ def _polynomial(x: Any, coefficients: list[float]) -> Any:
 
 
 def _sine(xp: Any, x: Any) -> Any:
-    """sin(πx), exact where x is whole."""
+    """sin(πx), exact for integers."""
     return xp.sin(math.pi * (x - 2 * xp.round(x / 2)))

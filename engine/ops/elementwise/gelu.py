@@ -1,4 +1,4 @@
-"""The Gaussian error linear unit and its slope in one op (Hendrycks and Gimpel, arXiv 1606.08415).
+"""The Gaussian error linear unit and its derivative in one op (Hendrycks and Gimpel, arXiv 1606.08415).
 
 In single precision Φ(x) = 1 / (1 + e^(x·P(x²))), where P is fitted so that the error stays below 6e-8: NumPy has no
 error function, and one of polynomials takes ten times as long (benchmarks/operators.py).

@@ -1,4 +1,4 @@
-"""The incomplete gamma functions and Hurwitz's zeta function over arrays, which NumPy does not have."""
+"""The incomplete gamma functions and the Hurwitz zeta function for arrays, which NumPy does not have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from engine.ops.elementwise.gamma import BERNOULLI, log_gamma
 
 _STEPS = 100_000
-"""The series needs as many terms as a few times the root of its larger argument."""
+"""Maximum number of terms; the series needs a few times the square root of its larger argument."""
 
 
 def lower(xp: Any, a: Any, x: Any) -> Any:
@@ -52,7 +52,7 @@ def _series(xp: Any, a: Any, x: Any) -> Any:
 
 
 def _fraction(xp: Any, a: Any, x: Any) -> Any:
-    """Lentz's way to evaluate a continued fraction."""
+    """Evaluate the continued fraction by Lentz's method."""
     b = x + 1 - a
     c, d = xp.full_like(b, 1e300), 1 / b
     found = d
@@ -68,11 +68,11 @@ def _fraction(xp: Any, a: Any, x: Any) -> Any:
 
 
 _SHIFT = 12
-"""From here on seven terms of Euler and Maclaurin are exact to the last digits."""
+"""Above this, seven terms of the Euler–Maclaurin formula are exact to the last digits."""
 
 
 def zeta(xp: Any, s: Any, q: Any) -> Any:
-    """Σ (q + k)⁻ˢ over k ≥ 0, by Euler and Maclaurin. As Cephes has it: NaN for s < 1, infinite at its poles."""
+    """Σ (q + k)⁻ˢ over k ≥ 0, by the Euler–Maclaurin formula. NaN for s < 1, ∞ at poles, as in Cephes."""
     dtype = (s if hasattr(s, "dtype") else q).dtype
     s, q = xp.broadcast_arrays(xp.asarray(s, xp.float64), xp.asarray(q, xp.float64))
     whole = s == xp.floor(s)

@@ -1,4 +1,4 @@
-"""Logic of truth values and kinds of numbers, elementwise; the results are booleans."""
+"""Logical ops and tests for NaN, infinity and sign, elementwise, with boolean results."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from engine.ops.record import op
 
 @op(result="bool")
 def logical_not(xp, x):
-    """True where x is 0."""
+    """Logical NOT: True where x is 0."""
     return xp.logical_not(x)
 
 
 @op(result="bool", sample=lambda s: [(s.repeated(3, 4), s.repeated(4)), (s.booleans(3), s.repeated(2, 3))])
 def logical_and(xp, x, y):
-    """True where neither is 0."""
+    """Logical AND: True where both x and y are nonzero."""
     return xp.logical_and(x, y)
 
 
 @op(result="bool", sample=lambda s: [(s.repeated(3, 4), s.repeated(4)), (s.booleans(3), s.repeated(2, 3))])
 def logical_or(xp, x, y):
-    """True where one is not 0."""
+    """Logical OR: True where x or y is nonzero."""
     return xp.logical_or(x, y)
 
 
 @op(result="bool", sample=lambda s: [(s.repeated(3, 4), s.repeated(4)), (s.booleans(3), s.repeated(2, 3))])
 def logical_xor(xp, x, y):
-    """True where just one is not 0."""
+    """Logical XOR: True where exactly one of x and y is nonzero."""
     return xp.logical_xor(x, y)
 
 
 @op(result="bool")
 def isnan(xp, x):
-    """True where x is not a number."""
+    """True where x is NaN."""
     return xp.isnan(x)
 
 
@@ -62,11 +62,11 @@ def isneginf(xp, x):
 
 @op(result="bool")
 def isreal(xp, x):
-    """True where x has no imaginary part."""
+    """True everywhere: all tensors are real."""
     return xp.ones(x.shape, bool)
 
 
 @op(result="bool")
 def signbit(xp, x):
-    """True where x has a minus sign; −0 has."""
+    """True where the sign bit of x is set, also for −0."""
     return xp.signbit(x) if is_floating(x.dtype) else xp.less(x, 0)

@@ -1,4 +1,4 @@
-"""Orthogonal polynomials over arrays, by their recurrences (Abramowitz and Stegun, 22.7)."""
+"""Orthogonal polynomials of arrays, by their recurrences (Abramowitz and Stegun, 22.7)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ FAMILIES: Final[dict[str, tuple[tuple[float, float], Step]]] = {
     "laguerre_l": ((-1, 1), lambda n: (-1 / (n + 1), (2 * n + 1) / (n + 1), n / (n + 1))),
     "legendre_p": ((1, 0), lambda n: ((2 * n + 1) / (n + 1), 0, n / (n + 1))),
 }
-"""The factors of the polynomial of degree 1, a x + b, and those that lead from n to n + 1: (a x + b) pₙ − c pₙ₋₁."""
+"""Coefficients of degree 1, a x + b, and of the recurrence from n to n + 1: (a x + b) pₙ − c pₙ₋₁."""
 
 
 def polynomial(xp: Any, x: Any, degree: Any, family: str, order: int) -> Any:
-    """The derivative of some order of the polynomial of a degree, which may differ by element; 0 for negative ones."""
+    """Derivative of the given order of the polynomial. The degree may differ by element; negative degrees give 0."""
     dtype = x.dtype
     degree = xp.trunc(xp.asarray(degree))
     x, degree = xp.broadcast_arrays(x.astype(xp.float64), degree)
@@ -42,7 +42,7 @@ def polynomial(xp: Any, x: Any, degree: Any, family: str, order: int) -> Any:
 
 
 def _next(x: Any, now: list[Any], before: list[Any], factors: tuple[float, float, float]) -> list[Any]:
-    """The polynomial of the next degree with its derivatives, by Leibniz's rule."""
+    """Polynomial of the next degree and its derivatives, by Leibniz's rule."""
     a, b, c = factors
     return [
         (a * x + b) * now[k] + (k * a * now[k - 1] if k else 0) - c * before[k]

@@ -1,4 +1,4 @@
-"""Quantiles of the normal distribution, that is the inverse error function, over arrays."""
+"""Quantiles of the normal distribution and the inverse error function, for arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def inverse_error_function(xp: Any, x: Any) -> Any:
-    """erf⁻¹ by Wichura's AS 241: rational functions in the middle, nearer to ±1, and nearest."""
+    """erf⁻¹ by Wichura's AS 241: three rational functions, for the center, the flanks and the tails."""
     wide = x.astype(xp.float64)
     q = wide / 2
     middle = 0.180625 - q * q
@@ -28,7 +28,7 @@ def _ratio(x: Any, numerator: tuple[float, ...], denominator: tuple[float, ...])
     return top / bottom
 
 
-# Lowest power first.
+# Coefficients, lowest power first.
 _A = (3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
       4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3)  # fmt: skip
 _B = (1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,

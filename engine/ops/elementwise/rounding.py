@@ -1,4 +1,4 @@
-"""Whole parts and fractions of numbers, elementwise."""
+"""Rounding and fractional parts, elementwise."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from engine.ops.record import op
 
 @op(numbers=True)
 def floor(xp, x, out=None):
-    """The largest whole number not above x."""
+    """Round down: the largest integer ≤ x."""
     return xp.floor(x, out=out)
 
 
 @op(numbers=True)
 def ceil(xp, x, out=None):
-    """The smallest whole number not below x."""
+    """Round up: the smallest integer ≥ x."""
     return xp.ceil(x, out=out)
 
 
 @op(numbers=True, aliases=("fix",))
 def trunc(xp, x, out=None):
-    """The whole number next to x towards 0."""
+    """Round toward 0: the integer part of x."""
     return xp.trunc(x, out=out)
 
 
 @op(numbers=True, sample=lambda s: [*s.unary(), *(((s.normal(5) * s.dtype(100),), {"decimals": n}) for n in (2, -1))])
 def round(xp, x, out=None, decimals: int = 0):
-    """The nearest number of so many decimals; halves go to the even one."""
+    """Round to `decimals` decimal places; halves round to even."""
     if decimals == 0:
         return (xp.positive if x.dtype.kind in "iu" else xp.rint)(x, out=out)
     scale = 10.0 ** builtins.abs(decimals)
@@ -48,7 +48,7 @@ for _record in (floor, ceil, trunc, round):
 
 @op(numbers=True)
 def frac(xp, x):
-    """What follows the point: x − trunc(x)."""
+    """Fractional part, x − trunc(x)."""
     return x - xp.trunc(x)
 
 

@@ -1,4 +1,4 @@
-"""Elementwise choice: the larger, the smaller, the one that a condition picks, limits."""
+"""Elementwise selection: maximum, minimum, where, clamp."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def _(g, x, y):
 
 
 def _share(g: Any, lost: Any, equal: Any) -> Any:
-    """The gradient of one of two: none where it lost, half where both are equal."""
+    """Gradient of one operand: 0 where the other was selected, half where both are equal."""
     return where(lost, 0.0, where(equal, g * 0.5, g))
 
 
 @op(sample=lambda s: s.binary(numbers=False))
 def fmax(xp, x, y):
-    """The larger of x and y; where one is NaN, the other."""
+    """Elementwise maximum of x and y; where one is NaN, the other."""
     return xp.fmax(x, y)
 
 
 @op(sample=lambda s: s.binary(numbers=False))
 def fmin(xp, x, y):
-    """The smaller of x and y; where one is NaN, the other."""
+    """Elementwise minimum of x and y; where one is NaN, the other."""
     return xp.fmin(x, y)
 
 
@@ -79,14 +79,14 @@ def _(g, x, y):
 
 
 def _choices(s: Any) -> Any:
-    """A condition and what it chooses from; shapes broadcast."""
+    """Broadcast and promote the arguments of `where`."""
     shapes = (((3, 4), (3, 4), (3, 4)), ((3, 4), (4,), (3, 1)), ((), (3,), ()), ((0, 3), (3,), (0, 3)))
     return [((s.booleans(*a), s.normal(*b), s.normal(*c)), {}) for a, b, c in shapes]
 
 
 @op(method=False, masks=("condition",), sample=_choices)
 def where_op(xp, condition, x, y):
-    """x where the condition holds, else y."""
+    """x where the condition is True, else y."""
     if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
         x = xp.asarray(x, number_dtype(x, y).numpy)
     return xp.where(condition, x, y)
@@ -103,7 +103,7 @@ def _(g, condition):
 
 
 def number_dtype(*numbers: Any) -> Any:
-    """The dtype of a tensor that is made of these numbers."""
+    """Dtype of a tensor created from these scalars."""
     kinds = {type(number) for number in numbers}
     return get_default_dtype() if float in kinds else int64 if int in kinds else bool_
 
@@ -113,7 +113,7 @@ def number_dtype(*numbers: Any) -> Any:
     ((s.booleans(4), 1.0, 0.0), {}), ((s.booleans(4), 1, 2), {}), ((s.repeated(3, 4) > 0,), {}),
 ])  # fmt: skip
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """x where the condition holds, else y; shapes broadcast. With the condition alone, where it holds."""
+    """x where the condition is True, else y; with the condition alone, the indices where it is True."""
     if x is None and y is None:
         return condition.nonzero(as_tuple=True)
     return where_op(condition, x, y)
@@ -124,7 +124,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     ((s.normal(3, 4), s.normal(4) - s.dtype(1), s.normal(3, 1) + s.dtype(1)), {}), ((s.normal(2), 0.5, -0.5), {}),
 ])  # fmt: skip
 def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
-    """x limited to [min, max]; either may be absent, a number, or a tensor."""
+    """Clamp x to [min, max]; each limit is None, a number or a tensor."""
     if min is None and max is None:
         raise ValueError("clamp(): give min, max, or both")
     if isinstance(min, (int, float)) and isinstance(max, (int, float)) and x.is_floating_point():
@@ -135,7 +135,7 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
 
 @op(method=False, sample=lambda s: [((s.normal(3, 4),), {"low": -0.5, "high": 0.5})])
 def clamp_op(xp, x, low: float, high: float):
-    """x limited to two numbers, in one pass over memory."""
+    """Clamp x to two numbers in one pass over memory."""
     return xp.clip(x, low, high)
 
 
@@ -146,13 +146,13 @@ def _(g, x, low, high):
 
 @op()
 def clamp_min(xp, x, min, out=None):
-    """The larger of x and the bound; where they are equal, the gradient is x's."""
+    """Clamp x from below; where x equals the limit, the gradient flows to x."""
     return xp.maximum(x, min, out=out)
 
 
 @op()
 def clamp_max(xp, x, max, out=None):
-    """The smaller of x and the bound; where they are equal, the gradient is x's."""
+    """Clamp x from above; where x equals the limit, the gradient flows to x."""
     return xp.minimum(x, max, out=out)
 
 
@@ -178,7 +178,7 @@ def _(g, x, max):
 
 @op(floats=True, sample=lambda s: s.binary(numbers=False))
 def copysign(xp, x, y):
-    """The size of x with the sign of y."""
+    """Magnitude of x with the sign of y."""
     return xp.copysign(x, y)
 
 
@@ -194,7 +194,7 @@ def _(g):
 
 @op(sample=lambda s: [(s.repeated(3, 4), s.normal(4)), (s.normal(3), s.normal(2, 3))])
 def heaviside(xp, x, values):
-    """0 for negative x, 1 for positive, and of `values` where x is 0."""
+    """Heaviside step function: 0 where x < 0, 1 where x > 0, `values` where x is 0."""
     return xp.where(x == 0, values, (x > 0).astype(x.dtype))
 
 
@@ -202,7 +202,7 @@ def heaviside(xp, x, values):
     *s.unary(), ((s.normal(4),), {"nan": 1.0, "posinf": 2.0, "neginf": -2.0}),
 ])  # fmt: skip
 def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """Numbers in place of NaN (0) and infinities (the largest and smallest that there are)."""
+    """Replace NaN (default: 0) and infinities (default: the largest and smallest finite values)."""
     if not x.is_floating_point():
         return x.clone()
     limits = finfo(x.dtype)
@@ -213,7 +213,7 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
 
 @composite(public=True, method=False, sample=lambda s: [((s.normal(3, 4), 0.1, 20.0), {})])
 def threshold(x: Any, threshold: float, value: float) -> Any:
-    """x where it is above the threshold, else the value."""
+    """x where x > threshold, else `value`."""
     if not x.is_floating_point():
         value = int(value)
     return where(x <= threshold, value, x)

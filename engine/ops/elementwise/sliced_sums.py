@@ -1,4 +1,4 @@
-"""Sums into large memory, slice by slice."""
+"""In-place sums of large arrays, computed in cache-sized slices."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 _SLICE = 1 << 15
-"""Elements of which an operand, the term and the result stay in a core's cache."""
+"""Elements per slice: an operand, the term and the result fit in a core's cache."""
 LARGE = 4 * _SLICE
-"""From so many elements on, sums go slice by slice."""
+"""Arrays of at least this many elements are summed in slices."""
 
 
 def add_term(xp: Any, x: Any, term: Callable[..., Any], operands: tuple[Any, ...], out: Any) -> Any:
-    """x + term(operands). Large ones are written to `out` in slices: the term is then never in main memory."""
+    """x + term(operands). Large arrays are written to `out` in slices, so that the term stays in cache."""
     if out is None or out.size < LARGE or not out.flags.c_contiguous:
         return xp.add(x, term(*operands), out=out)
     if not all(_alike(operand, out) for operand in (x, *operands)):
@@ -28,7 +28,7 @@ def add_term(xp: Any, x: Any, term: Callable[..., Any], operands: tuple[Any, ...
 
 
 def _alike(operand: Any, out: Any) -> bool:
-    """Whether a slice of `out` can be written before further slices of `operand` are read. A number is always there."""
+    """Whether writing a slice of `out` leaves later slices of `operand` intact. True for scalars."""
     if operand is out or not hasattr(operand, "dtype"):
         return True
     same = operand.shape == out.shape and operand.flags.c_contiguous

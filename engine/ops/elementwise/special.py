@@ -1,4 +1,4 @@
-"""Special functions, elementwise: error functions, the gamma function's, Bessel's, and logarithms of products."""
+"""Special functions, elementwise: error, log-gamma and Bessel functions, logit, xlogy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _(g, x):
 
 @op(floats=True)
 def erfc(xp, x):
-    """1 − erf(x), exact for large x."""
+    """Complementary error function 1 − erf(x), exact for large x."""
     return error_function(xp, x, complement=True)
 
 
@@ -42,7 +42,7 @@ def _(g, x):
 
 @op(floats=True, domain=(-0.95, 0.95))
 def erfinv(xp, x):
-    """The inverse of the error function.
+    """Inverse error function.
 
     M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", 1988; within 1e-15.
     """
@@ -56,7 +56,7 @@ def _(g, out):
 
 @op(floats=True, domain=(0.1, 5.0))
 def lgamma(xp, x):
-    """The logarithm of the absolute value of the gamma function."""
+    """Natural logarithm of the absolute value of the gamma function."""
     return gamma.log_gamma(xp, x)
 
 
@@ -67,7 +67,7 @@ def _(g, x):
 
 @op(floats=True, domain=(0.1, 5.0))
 def digamma(xp, x):
-    """The derivative of the gamma function's logarithm."""
+    """Digamma function: the derivative of ln Γ(x)."""
     return gamma.digamma(xp, x)
 
 
@@ -80,7 +80,7 @@ def _(g, x):
     (case[0], {"n": n}) for n in (1, 2, 3) for case in s.unary(0.3, 4.0)[:2]
 ])  # fmt: skip
 def polygamma_op(xp, x, n: int):
-    """Its n-th derivative, n ≥ 1."""
+    """n-th derivative of digamma, n ≥ 1."""
     return gamma.polygamma(xp, x, n)
 
 
@@ -91,7 +91,7 @@ def _(g, x, n):
 
 @composite(in_place=True, sample=lambda s: [((n, s.uniform(0.3, 4.0, 3, 4)), {}) for n in (0, 1, 2, 3)])
 def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of digamma; as a method x.polygamma(n)."""
+    """Polygamma function: the n-th derivative of digamma. As a method: x.polygamma(n)."""
     if hasattr(n, "dtype"):
         n, x = x, n
     if n < 0:
@@ -101,7 +101,7 @@ def polygamma(n: Any, x: Any) -> Any:
 
 @composite(sample=lambda s: [((s.uniform(2.0, 4.0, 3, 4), p), {}) for p in (1, 3)], in_place=True)
 def mvlgamma(x: Any, p: int) -> Any:
-    """The logarithm of the gamma function of p dimensions."""
+    """Natural logarithm of the multivariate gamma function of dimension p."""
     total = lgamma(x)
     for i in range(1, p):
         total = total + lgamma(x - i / 2)
@@ -110,7 +110,7 @@ def mvlgamma(x: Any, p: int) -> Any:
 
 @op(floats=True, sample=lambda s: [*s.unary(), ((s.uniform(-8, 8, 7),), {})])
 def i0(xp, x):
-    """The modified Bessel function of the first kind of order 0."""
+    """Modified Bessel function of the first kind of order 0."""
     return _bessel(xp, x, 0)
 
 
@@ -121,7 +121,7 @@ def _(g, x):
 
 @op(floats=True, method=False)
 def i1_op(xp, x):
-    """The modified Bessel function of the first kind of order 1."""
+    """Modified Bessel function of the first kind of order 1."""
     return _bessel(xp, x, 1)
 
 
@@ -150,7 +150,7 @@ def _bessel(xp: Any, x: Any, order: int) -> Any:
 @composite(sample=lambda s: [((s.uniform(0.1, 0.9, 3, 4),), {}), ((s.uniform(-0.2, 1.2, 7),), {"eps": 0.1})],
            in_place=True)  # fmt: skip
 def logit(x: Any, eps: float | None = None) -> Any:
-    """ln(x / (1 − x)); x limited to [eps, 1 − eps] where eps is given."""
+    """Logit, ln(x / (1 − x)); x is clamped to [eps, 1 − eps] if eps is given."""
     if eps is not None:
         x = x.clamp(eps, 1 - eps)
     return log(x / (1.0 - x))
@@ -160,7 +160,7 @@ def logit(x: Any, eps: float | None = None) -> Any:
     ((s.uniform(0.2, 3.0, 3, 4), s.uniform(0.2, 3.0, 4)), {}), ((s.uniform(0.2, 3.0, 3), 2.0), {}),
 ])  # fmt: skip
 def xlogy(xp, x, y):
-    """x · ln y, and 0 where x is 0."""
+    """x · ln(y), or 0 where x is 0."""
     return xp.where((x == 0) & ~xp.isnan(y), 0, x * xp.log(y)).astype((x if hasattr(x, "dtype") else y).dtype)
 
 

@@ -1,4 +1,4 @@
-"""The special functions of PyTorch's `special` alone: Bessel's, Airy's, incomplete gamma, zeta, polynomials, tails."""
+"""Functions of PyTorch's `special` only: Bessel, Airy, incomplete gamma, zeta, polynomials, normal tails."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from engine.ops.elementwise.transcendental import exp, log, log1p
 from engine.ops.elementwise.trigonometric import cos
 from engine.ops.record import op
 
-# -- Bessel's ---------------------------------------------------------------------------------
+# -- Bessel functions ---------------------------------------------------------------------------------
 
 
 @op(floats=True, method=False, domain=(-20.0, 20.0))
 def bessel_j0(xp, x):
-    """The Bessel function of the first kind of order 0."""
+    """Bessel function of the first kind of order 0."""
     return bessel.first_kind(xp, x, 0)
 
 
@@ -33,7 +33,7 @@ def _(g, x):
 
 @op(floats=True, method=False, domain=(-20.0, 20.0))
 def bessel_j1(xp, x):
-    """The Bessel function of the first kind of order 1."""
+    """Bessel function of the first kind of order 1."""
     return bessel.first_kind(xp, x, 1)
 
 
@@ -44,7 +44,7 @@ def _(g, x, out):
 
 @op(floats=True, method=False, domain=(0.3, 20.0))
 def bessel_y0(xp, x):
-    """The Bessel function of the second kind of order 0, of positive numbers."""
+    """Bessel function of the second kind of order 0, for positive x."""
     return bessel.second_kind(xp, x, 0)
 
 
@@ -55,7 +55,7 @@ def _(g, x):
 
 @op(floats=True, method=False, domain=(0.3, 20.0))
 def bessel_y1(xp, x):
-    """The Bessel function of the second kind of order 1, of positive numbers."""
+    """Bessel function of the second kind of order 1, for positive x."""
     return bessel.second_kind(xp, x, 1)
 
 
@@ -66,7 +66,7 @@ def _(g, x, out):
 
 @op(floats=True, method=False)
 def spherical_bessel_j0(xp, x):
-    """The spherical Bessel function of the first kind of order 0, sin x / x."""
+    """Spherical Bessel function of the first kind of order 0, sin x / x."""
     return bessel.spherical(xp, x)
 
 
@@ -77,28 +77,28 @@ def _(g, x, out):
 
 @op(floats=True, method=False, domain=(-8.0, 8.0))
 def airy_ai(xp, x):
-    """Airy's function Ai; it has no gradient, as in PyTorch."""
+    """Airy function Ai; not differentiable, as in PyTorch."""
     return bessel.airy(xp, x)
 
 
-# -- Bessel's, modified -----------------------------------------------------------------------
+# -- modified Bessel functions -----------------------------------------------------------------------
 
 
 @composite(method=False, public=False, sample=lambda s: s.unary())
 def modified_bessel_i0(input: Any) -> Any:
-    """The modified Bessel function of the first kind of order 0."""
+    """Modified Bessel function of the first kind of order 0."""
     return i0(input)
 
 
 @composite(method=False, public=False, sample=lambda s: s.unary())
 def modified_bessel_i1(input: Any) -> Any:
-    """The modified Bessel function of the first kind of order 1."""
+    """Modified Bessel function of the first kind of order 1."""
     return i1_op(input)
 
 
 @op(floats=True, method=False)
 def i0e(xp, x):
-    """The modified Bessel function of the first kind of order 0, times e^(−|x|)."""
+    """Modified Bessel function of the first kind of order 0, times e^(−|x|)."""
     return bessel.scaled_i0(xp, x)
 
 
@@ -109,7 +109,7 @@ def _(g, x, out):
 
 @op(floats=True, method=False)
 def i1e(xp, x):
-    """The modified Bessel function of the first kind of order 1, times e^(−|x|)."""
+    """Modified Bessel function of the first kind of order 1, times e^(−|x|)."""
     return bessel.scaled_i1(xp, x)
 
 
@@ -120,7 +120,7 @@ def _(g, x, out):
 
 @op(floats=True, method=False, domain=(0.3, 5.0))
 def scaled_modified_bessel_k0(xp, x):
-    """The modified Bessel function of the second kind of order 0, times eˣ."""
+    """Modified Bessel function of the second kind of order 0, times eˣ."""
     return bessel.scaled_k(xp, x, 0)
 
 
@@ -131,7 +131,7 @@ def _(g, x, out):
 
 @op(floats=True, method=False, domain=(0.3, 5.0))
 def scaled_modified_bessel_k1(xp, x):
-    """The modified Bessel function of the second kind of order 1, times eˣ."""
+    """Modified Bessel function of the second kind of order 1, times eˣ."""
     return bessel.scaled_k(xp, x, 1)
 
 
@@ -142,13 +142,13 @@ def _(g, x, out):
 
 @composite(method=False, public=False, sample=lambda s: s.unary(0.3, 5.0))
 def modified_bessel_k0(input: Any) -> Any:
-    """The modified Bessel function of the second kind of order 0."""
+    """Modified Bessel function of the second kind of order 0."""
     return scaled_modified_bessel_k0(input) * exp(-input)
 
 
 @composite(method=False, public=False, sample=lambda s: s.unary(0.3, 5.0))
 def modified_bessel_k1(input: Any) -> Any:
-    """The modified Bessel function of the second kind of order 1."""
+    """Modified Bessel function of the second kind of order 1."""
     return scaled_modified_bessel_k1(input) * exp(-input)
 
 
@@ -157,7 +157,7 @@ def modified_bessel_k1(input: Any) -> Any:
 
 @op(floats=True, method=False)
 def erfcx(xp, x):
-    """e^(x²) (1 − erf x), which does not vanish for large x."""
+    """Scaled complementary error function e^(x²) (1 − erf x), which does not underflow for large x."""
     return scaled_complement(xp, x)
 
 
@@ -168,7 +168,7 @@ def _(g, x, out):
 
 @composite(method=False, public=False, sample=lambda s: [*s.unary(), ((s.uniform(-40, 8, 9),), {})])
 def log_ndtr(input: Any) -> Any:
-    """The logarithm of the share of the standard normal distribution below x, exact for large negative x."""
+    """Logarithm of the standard normal cumulative distribution function, exact for large negative x."""
     x = input
     scaled = x * -math.sqrt(0.5)
     low = x < -1
@@ -186,13 +186,13 @@ def _orders(s: Any, lowest: int) -> Any:
 
 @op(floats=True, sample=lambda s: _orders(s, 1))
 def igamma(xp, x, y):
-    """The share of Γ(x) = ∫ t^(x − 1) e^(−t) dt that comes from t below y."""
+    """Regularized lower incomplete gamma function: 1/Γ(x) ∫ t^(x − 1) e^(−t) dt from 0 to y."""
     return incomplete_gamma.lower(xp, x, y)
 
 
 @op(floats=True, sample=lambda s: _orders(s, 1))
 def igammac(xp, x, y):
-    """1 − igamma(x, y), exact where it is small."""
+    """Regularized upper incomplete gamma function 1 − igamma(x, y), exact where it is small."""
     return incomplete_gamma.upper(xp, x, y)
 
 
@@ -221,7 +221,7 @@ def _(g):
 
 @op(floats=True, method=False, sample=lambda s: _orders(s, 2))
 def zeta(xp, x, y):
-    """Hurwitz's zeta function, Σ (y + k)⁻ˣ over k ≥ 0."""
+    """Hurwitz zeta function, Σ (y + k)⁻ˣ over k ≥ 0."""
     return incomplete_gamma.zeta(xp, x, y)
 
 
@@ -242,7 +242,7 @@ def _(g):
     ((s.uniform(-1, 1, 3, 4), s.integers(9, 4)), {"family": family, "order": 0}) for family in orthogonal.FAMILIES
 ])  # fmt: skip
 def polynomial(xp, x, n, family: str, order: int):
-    """The derivative of some order of the n-th polynomial of a family."""
+    """Derivative of the given order of the n-th polynomial of a family."""
     return orthogonal.polynomial(xp, x, n, family, order)
 
 
@@ -256,7 +256,7 @@ def _samples(s: Any) -> Any:
 
 
 def _declared(family: str) -> Callable[[Any, Any], Any]:
-    """The function of one family."""
+    """Create the public function of one family."""
 
     def function(input: Any, n: Any) -> Any:
         like = input if hasattr(input, "dtype") else n
@@ -266,7 +266,7 @@ def _declared(family: str) -> Callable[[Any, Any], Any]:
 
     start, _, kind = family.rpartition("_")
     function.__name__ = function.__qualname__ = f"{start}_polynomial_{kind}"
-    function.__doc__ = f"The polynomial {kind.capitalize()} of degree n ({start.replace('_', ' ')})."
+    function.__doc__ = f"{kind.capitalize()} polynomial of degree n ({start.replace('_', ' ')})."
     return composite(function, method=False, public=False, sample=_samples)
 
 

@@ -18,7 +18,7 @@ from engine.shape import Spec
 
 @op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
 def pow(xp, x, exponent, out=None):
-    """x to the power of an exponent; of whole numbers to negative ones 1 / xⁿ without its fraction."""
+    """x to the power of an exponent. For integers with a negative exponent, 1 / xⁿ truncated."""
     if not isinstance(exponent, int) and getattr(x, "dtype", _INTEGER).kind in "iu" and exponent.dtype.kind in "iu":
         below = exponent < 0
         if below.any():
@@ -28,7 +28,7 @@ def pow(xp, x, exponent, out=None):
     except ValueError as error:
         if "negative" in str(error):
             raise DTypeError(
-                "pow(): a whole number has no whole negative power.", in_code="Convert with .float()."
+                "pow(): integers cannot be raised to negative integer powers.", in_code="Convert with .float()."
             ) from None
         raise
 
@@ -48,7 +48,7 @@ def _with_negative_powers(xp: Any, x: Any, exponent: Any, below: Any, out: Any) 
 
 @pow.gradient("x")
 def _(g, x, exponent):
-    # n·x^(n−1) is 0·∞ where n is 0; the derivative there is 0.
+    # n·x^(n−1) would be 0·∞ for n = 0; the derivative is 0.
     n = exponent
     if isinstance(n, (int, float)):
         return g * (n * x ** (n - 1)) if n else g.new_zeros(g.shape)
@@ -71,7 +71,7 @@ def float_power(x: Any, exponent: Any) -> Any:
 
 @op(floats=True)
 def exp(xp, x, out=None):
-    """eˣ."""
+    """Exponential, eˣ."""
     return xp.exp(x, out=out)
 
 
@@ -82,7 +82,7 @@ def _(g, out):
 
 @op(floats=True)
 def exp2(xp, x, out=None):
-    """2ˣ."""
+    """Exponential to base 2, 2ˣ."""
     return xp.exp2(x, out=out)
 
 
@@ -148,7 +148,7 @@ def _(g, x):
 
 @op(floats=True, sample=lambda s: s.binary(numbers=False))
 def logaddexp(xp, x, y):
-    """ln(eˣ + eʸ), safe for large numbers."""
+    """ln(eˣ + eʸ), without overflow."""
     return xp.logaddexp(x, y)
 
 
@@ -164,7 +164,7 @@ def _(g, x, y):
 
 @op(floats=True, sample=lambda s: s.binary(numbers=False))
 def logaddexp2(xp, x, y):
-    """log₂(2ˣ + 2ʸ), safe for large numbers."""
+    """log₂(2ˣ + 2ʸ), without overflow."""
     return xp.logaddexp2(x, y)
 
 
@@ -191,7 +191,7 @@ def _(g, out):
 
 @op(floats=True, domain=(0.2, 3.0))
 def rsqrt(xp, x):
-    """1 / √x."""
+    """Reciprocal of the square root, 1 / √x."""
     return 1 / xp.sqrt(x)
 
 
@@ -202,7 +202,7 @@ def _(g, out):
 
 @op(floats=True, sample=lambda s: s.binary(numbers=False))
 def hypot(xp, x, y):
-    """√(x² + y²), without overflow."""
+    """Hypotenuse √(x² + y²), without overflow."""
     return xp.hypot(x, y)
 
 
@@ -228,13 +228,13 @@ def _wide(s: Any) -> Any:
 
 @composite(result="Any", sample=_wide)
 def frexp(x: Any) -> Any:
-    """Mantissas below 1, from ½ on, and exponents of 2."""
+    """Decompose x into a mantissa in [½, 1) and an exponent of 2."""
     return return_types.frexp(*frexp_op(x))
 
 
 @op("other", floats=True, method=False, outputs=2, sample=_wide)
 def frexp_op(xp, x):
-    """Mantissas below 1, from ½ on, and exponents of 2."""
+    """Decompose x into a mantissa in [½, 1) and an exponent of 2."""
     mantissa, exponent = xp.frexp(x)
     return mantissa, exponent.astype(xp.int32)
 
@@ -251,7 +251,7 @@ def _(g, out1):
 
 @op(floats=True, sample=lambda s: s.binary(numbers=False))
 def nextafter(xp, x, y):
-    """The next number that there is from x towards y."""
+    """Next representable floating-point number after x toward y."""
     return xp.nextafter(x, y)
 
 

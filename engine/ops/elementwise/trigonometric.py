@@ -13,7 +13,7 @@ from engine.ops.record import op
 
 @op(floats=True)
 def sin(xp, x, out=None):
-    """Sine of radians."""
+    """Sine of x in radians."""
     return xp.sin(x, out=out)
 
 
@@ -24,7 +24,7 @@ def _(g, x):
 
 @op(floats=True)
 def cos(xp, x, out=None):
-    """Cosine of radians."""
+    """Cosine of x in radians."""
     return xp.cos(x, out=out)
 
 
@@ -35,7 +35,7 @@ def _(g, x):
 
 @op(floats=True)
 def tan(xp, x, out=None):
-    """Tangent of radians."""
+    """Tangent of x in radians."""
     return xp.tan(x, out=out)
 
 
@@ -46,7 +46,7 @@ def _(g, out):
 
 @op(floats=True, domain=(-0.9, 0.9), aliases=("arcsin",))
 def asin(xp, x, out=None):
-    """Angle of a sine, in radians."""
+    """Arcsine, in radians."""
     return xp.arcsin(x, out=out)
 
 
@@ -57,7 +57,7 @@ def _(g, x):
 
 @op(floats=True, domain=(-0.9, 0.9), aliases=("arccos",))
 def acos(xp, x, out=None):
-    """Angle of a cosine, in radians."""
+    """Arccosine, in radians."""
     return xp.arccos(x, out=out)
 
 
@@ -68,7 +68,7 @@ def _(g, x):
 
 @op(floats=True, aliases=("arctan",))
 def atan(xp, x, out=None):
-    """Angle of a tangent, in radians."""
+    """Arctangent, in radians."""
     return xp.arctan(x, out=out)
 
 
@@ -79,7 +79,7 @@ def _(g, x):
 
 @op(floats=True, sample=lambda s: s.binary(numbers=False), aliases=("arctan2",))
 def atan2(xp, x, y, out=None):
-    """Angle of the point (y, x), in radians from −π to π; x is the height, as in PyTorch."""
+    """Arctangent of x / y with the quadrant, in radians from −π to π; x is the ordinate, as in PyTorch."""
     return xp.arctan2(x, y, out=out)
 
 
@@ -94,7 +94,7 @@ def _(g, x, y):
 
 
 def _squared_distance(x: Any, y: Any) -> Any:
-    """Of the point from the origin, where the angle has no slope: it counts as 0."""
+    """x² + y², or ∞ at the origin, so that the gradient is 0 there."""
     found = x * x + y * y
     return where(found == 0, math.inf, found)
 
@@ -134,7 +134,7 @@ def _(g, out):
 
 @op(floats=True, aliases=("arcsinh",))
 def asinh(xp, x, out=None):
-    """Inverse of the hyperbolic sine."""
+    """Inverse hyperbolic sine."""
     return xp.arcsinh(x, out=out)
 
 
@@ -145,7 +145,7 @@ def _(g, x):
 
 @op(floats=True, domain=(1.2, 3.0), aliases=("arccosh",))
 def acosh(xp, x, out=None):
-    """Inverse of the hyperbolic cosine."""
+    """Inverse hyperbolic cosine."""
     return xp.arccosh(x, out=out)
 
 
@@ -156,7 +156,7 @@ def _(g, x):
 
 @op(floats=True, domain=(-0.9, 0.9), aliases=("arctanh",))
 def atanh(xp, x, out=None):
-    """Inverse of the hyperbolic tangent."""
+    """Inverse hyperbolic tangent."""
     return xp.arctanh(x, out=out)
 
 
@@ -167,7 +167,7 @@ def _(g, x):
 
 @op(floats=True)
 def sinc(xp, x):
-    """sin(πx) / πx, and 1 at 0."""
+    """Normalized sinc, sin(πx) / (πx), and 1 at 0."""
     angle = x * x.dtype.type(math.pi)
     return xp.where(x == 0, x.dtype.type(1), xp.sin(angle) / xp.where(x == 0, x.dtype.type(1), angle))
 
@@ -180,11 +180,11 @@ def _(g, x, out):
 
 @composite(sample=lambda s: s.unary(), in_place=True)
 def deg2rad(x: Any) -> Any:
-    """Degrees as radians."""
+    """Convert degrees to radians."""
     return x * (math.pi / 180)
 
 
 @composite(sample=lambda s: s.unary(), in_place=True)
 def rad2deg(x: Any) -> Any:
-    """Radians as degrees."""
+    """Convert radians to degrees."""
     return x * (180 / math.pi)

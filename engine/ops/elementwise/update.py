@@ -1,4 +1,4 @@
-"""Copies, and the three-operand updates that optimizers are written in."""
+"""Copies and the three-operand updates that optimizers use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.shape import Spec, format_shape
 
 @op()
 def clone(xp, x):
-    """A copy with memory of its own."""
+    """Copy of x in new memory."""
     return x.copy()
 
 
@@ -32,7 +32,7 @@ def _(x: Any, *, memory_format: Any):
 
 @op(sample=lambda s: [((s.normal(3, 4), s.normal(4)), {}), ((s.normal(3, 4), s.normal(3, 4)), {})])
 def assign(xp, x, y, out=None):
-    """y in x's shape; its in-place form is `copy_`."""
+    """y broadcast to the shape of x; the in-place form is `copy_`."""
     if out is None:
         return xp.broadcast_to(y, x.shape) if hasattr(y, "dtype") else xp.full(x.shape, y, x.dtype)
     out[...] = y
@@ -68,7 +68,7 @@ def addcmul(xp, x, tensor1, tensor2, out=None, value: float = 1):
 def _product(y: Any, z: Any, value: float) -> Any:
     product = y * z
     if value != 1:
-        product *= value  # in the memory of the product, which nobody else has
+        product *= value  # in the memory of the product, which has no other reference
     return product
 
 
@@ -120,12 +120,12 @@ def _(g, tensor1, tensor2, value):
     ((s.normal(3, 4), s.normal(3, 4), s.uniform(1, 2, 3, 4)), {"eps": 0.1, "value": -0.5}),
 ])  # fmt: skip
 def addcdiv_sqrt(xp, x, y, z, out=None, eps: float = 0, value: float = 1):
-    """x + value · y / (√z + eps), without memory for the root of all of z."""
+    """x + value · y / (√z + eps), without a temporary array for √z."""
     return add_term(xp, x, partial(_over_root, xp), (y, z, eps, value), out)
 
 
 def _over_root(xp: Any, y: Any, z: Any, eps: float, value: float) -> Any:
-    root = xp.sqrt(z) if hasattr(z, "dtype") else float(np.sqrt(z))  # as an array a number would decide on the dtype
+    root = xp.sqrt(z) if hasattr(z, "dtype") else float(np.sqrt(z))  # a 0-d array would take part in dtype promotion
     root += eps
     return _quotient(y, root, value)
 
