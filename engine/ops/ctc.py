@@ -20,8 +20,8 @@ def _samples(s: Any) -> Any:
 def ctc_loss_op(xp, log_probs, targets, frames, counts, blank: int):
     """How surprising `targets` are, for each sample.
 
-    `log_probs` is frames × samples × labels, `targets` samples × places, of which `counts` are used; `frames` are the
-    lengths of the inputs. Graves et al., "Connectionist temporal classification", ICML 2006.
+    `log_probs` is frames × samples × labels, `targets` samples × positions, with `counts` valid ones;
+    `frames` are the lengths of the inputs. Graves et al., "Connectionist temporal classification", ICML 2006.
     """
     states, may_skip = _states(xp, targets, blank)
     return -_total(xp, _forward(xp, _emitted(xp, log_probs, states), may_skip, counts), frames, counts)
@@ -141,8 +141,8 @@ def _forward(xp: Any, emitted: Any, may_skip: Any, counts: Any) -> Any:
 def _backward(xp: Any, emitted: Any, may_skip: Any, frames: Any, counts: Any) -> Any:
     """The logarithm of how likely the frames after each one are, beginning in each state."""
     found = xp.full_like(emitted, -xp.inf)
-    place, end = xp.arange(emitted.shape[2]), 2 * counts[:, None]
-    last = xp.where((place == end) | (place == end - 1), xp.asarray(0.0, emitted.dtype), -xp.inf)
+    state, end = xp.arange(emitted.shape[2]), 2 * counts[:, None]
+    last = xp.where((state == end) | (state == end - 1), xp.asarray(0.0, emitted.dtype), -xp.inf)
     for t in range(len(emitted) - 1, -1, -1):
         now = found[t]
         if t + 1 < len(emitted):

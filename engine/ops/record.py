@@ -224,9 +224,9 @@ class Op:
                 inputs = (*inputs, *[self._keyword(name, kwargs) for name in self.inputs[len(inputs) :]])
         if not rest and not kwargs and len(self.defaults) == len(names):
             return inputs, self.defaults
-        place = self._varargs_index
-        if len(rest) > place and not isinstance(rest[place], (tuple, list)) and rest[place] is not None:
-            rest = (*rest[:place], tuple(rest[place:]))
+        index = self._varargs_index
+        if len(rest) > index and not isinstance(rest[index], (tuple, list)) and rest[index] is not None:
+            rest = (*rest[:index], tuple(rest[index:]))
         if len(rest) > len(names):
             raise TypeError(f"{self.name}() takes at most {arity + len(names)} arguments")
         statics = dict(zip(names, rest))  # noqa: B905 - the rest have defaults

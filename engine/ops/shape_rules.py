@@ -52,13 +52,13 @@ def wrap_dims(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
     return tuple(d for d in dims if d < ndim)
 
 
-def copy_checked(name: str, index: Any, src: Any) -> None:
+def copy_checked(name: str, target: Any, src: Any) -> None:
     """Copies `src` to a view that must have its shape. Raises ShapeError for one that would have to be repeated."""
-    if tuple(index.shape) != tuple(src.shape):
+    if tuple(target.shape) != tuple(src.shape):
         raise ShapeError(
-            f"{name}: the place to write to is {format_shape(index.shape)}, but src is {format_shape(src.shape)}"
+            f"{name}: the target shape is {format_shape(target.shape)}, but src is {format_shape(src.shape)}"
         )
-    index.copy_(src)
+    target.copy_(src)
 
 
 def reduced(name: str, x: Spec, dim: Dims, keepdim: bool) -> Shape:
@@ -122,10 +122,10 @@ def same_dtype(name: str, *specs: Any) -> None:
 
 
 def window_size(size: Any, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False) -> Any:
-    """How many places a sliding window has along one dimension."""
+    """How many positions a sliding window has along one dimension."""
     span = size + 2 * padding - dilation * (kernel - 1) - 1
     if not ceil_mode:
         return span // stride + 1
-    places = (span + stride - 1) // stride + 1
+    window_count = (span + stride - 1) // stride + 1
     # The last window must start inside the input or its left padding.
-    return places - 1 if (places - 1) * stride >= size + padding else places
+    return window_count - 1 if (window_count - 1) * stride >= size + padding else window_count

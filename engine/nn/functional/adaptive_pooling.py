@@ -13,7 +13,7 @@ from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
 from engine.ops.indexing.index import gather_op
-from engine.ops.spatial.resample import averages, check_places, resample, spans
+from engine.ops.spatial.resample import averages, check_result_size, resample, spans
 from engine.shape import Dim, count, format_shape
 from engine.tensors import Tensor
 
@@ -97,7 +97,7 @@ def _output_sizes(name: str, input: Tensor, output_size: OutputSizes, ndim: int)
 
 def _window_indices(sizes: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
     """Flat indices of the elements of each window, (windows, elements); shorter windows repeat the last element."""
-    check_places(count(wanted))
+    check_result_size(count(wanted))
     found = np.zeros((1, 1), np.int64)
     for size, want in zip(sizes, wanted, strict=True):
         index = spans(size, want)[0].T

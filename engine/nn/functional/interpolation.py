@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.errors import ShapeError
 from engine.nn.functional import adaptive_pooling
-from engine.ops.spatial.resample import ResampleTable, check_places, resample
+from engine.ops.spatial.resample import ResampleTable, check_result_size, resample
 from engine.shape import Dim, format_shape
 from engine.tensors import Tensor
 
@@ -127,7 +127,7 @@ def _along(
         raise ShapeError(f"interpolate: the symbolic size {old} cannot be resized to {new}")
     if new < 1 or old < 1:
         raise ShapeError(f"interpolate: dimension {dim} of {format_shape(input.shape)} cannot be resized to {new}")
-    check_places(new)
+    check_result_size(new)
     step = old / new if scale is None else scale
     if mode in ("nearest", "nearest-exact"):
         shift = 0.5 if mode == "nearest-exact" else 0.0

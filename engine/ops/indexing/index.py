@@ -63,10 +63,10 @@ def _(g, index):
 
 def sliced(shape: Shape, index: Index) -> Shape:
     """The shape after basic indexing. Slices of a symbolic dimension must take all of it or a known number."""
-    places = sum(1 for item in index if item is not None and item is not Ellipsis)
-    if places > len(shape):
-        raise PositionError(f"{places} indices for a tensor of {len(shape)} dimensions ({format_shape(shape)})")
-    full = (slice(None),) * (len(shape) - places)
+    index_count = sum(1 for item in index if item is not None and item is not Ellipsis)
+    if index_count > len(shape):
+        raise PositionError(f"{index_count} indices for a tensor of {len(shape)} dimensions ({format_shape(shape)})")
+    full = (slice(None),) * (len(shape) - index_count)
     at = next((i for i, item in enumerate(index) if item is Ellipsis), len(index))
     index = (*index[:at], *full, *index[at + 1 :])
     result: list[Any] = []
@@ -192,7 +192,7 @@ def fill(layout: Index, tensors: Sequence[Any]) -> Index:
 
 @dataclass(frozen=True, slots=True)
 class TensorSlot:
-    """Stands in a layout for the tensor of this number."""
+    """Placeholder in an index layout for index tensor `number`."""
 
     number: int
 
@@ -205,7 +205,7 @@ def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
         raise ShapeError(
             "indexing by a mask: the shape of the result depends on the numbers.", in_code="Use where() instead."
         )
-    sizes, result, places = list(shape), [], []
+    sizes, result, tensor_dims = list(shape), [], []
     full = (slice(None),) * (len(shape) - sum(1 for item in layout if item is not None and item is not Ellipsis))
     ellipsis = next((i for i, item in enumerate(layout) if item is Ellipsis), len(layout))
     for item in (*layout[:ellipsis], *full, *layout[ellipsis + 1 :]):
@@ -215,9 +215,9 @@ def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
             result.append(_slice_length(sizes.pop(0), item))
         else:
             sizes.pop(0)
-            places.append(len(result))
+            tensor_dims.append(len(result))
     # Where something stands between the tensors, NumPy puts their dimensions first.
-    at = places[0] if len(set(places)) == 1 else 0
+    at = tensor_dims[0] if len(set(tensor_dims)) == 1 else 0
     try:
         found = broadcast_shapes("indexing", [spec.shape for spec in index])
     except ShapeError as error:
@@ -297,7 +297,7 @@ def _(g, x: Spec, index, dim):
     ((s.normal(4, 3), s.integers(5, 4, 3)), {"shape": (4, 5), "dim": 1}),
 ])  # fmt: skip
 def gather_backward(xp, x, index, shape: Shape, dim: int, unique: bool = False, owner: IndexCaller = _SCATTER):
-    """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no place is hit twice."""
+    """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no index occurs twice."""
     out = xp.zeros(tuple(shape), x.dtype)
     dim = wrap_dim("scatter", dim, x.ndim)
     check_range(owner, index, out.shape[dim], dim)
@@ -309,11 +309,11 @@ def gather_backward(xp, x, index, shape: Shape, dim: int, unique: bool = False, 
 
 
 def positions(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
-    """The places that `index` means along `dim`, and its own in all other dimensions."""
+    """Coordinate arrays for every element of `index`: `index` along `dim`, the element's own position elsewhere."""
     ones = (1,) * index.ndim
-    places = [xp.arange(size).reshape((*ones[:i], size, *ones[i + 1 :])) for i, size in enumerate(index.shape)]
-    places[dim] = index
-    return tuple(places)
+    coordinates = [xp.arange(size).reshape((*ones[:i], size, *ones[i + 1 :])) for i, size in enumerate(index.shape)]
+    coordinates[dim] = index
+    return tuple(coordinates)
 
 
 @gather_backward.shape
@@ -377,7 +377,7 @@ def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
     ((s.normal(4, 5), 1, s.integers(5, 0)), {}),
 ])  # fmt: skip
 def index_select(x: Any, dim: int, index: Any, *, owner: IndexCaller = _INDEX_SELECT) -> Any:
-    """The places of dimension `dim` that `index` lists."""
+    """The positions of dimension `dim` that `index` lists."""
     axis = wrap_dim(owner.name, dim, x.ndim)
     if index.ndim > 1:
         raise ShapeError(

@@ -70,7 +70,7 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
         return x.expand(shape).clone()
     order = wide.reshape(-1).cumsum(0) - 1
     if not x.is_meta and int(order[-1]) >= source.numel():
-        raise ShapeError(f"masked_scatter: {int(order[-1]) + 1} places hold, but source has {source.numel()} elements")
+        raise ShapeError(f"masked_scatter: mask selects {int(order[-1]) + 1} elements; source has {source.numel()}")
     return where_op(mask, source.reshape(-1).take(order.clamp(min=0)).reshape(shape), x)
 
 

@@ -30,7 +30,7 @@ from engine.shape import Spec, format_shape
     ((s.normal(3, 5), s.normal(3, 2), np.stack([s.permutation(5)[:2] for _ in range(3)])), {"dim": 1}),
 ])  # fmt: skip
 def scatter_op(xp, x, src, index, dim: int):
-    """x with `src` written at `index` along `dim`; where a place is hit twice, one of the two stays."""
+    """x with `src` written at `index` along `dim`; where a position is hit twice, one of the two stays."""
     if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
         wrong = int(index.min()) if index.min() < 0 else int(index.max())
         raise IndexCaller("scatter").refuse(wrong, x.shape[dim], dim)
@@ -55,7 +55,7 @@ def _(g, index, dim):
 
 
 def _targets(s: Any) -> Any:
-    """A tensor, a dimension, places that are hit once, and what to put there."""
+    """A tensor, a dimension, positions that are hit once, and what to put there."""
     index = np.stack([s.permutation(5)[:3] for _ in range(4)])
     return [
         ((s.normal(4, 5), 1, index, s.normal(4, 3)), {}),
@@ -66,7 +66,7 @@ def _targets(s: Any) -> Any:
 
 
 def _repeats(s: Any) -> Any:
-    """The same with places that are hit several times, and some that are not."""
+    """The same with positions that are hit several times, and some that are not."""
     return [((s.normal(4, 5), 1, s.integers(4, 4, 6), s.normal(4, 6)), {}),
             ((s.normal(5, 3), 0, s.integers(5, 9, 2), s.normal(9, 2)), {})]  # fmt: skip
 
@@ -110,8 +110,8 @@ def scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
         how = {"add": "sum", "multiply": "prod"}.get(reduce)
         if how is None:
             raise ValueError(f"scatter(): reduce must be 'add' or 'multiply', not {reduce!r}")
-        wide, _, places, given = _prepared("scatter", x, dim, index, value if src is None else src)
-        return scatter_reduce(wide, dim, places, given, how).reshape(x.shape)
+        wide, _, wide_index, given = _prepared("scatter", x, dim, index, value if src is None else src)
+        return scatter_reduce(wide, dim, wide_index, given, how).reshape(x.shape)
     wide, axis, index, src = _prepared("scatter", x, dim, index, value if src is None else src)
     if 0 in index.shape:
         return x.clone()
@@ -172,7 +172,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
     ],
 )
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """x with all of `src` that goes to a place combined there: its sum, product, mean, largest or smallest."""
+    """x with all of `src` that goes to a position combined there: its sum, product, mean, largest or smallest."""
     if reduce not in _REDUCTIONS:
         raise ValueError(f"scatter_reduce(): reduce must be one of {', '.join(_REDUCTIONS)}, not {reduce!r}")
     wide, axis, index, src = _prepared("scatter_reduce", x, dim, index, src)
@@ -230,7 +230,7 @@ def _layout(name: str, x: Any, dim: int, index: Any, source: Any) -> tuple[Any, 
     *_slices(s), ((s.normal(4, 5), 0, s.integers(4, 6), s.normal(6, 5)), {"alpha": 2}),
 ])  # fmt: skip
 def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
-    """x with the slices of `source` added at the places of `dim` that `index` lists."""
+    """x with the slices of `source` added at the positions of `dim` that `index` lists."""
     if x.ndim == 0:
         return index_add(x.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha=alpha).reshape(())
     layout = _layout("index_add", x, dim, index, source)
@@ -240,7 +240,7 @@ def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) ->
 
 @composite(in_place=True, sample=_slices)
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
-    """x with the slices of `source` written at the places of `dim` that `index` lists."""
+    """x with the slices of `source` written at the positions of `dim` that `index` lists."""
     if x.ndim == 0:
         return index_copy(x.reshape(1), 0, index.reshape(-1), source.reshape(-1)).reshape(())
     return index_put_op((x, source, index), layout=_layout("index_copy", x, dim, index, source))
@@ -254,7 +254,7 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     ],
 )
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
-    """x with one value at the places of `dim` that `index` lists."""
+    """x with one value at the positions of `dim` that `index` lists."""
     axis = wrap_dim("index_fill", dim, x.ndim)
     size = x.shape[axis] if x.ndim else 1
     index = index.reshape(-1)
@@ -268,7 +268,7 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     for how in _REDUCTIONS[1:] for itself in (True, False)
 ])  # fmt: skip
 def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """x with the slices of `source` combined at the places of `dim` that `index` lists; see `scatter_reduce`."""
+    """x with the slices of `source` combined at the positions of `dim` that `index` lists; see `scatter_reduce`."""
     axis = wrap_dim("index_reduce", dim, x.ndim)
     wide = index.reshape([-1 if i == axis else 1 for i in range(x.ndim)]).expand(source.shape)
     return scatter_reduce(x, axis, wide, source, reduce, include_self=include_self)
@@ -276,7 +276,7 @@ def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, incl
 
 @composite(sample=lambda s: [((s.normal(3, 4), s.normal(3), 1, 2), {}), ((s.normal(3, 4), s.normal(4), 0, -1), {})])
 def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
-    """A copy of x with `src` at place `index` of `dim`."""
+    """A copy of x with `src` at position `index` of `dim`."""
     out = x.clone()
     copy_checked("select_scatter", out.select(dim, index), src)
     return out

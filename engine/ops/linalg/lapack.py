@@ -31,11 +31,11 @@ def _where(function: Callable[..., Any], arrays: tuple[Any, ...]) -> str:
     if not batch:
         return "the matrix"
     spread = [np.broadcast_to(array, (*batch, *array.shape[-2:])) for array in arrays]
-    for place in np.ndindex(*batch):
+    for batch_index in np.ndindex(*batch):
         try:
-            function(*(array[place] for array in spread))
+            function(*(array[batch_index] for array in spread))
         except np.linalg.LinAlgError:
-            return f"the matrix at batch index {place[0] if len(place) == 1 else place}"
+            return f"the matrix at batch index {batch_index[0] if len(batch_index) == 1 else batch_index}"
     return "a matrix"
 
 

@@ -122,7 +122,7 @@ def _from_right(upper: Any, x: Any) -> Any:
     ((s.integers(2, 2, 3) + 3,), {"rows": 4, "back": back}) for back in (False, True)
 ])  # fmt: skip
 def pivots_to_permutation(xp, pivots, rows: int, back: bool):
-    """Which row comes to each place when rows are exchanged in turn, or the other way `back`."""
+    """Which row comes to each position when rows are exchanged in turn, or the other way `back`."""
     *batch, k = pivots.shape
     flat = pivots.reshape((math.prod(batch), k)).astype(xp.int64) - 1
     each = xp.arange(len(flat))

@@ -115,8 +115,8 @@ def _reduced(sums: Any, left: int, summed: int, largest: bool, keepdim: bool) ->
     return found if keepdim else found.squeeze((left, summed))
 
 
-def _with_ones(x: Any, *places: int) -> Any:
-    for axis in sorted(places):
+def _with_ones(x: Any, *axes: int) -> Any:
+    for axis in sorted(axes):
         x = x.unsqueeze(axis)
     return x
 

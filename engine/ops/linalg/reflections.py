@@ -79,10 +79,10 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
 
 def _turned(A: Any, tau: Any, x: Any, *, transpose: bool) -> Any:
     """Q x or Qᵀ x, one reflection after the other."""
-    places = range(tau.shape[-1])
+    columns = range(tau.shape[-1])
     vectors = A[..., : tau.shape[-1]]
     vectors = vectors.tril(-1) + identity_like(A, tau.shape[-1])
-    for i in places if transpose else reversed(places):
+    for i in columns if transpose else reversed(columns):
         v = vectors[..., i : i + 1]
         x = x - tau[..., i : i + 1].unsqueeze(-1) * v @ (v.mT @ x)
     return x

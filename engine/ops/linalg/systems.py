@@ -132,8 +132,8 @@ def _substituted(xp: Any, A: Any, B: Any, upper: bool) -> Any:
 def _triangle(xp: Any, A: Any, upper: bool, unit: bool) -> Any:
     A = xp.triu(A) if upper else xp.tril(A)
     if unit:
-        places = xp.arange(A.shape[-1])
-        A[..., places, places] = 1
+        diagonal = xp.arange(A.shape[-1])
+        A[..., diagonal, diagonal] = 1
     return A
 
 

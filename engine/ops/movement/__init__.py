@@ -1,1 +1,1 @@
-"""Ops that bring elements to other places and compute nothing."""
+"""Ops that bring elements to other positions and compute nothing."""

@@ -60,10 +60,10 @@ def roll(xp, x, shifts: int | Sizes, dims: int | Sizes | None = None):
 
 
 def _checked_shifts(shifts: int | Sizes, dims: int | Sizes | None, ndim: int) -> tuple[Sizes, Sizes]:
-    found, places = _listed(shifts), tuple(wrap_dim("roll", dim, ndim) for dim in _listed(dims))
-    if len(found) != (len(places) or 1):
-        raise ShapeError(f"roll: {len(found)} shifts for {len(places) or 1} dimensions. Give one shift for each.")
-    return found, places
+    found, axes = _listed(shifts), tuple(wrap_dim("roll", dim, ndim) for dim in _listed(dims))
+    if len(found) != (len(axes) or 1):
+        raise ShapeError(f"roll: {len(found)} shifts for {len(axes) or 1} dimensions. Give one shift for each.")
+    return found, axes
 
 
 def _listed(number: int | Sizes | None) -> Sizes:

@@ -106,7 +106,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     order = [1, 0, *range(2, len(axes))] if turned else list(range(len(axes)))
     shape = tuple(axes[i].shape[0] for i in order)
     return tuple(
-        expand(x.reshape([-1 if place == order[i] else 1 for place in range(len(axes))]), shape)
+        expand(x.reshape([-1 if axis == order[i] else 1 for axis in range(len(axes))]), shape)
         for i, x in enumerate(axes)
     )
 

@@ -129,7 +129,7 @@ def _(x: Spec, size: Sizes):
         keeps = isinstance(wanted, int) and wanted == -1
         if keeps and i < extra:
             raise ShapeError(
-                f"expand: {format_shape(x.shape)} has no dimension for the -1 at place {i} of {tuple(size)} to keep. "
+                f"expand: {format_shape(x.shape)} has no dimension to keep for the -1 at index {i} of {tuple(size)}. "
                 "Give its size."
             )
         if not keeps and have != 1 and have != wanted:

@@ -67,7 +67,7 @@ def broadcast_to(x: Any, size: Any) -> Any:
     ((s.normal(2, 3, 4), 0, 2), {}), ((s.normal(2, 3, 4), (0, 1), (-1, 0)), {}), ((s.normal(2, 3), -1, 0), {}),
 ])  # fmt: skip
 def movedim(x: Any, source: Any, destination: Any) -> Any:
-    """Dimensions moved to other places; the rest keep their order."""
+    """Dimensions moved to other positions; the rest keep their order."""
     sources, destinations = (
         wrap_dims("movedim", (d,) if isinstance(d, int) else tuple(d), x.ndim) for d in (source, destination)
     )
@@ -168,7 +168,7 @@ def tile(x: Any, *dims: Any) -> Any:
     ((s.normal(2, 3), s.integers(3, 1) + 1), {"dim": 1}),
 ])  # fmt: skip
 def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:
-    """Each element several times in a row: so often each, or as often as `repeats` says for its place."""
+    """Each element several times in a row: so often each, or as often as `repeats` says for its position."""
     if repeats is None:
         return repeat_interleave_indices(x, total=output_size)
     if dim is None:
@@ -184,7 +184,7 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
         return found if found._base is None else found.clone()  # repeats are never views
     if repeats.shape[0] != x.shape[axis]:
         raise ShapeError(
-            f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[axis]} places of "
+            f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[axis]} elements of "
             f"dimension {dim}"
         )
     return x.index_select(axis, repeat_interleave_indices(repeats, total=output_size))
@@ -192,7 +192,7 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
 
 @op("other", method=False, sample=lambda s: [((s.integers(4, 5),), {"total": None})])
 def repeat_interleave_indices(xp, repeats, total: int | None):
-    """The places 0, 1, 2, … each as often as `repeats` says."""
+    """The positions 0, 1, 2, … each as often as `repeats` says."""
     return xp.asarray(xp.repeat(xp.arange(repeats.shape[0]), repeats.tolist()), xp.int64)
 
 

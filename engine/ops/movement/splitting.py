@@ -19,7 +19,7 @@ from engine.shape import Dim, Spec, format_shape
     ((s.normal(4, 5),), {"dim": -1, "start": -2, "length": 2}),
 ])  # fmt: skip
 def narrow(xp, x, dim: int, start: int, length: int):
-    """`length` places of dimension `dim`, from `start` on."""
+    """`length` positions of dimension `dim`, from `start` on."""
     axis, start = _check_narrow(x.shape, dim, start, length)
     index: list[Any] = [slice(None)] * x.ndim
     index[axis] = slice(start, start + length)
@@ -42,7 +42,7 @@ def _check_narrow(shape: Sequence[Any], dim: int, start: Any, length: int) -> tu
         )
     if length < 0 or first + length > shape[axis]:
         raise ShapeError(
-            f"narrow: {length} places from {start} on are not inside dimension {dim} of {format_shape(shape)}, "
+            f"narrow: {length} elements from {start} on are not inside dimension {dim} of {format_shape(shape)}, "
             f"whose size is {shape[axis]}"
         )
     return axis, first
@@ -154,7 +154,7 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     ((s.normal(5), [2, 1, 9]), {}),
 ])  # fmt: skip
 def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Pieces along `dim`: so many, as equal as can be, or cut at the places listed."""
+    """Pieces along `dim`: so many, as equal as can be, or cut at the positions listed."""
     total = _known("tensor_split", x.shape[wrap_dim("tensor_split", dim, x.ndim)], dim)
     cuts = indices_or_sections.tolist() if hasattr(indices_or_sections, "tolist") else indices_or_sections
     if isinstance(cuts, int):
@@ -188,14 +188,14 @@ def _equal_split(name: str, x: Any, pieces: Any, dim: int, least: int) -> tuple[
     if x.ndim < least:
         raise ShapeError(f"{name}: a tensor of at least {least} dimensions is needed, not {format_shape(x.shape)}")
     if isinstance(pieces, int) and x.shape[dim] % pieces:
-        raise ShapeError(f"{name}: {x.shape[dim]} places do not divide into {pieces} equal pieces")
+        raise ShapeError(f"{name}: {x.shape[dim]} elements do not divide into {pieces} equal pieces")
     return tensor_split(x, pieces, dim)
 
 
 @composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 2), dim), {}) for dim in (0, 1, -1)])
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
-    """All places of dimension `dim`, which goes."""
+    """All positions of dimension `dim`, which goes."""
     axis = wrap_dim("unbind", dim, x.ndim)
     if x.ndim == 0:
-        raise ShapeError("unbind: a tensor without dimensions has no places")
+        raise ShapeError("unbind: a 0-dimensional tensor cannot be split")
     return tuple(select(x, axis, i) for i in range(_known("unbind", x.shape[axis], dim)))

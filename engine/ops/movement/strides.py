@@ -26,11 +26,11 @@ Sizes: TypeAlias = tuple[int, ...]
     ],
 )
 def unfold(xp, x, dimension: int, size: int, step: int):
-    """Windows of `size` every `step` places of a dimension, whose insides are a new last dimension."""
-    axis, places = _windows(x.shape, dimension, size, step)
+    """Windows of `size` every `step` positions of a dimension, whose insides are a new last dimension."""
+    axis, window_count = _windows(x.shape, dimension, size, step)
     if x.ndim == 0:
         return x.reshape(1)[:size]
-    shape = (*x.shape[:axis], places, *x.shape[axis + 1 :], size)
+    shape = (*x.shape[:axis], window_count, *x.shape[axis + 1 :], size)
     strides = (*x.strides[:axis], x.strides[axis] * step, *x.strides[axis + 1 :], x.strides[axis])
     return xp.lib.stride_tricks.as_strided(x, shape, strides)
 
@@ -40,15 +40,15 @@ def _windows(shape: Any, dim: int, size: int, step: int) -> tuple[int, Any]:
     shape = tuple(shape) or (1,)
     if step < 1 or not 0 <= size <= shape[axis]:
         raise ShapeError(
-            f"unfold: windows of {size} every {step} places do not fit dimension {dim} of {format_shape(shape)}"
+            f"unfold: windows of {size} every {step} positions do not fit dimension {dim} of {format_shape(shape)}"
         )
     return axis, (shape[axis] - size) // step + 1
 
 
 @unfold.shape
 def _(x: Spec, dimension: int, size: int, step: int):
-    axis, places = _windows(x.shape, dimension, size, step)
-    return (*x.shape[:axis], places, *x.shape[axis + 1 :], size) if x.ndim else (size,)
+    axis, window_count = _windows(x.shape, dimension, size, step)
+    return (*x.shape[:axis], window_count, *x.shape[axis + 1 :], size) if x.ndim else (size,)
 
 
 @unfold.gradient
@@ -140,7 +140,7 @@ def _(g, x: Spec, stride, offset):
     ((s.normal(3, 4), s.normal(3)), {"size": (3,), "stride": (4,), "storage_offset": 1}),
 ])  # fmt: skip
 def as_strided_scatter(x: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
-    """A copy of x with `src` at the places that `as_strided` shows."""
+    """A copy of x with `src` at the positions that `as_strided` shows."""
     out = x.clone()
     copy_checked("as_strided_scatter", out.as_strided(size, stride, storage_offset), src)
     return out

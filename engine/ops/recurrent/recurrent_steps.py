@@ -47,7 +47,7 @@ def derived(
 
 
 def steps(length: int, batch: Any, batch_sizes: BatchSizes, reverse: bool) -> Iterator[tuple[int, Any]]:
-    """Each step's place in time and how many sequences it has, in the order of the computation."""
+    """Each step's position in time and how many sequences it has, in the order of the computation."""
     order = range(length - 1, -1, -1) if reverse else range(length)
     return ((t, batch if batch_sizes is None else batch_sizes[t]) for t in order)
 

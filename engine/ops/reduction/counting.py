@@ -95,10 +95,10 @@ def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, densi
     return return_types.histogram(counts, edges)
 
 
-# -- places among the sorted ------------------------------------------------------------------
+# -- positions in sorted sequences ------------------------------------------------------------
 
 
-def _places(s: Any) -> Any:
+def _sorted_rows(s: Any) -> Any:
     rows, one = np.sort(s.repeated(3, 6) + s.dtype(2), -1), np.sort(s.repeated(6) + s.dtype(2))
     return [((one, s.repeated(2, 4)), {"right": right}) for right in (False, True)] + [
         ((rows, s.repeated(3, 4)), {}),
@@ -107,7 +107,12 @@ def _places(s: Any) -> Any:
     ]
 
 
-@op("other", method=False, promotes=True, sample=lambda s: [((a, b), {"right": True}) for (a, b), _ in _places(s)[:3]])
+@op(
+    "other",
+    method=False,
+    promotes=True,
+    sample=lambda s: [((a, b), {"right": True}) for (a, b), _ in _sorted_rows(s)[:3]],
+)
 def searchsorted_op(xp, edges, x, right: bool = False):
     """How many of the sorted `edges` are before each element of x: below it, or not above it where `right`."""
     side = "right" if right else "left"
@@ -123,16 +128,17 @@ def searchsorted_op(xp, edges, x, right: bool = False):
 def _(edges: Spec, x: Spec, right: bool = False):
     if edges.ndim == 0 or (edges.ndim > 1 and edges.shape[:-1] != x.shape[:-1]):
         raise ShapeError(
-            f"searchsorted: rows of {format_shape(x.shape)} have no place in rows of {format_shape(edges.shape)}: "
+            f"searchsorted: values of shape {format_shape(x.shape)} do not match sorted rows of shape "
+            f"{format_shape(edges.shape)}: "
             "all sizes but the last must agree, or the sorted sequence has one dimension"
         )
     return Spec(x.shape, dtypes.int64)
 
 
-@composite(method=False, sample=_places)
+@composite(method=False, sample=_sorted_rows)
 def searchsorted(sorted_sequence: Any, x: Any, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Any = None) -> Any:  # fmt: skip
-    """Where numbers belong in sorted rows: the first place, or behind equals where `right`."""
+    """Where numbers belong in sorted rows: the first position, or behind equals where `right`."""
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if not hasattr(x, "dtype"):
@@ -181,7 +187,7 @@ def _repeats(s: Any) -> Any:
 @composite(result="Any", sample=_repeats)
 def unique(x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
-    """The distinct values (or slices along `dim`) in order; and, where asked for, places among them and counts."""
+    """The distinct values (or slices along `dim`) in order; and, where asked for, positions among them and counts."""
     return _answer(unique_op(x.detach(), dim=dim), return_inverse, return_counts)
 
 

@@ -64,7 +64,7 @@ def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 
 
     Args:
         x: samples of a function
-        spacing: their distance: one number, one for each dimension, or a tensor of places for each; 1 unless given
+        spacing: their distance: one number, one for each dimension, or a tensor of positions for each; 1 unless given
         dim: along which dimensions; all unless given
         edge_order: 1 or 2, the order of accuracy at the edges
     """

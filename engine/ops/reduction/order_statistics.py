@@ -184,11 +184,11 @@ def mode_op(xp, x, dim: int):
     order = stable_order(xp, x, dim, False)
     values = xp.take_along_axis(x, order, axis=dim)
     ones = (1,) * x.ndim
-    places = xp.arange(x.shape[dim]).reshape((*ones[:dim], -1, *ones[dim + 1 :]))
+    positions = xp.arange(x.shape[dim]).reshape((*ones[:dim], -1, *ones[dim + 1 :]))
     changes = xp.diff(values, axis=dim) != 0
     starts = xp.zeros(x.shape, xp.int64)
-    starts[(slice(None),) * dim + (slice(1, None),)] = changes * places[(slice(None),) * dim + (slice(1, None),)]
-    best = (places - running_extreme(xp, starts, dim, True)[0]).argmax(axis=dim, keepdims=True)
+    starts[(slice(None),) * dim + (slice(1, None),)] = changes * positions[(slice(None),) * dim + (slice(1, None),)]
+    best = (positions - running_extreme(xp, starts, dim, True)[0]).argmax(axis=dim, keepdims=True)
     return xp.take_along_axis(values, best, axis=dim), xp.take_along_axis(order, best, axis=dim)
 
 
@@ -257,7 +257,7 @@ def _quantile(name: str, x: Any, q: Any, dim: int | None, keepdim: bool, interpo
 
 
 def _ranks(values: Any, q: Any, ignore: bool) -> Any:
-    """Where the quantiles stand among the sorted, in fractions of a place. NaN stand last."""
+    """Where the quantiles stand among the sorted, in fractions of a position. NaN stand last."""
     missing = values.isnan().sum(-1, True)
     last = values.shape[-1] - 1
     if ignore:
@@ -266,7 +266,7 @@ def _ranks(values: Any, q: Any, ignore: bool) -> Any:
 
 
 def _between(values: Any, ranks: Any, interpolation: str) -> Any:
-    """The sorted values at fractions of a place."""
+    """The sorted values at fractions of a position."""
     ways = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}
     if interpolation in ways:
         return values.gather(-1, ways[interpolation]().long())

@@ -136,8 +136,8 @@ def running_extreme(xp: Any, x: Any, dim: int, largest: bool) -> tuple[Any, Any]
     size = x.shape[dim]
     ones = (1,) * x.ndim
     values = x.copy()
-    places = xp.arange(size, dtype=xp.int64).reshape((*ones[:dim], size, *ones[dim + 1 :]))
-    indices = xp.broadcast_to(places, x.shape).copy()
+    positions = xp.arange(size, dtype=xp.int64).reshape((*ones[:dim], size, *ones[dim + 1 :]))
+    indices = xp.broadcast_to(positions, x.shape).copy()
     step = 1
     while step < size:
         late = (slice(None),) * dim + (slice(step, None),)

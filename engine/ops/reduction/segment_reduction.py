@@ -45,7 +45,7 @@ def segment_reduce(
     Args:
         data: what is reduced
         reduce: "sum", "mean", "max", "min" or "prod"
-        lengths: how many places each part has; with the dimensions of `data` up to `axis`
+        lengths: how many positions each part has; with the dimensions of `data` up to `axis`
         indices: taken for PyTorch's sake, which refuses it as well
         offsets: where each part begins, and where the last one ends, in place of `lengths`
         axis: the dimension

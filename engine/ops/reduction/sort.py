@@ -27,7 +27,7 @@ def _sorted(s: Any) -> Any:
 
 @op("other", method=False, outputs=2, sample=_sorted)
 def sort_op(xp, x, dim: int, descending: bool):
-    """Values in order, and the places they had. Equals stay in their order."""
+    """Values in order, and the positions they had. Equals stay in their order."""
     order = stable_order(xp, x, dim, descending)
     return xp.take_along_axis(x, order, axis=dim), xp.ascontiguousarray(xp.asarray(order, xp.int64))
 
@@ -47,7 +47,7 @@ def _(g, out1, x: Spec, dim):
     ((s.repeated(9),), {"stable": True, "descending": True}), ((s.normal(),), {}),
 ])  # fmt: skip
 def sort(x: Any, dim: int = -1, descending: bool = False, *, stable: bool = True) -> Any:
-    """Values in order along `dim`, and the places they had. Equals always stay in their order."""
+    """Values in order along `dim`, and the positions they had. Equals always stay in their order."""
     axis = wrap_dim("sort", dim, x.ndim)
     if x.ndim == 0:
         return return_types.sort(x.clone(), x.new_zeros(()).to(dtypes.int64))

@@ -26,7 +26,7 @@ class ZeroEdge(NamedTuple):
 
 
 class TileCopy(NamedTuple):
-    """What a place sees: in the source, or `distance` further on than what its model does, flat."""
+    """What a position sees: in the source, or `distance` further on than what its model does, flat."""
 
     number: int
     model: int
@@ -37,7 +37,7 @@ class TileCopy(NamedTuple):
 
 
 class TileTerm(NamedTuple):
-    """A place of the kernel whose part is added from `distance` further on, flat, with zeros at the edges."""
+    """A kernel position whose part is added from `distance` further on, flat, with zeros at the edges."""
 
     number: int
     distance: int
@@ -67,7 +67,7 @@ class GridTile:
 
     @cached_property
     def columns(self) -> list[TileCopy]:
-        """What the places in columns see of the input."""
+        """What the positions in columns see of the input."""
         grid, dimensions = self.grid, []
         for axis, kernel in enumerate(grid.windows.kernel):
             stride, offsets = 1, [0]
@@ -79,7 +79,7 @@ class GridTile:
 
     @cached_property
     def added_to(self) -> list[TileCopy]:
-        """To what of the output the places in the product add, which has no stride."""
+        """To what of the output the positions in the product add, which has no stride."""
         grid, dimensions = self.grid, []
         for axis, kernel in enumerate(grid.windows.kernel):
             offsets = [grid.offset(axis, i) for i in range(kernel)] if axis < grid.lead else [0]
@@ -95,9 +95,9 @@ class GridTile:
             phase, shift = self.grid.shift(at)
             phases.setdefault(phase, []).append((number, shift))
         found: list[PhaseSum] = []
-        for phase, places in phases.items():
-            base = next((number for number, shift in places if not any(shift)), None)
-            terms = [TileTerm(n, _flat(shift, self.extent), self._beyond(shift)) for n, shift in places if any(shift)]
+        for phase, shifts in phases.items():
+            base = next((number for number, shift in shifts if not any(shift)), None)
+            terms = [TileTerm(n, _flat(shift, self.extent), self._beyond(shift)) for n, shift in shifts if any(shift)]
             found.append(PhaseSum(base, terms, *self._written(phase)))
         return found
 
@@ -115,10 +115,10 @@ class GridTile:
     def _written(self, phase: Sizes) -> tuple[Slices, Slices]:
         """Where in the part the sums of a phase stand, and where they go in the output."""
         pairs: list[Pair] = []
-        for axis, place in enumerate(self.grid.output_sizes):
+        for axis, size in enumerate(self.grid.output_sizes):
             stride, shift = (self.grid.windows.stride[axis], phase[axis]) if axis < self.grid.lead else (1, 0)
             rows = self.rows if axis == 0 else self._positions(axis)
-            here, there = _overlap(rows, stride, shift, slice(0, place))
+            here, there = _overlap(rows, stride, shift, slice(0, size))
             skipped = rows.start - self._positions(axis).start
             pairs.append((slice(here.start + skipped, here.stop + skipped), there))
         return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
@@ -163,11 +163,11 @@ def _overlap(positions: slice, stride: int, shift: int, wanted: slice) -> Pair:
 
 
 def _copies(dimensions: list[list[Pair]], extent: Sizes) -> list[TileCopy]:
-    """For each place a copy; that of a model before those made from it."""
+    """For each position a copy; that of a model before those made from it."""
     models = [[_model(pairs, pair) for pair in pairs] for pairs in dimensions]
-    places = list(itertools.product(*(range(len(pairs)) for pairs in dimensions)))
+    indices = list(itertools.product(*(range(len(pairs)) for pairs in dimensions)))
     found: list[TileCopy] = []
-    for number, at in enumerate(places):
+    for number, at in enumerate(indices):
         pairs = [dimension[i] for dimension, i in zip(dimensions, at, strict=True)]
         model = tuple(chosen[i] for chosen, i in zip(models, at, strict=True))
         shift = tuple(_shift(pair, dimension[i]) for pair, dimension, i in zip(pairs, dimensions, model, strict=True))
@@ -180,12 +180,12 @@ def _copies(dimensions: list[list[Pair]], extent: Sizes) -> list[TileCopy]:
         ]
         if any(taken.start == taken.stop for taken in here):
             model = at
-        found.append(TileCopy(number, places.index(model), _flat(shift, extent), here, there, edges))
+        found.append(TileCopy(number, indices.index(model), _flat(shift, extent), here, there, edges))
     return sorted(found, key=lambda copy: copy.number != copy.model)
 
 
 def _model(pairs: list[Pair], pair: Pair) -> int:
-    """The place in this dimension that sees what `pair` does, and most besides."""
+    """The position in this dimension that sees what `pair` does, and most besides."""
     there = pair[1]
     around = [
         number
@@ -196,7 +196,7 @@ def _model(pairs: list[Pair], pair: Pair) -> int:
 
 
 def _shift(pair: Pair, model: Pair) -> int:
-    """How much further on what a place sees stands among what its model sees."""
+    """How much further on what a position sees stands among what its model sees."""
     (here, there), (first, seen) = pair, model
     return (there.start - seen.start) // there.step - (here.start - first.start)
 

@@ -193,7 +193,7 @@ def _(upper, g, x: Spec, stride, padding, dilation, groups):
 
 
 def _first_places(found: Any, wanted: Spec) -> Any:
-    """Without the places that an input larger than needed has room for."""
+    """Without the positions that an input larger than needed has room for."""
     for dim in range(2, found.ndim):
         if found.shape[dim] != wanted.shape[dim]:
             found = found.narrow(dim, 0, wanted.shape[dim])

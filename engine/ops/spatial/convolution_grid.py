@@ -1,6 +1,6 @@
-"""Where the matrix products of a convolution are computed, and what its places see and add to there.
+"""Where the matrix products of a convolution are computed, and what kernel positions see and add to there.
 
-A place of the kernel is either in the columns, whose rows are what it sees of each channel, or in the rows of the
+A kernel position is either in the columns, whose rows are what it sees of each channel, or in the rows of the
 product, where its part of the sum stands until it is added to the output, as far away as it is shifted. With the last
 dimensions of a kernel in the columns and the first in the product, 3×3 takes three copies and three additions instead
 of nine copies, in long runs, and the product is square, which it is fastest for.
@@ -74,24 +74,22 @@ class ConvolutionGrid:
 
     @property
     def shape(self) -> Sizes:
-        output_sizes = (
-            -(-place // stride) for place, stride in zip(self.output_sizes, self.windows.stride, strict=True)
-        )
+        output_sizes = (-(-size // stride) for size, stride in zip(self.output_sizes, self.windows.stride, strict=True))
         return (*map(max, self.sizes[: self.lead], output_sizes), *self.output_sizes[self.lead :])
 
     @property
     def in_columns(self) -> list[Sizes]:
-        """The places of the kernel's last dimensions."""
+        """The kernel positions of the last dimensions."""
         return self.windows.split_kernel(self.lead)[1]
 
     @property
     def in_product(self) -> list[Sizes]:
-        """The places of the kernel's first dimensions."""
+        """The kernel positions of the first dimensions."""
         return self.windows.split_kernel(self.lead)[0]
 
     @property
     def fills_output(self) -> bool:
-        """Whether each phase of the output is that of a place of the kernel."""
+        """Whether each phase of the output is that of a kernel position."""
         return len({self.shift(at)[0] for at in self.in_product}) == count(self.windows.stride[: self.lead])
 
     def reach(self) -> tuple[int, int]:
@@ -100,7 +98,7 @@ class ConvolutionGrid:
         return max(0, -min(shifts)), max(0, *shifts)
 
     def shift(self, at: Sequence[int]) -> tuple[Sizes, Sizes]:
-        """What a place of the kernel adds to, in the first dimensions: the phase, and from how much further on."""
+        """What a kernel position adds to, in the first dimensions: the phase, and from how much further on."""
         offsets = [(self.offset(axis, at[axis]), self.windows.stride[axis]) for axis in range(self.lead)]
         further = (-(-offset // stride) for offset, stride in offsets)
         return tuple(-offset % stride for offset, stride in offsets), tuple(further)

@@ -13,7 +13,7 @@ from engine.shape import Spec, count, format_shape
     ((s.normal(1, 2, 7),), {"windows": SlidingWindows.of(2, 1, 0, 2, 1)}),
 ])  # fmt: skip
 def im2col(xp, x, windows: SlidingWindows):
-    """N×(C·places of the kernel)×windows of N×C×…."""
+    """N×(C·kernel positions)×windows of N×C×…."""
     output_sizes = windows.output_sizes("unfold", x.shape[2:])
     padded = windows.padded(xp, x, output_sizes)
     out = xp.empty((*x.shape[:2], count(windows.kernel), *output_sizes), x.dtype)

@@ -1,6 +1,6 @@
 """What is copied for the matrix products of a convolution, and added up from them, a block at a time.
 
-There is no padding: what a place sees beyond the edge is zero in the columns, and what would be added there is made
+There is no padding: what a position sees beyond the edge is zero in the columns, and what would be added there is made
 zero. So both are done flat, in runs as long as there are positions.
 """
 
@@ -28,12 +28,12 @@ class ScratchBuffers:
 
 
 def columns(part: GridTile, x: Any, scratch: ScratchBuffers) -> Any:
-    """groups × (places in columns · C/groups) × positions: what they see of N×C×…, and zeros beyond its edge."""
+    """groups × (positions in columns · C/groups) × positions: what they see of N×C×…, and zeros beyond its edge."""
     return _gather("columns", part, part.columns, _channels_first(x, part.grid.inner), scratch)
 
 
 def rows(part: GridTile, g: Any, scratch: ScratchBuffers) -> Any:
-    """groups × (places in the product · O/groups) × positions: what of N×O×… they add to."""
+    """groups × (positions in the product · O/groups) × positions: what of N×O×… they add to."""
     return _gather("rows", part, part.added_to, _channels_first(g, part.grid.outer), scratch)
 
 
@@ -51,7 +51,7 @@ def _gather(name: str, part: GridTile, copies: list[TileCopy], source: Any, scra
 
 
 def write_product(out: Any, part: GridTile, product: Any, bias: Any, scratch: ScratchBuffers) -> None:
-    """Adds up the product, places × groups × O/groups × positions, and writes the sums into N×O×…."""
+    """Adds up the product, positions × groups × O/groups × positions, and writes the sums into N×O×…."""
     upper = _channels_first(out, part.grid.outer)
     parts = product.reshape(product.shape[0], *upper.shape[:3], *part.extent)
     for base, terms, here, there in part.sums:

@@ -19,7 +19,7 @@ from engine.shape import Spec, count, format_shape
     ((s.distinct(1, 2, 7),), {"windows": SlidingWindows.of(2, 2, 0, 1, 1, True)}),
 ])  # fmt: skip
 def max_pool_with_indices(xp, x, windows: SlidingWindows):
-    """The maximum of each window, and the number of the place in the kernel that holds it: the first of equals."""
+    """The maximum of each window, and the number of the kernel position that holds it: the first of equals."""
     output_sizes = windows.output_sizes("max_pool", x.shape[2:])
     lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False if x.dtype.kind == "b" else -np.inf
     padded = windows.padded(xp, x, output_sizes, lowest)
@@ -50,7 +50,7 @@ def _(g, out1, x: Spec, windows):
 
 
 def _counter(windows: SlidingWindows) -> np.dtype[Any]:
-    """The smallest type that counts the places of a kernel."""
+    """The smallest type that counts the kernel positions."""
     return np.dtype(np.uint8 if count(windows.kernel) < 256 else np.int32)
 
 
@@ -107,7 +107,7 @@ def _(g, x: Spec, number, windows):
     ((s.integers(4, 2, 3, 3, 3),), {"sizes": (6, 6), "windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
 def flat_index(xp, number, sizes: tuple[int, ...], windows: SlidingWindows):
-    """From "which place of the kernel" to "which element of the flattened spatial dimensions"."""
+    """From "which kernel position" to "which element of the flattened spatial dimensions"."""
     output_sizes = number.shape[2:]
     index = xp.zeros(number.shape, np.int64)
     rest = number.astype(np.int64)

@@ -13,7 +13,7 @@ from engine.ops.record import op
 from engine.ops.shape_rules import wrap_dim
 from engine.shape import Spec
 
-MOST_PLACES = 2**24
+MAX_RESULT_ELEMENTS = 2**24
 """Of one dimension that is resampled, or of one channel that is pooled: tables say where each comes from."""
 
 
@@ -82,15 +82,17 @@ def averages(size: int, results: int) -> ResampleTable:
     return ResampleTable(index, valid / valid.sum(0), size)
 
 
-def check_places(places: int) -> None:
-    """Raises ShapeError where a table of so many places is larger than any that data in memory need."""
-    if places > MOST_PLACES:
-        raise ShapeError(f"{places:,} places are more than the {MOST_PLACES:,} that one result may have; ask for fewer")
+def check_result_size(elements: int) -> None:
+    """Raises ShapeError for an output with more elements than a resampling table supports."""
+    if elements > MAX_RESULT_ELEMENTS:
+        raise ShapeError(
+            f"the result would have {elements:,} elements, the maximum is {MAX_RESULT_ELEMENTS:,}. Use a smaller size"
+        )
 
 
 def spans(size: int, results: int) -> tuple[Any, Any]:
     """The elements of each of `results` parts that may overlap by one, terms × results; and which are not filler."""
-    check_places(results)
+    check_result_size(results)
     axis = np.arange(results)
     start, end = axis * size // results, -(-(axis + 1) * size // results)
     index = start + np.arange(int((end - start).max(initial=1)))[:, None]

@@ -36,7 +36,7 @@ class SlidingWindows:
 
     @property
     def opposite(self) -> SlidingWindows:
-        """Those that a place of the input is seen from; their padding may be negative."""
+        """Those that a position of the input is seen from; their padding may be negative."""
         padding = (d * (k - 1) - p for d, k, p in zip(self.dilation, self.kernel, self.padding, strict=True))
         return replace(self, padding=tuple(padding))
 
@@ -88,11 +88,11 @@ class SlidingWindows:
             yield at, (slice(None), slice(None), *slices)
 
     def offsets_in_kernel(self) -> list[tuple[int, ...]]:
-        """The places of the kernel, in order."""
+        """The kernel positions, in order."""
         return list(itertools.product(*map(range, self.kernel)))
 
     def split_kernel(self, lead: int) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-        """The places of the kernel's first `lead` dimensions with 0 in the others, and those of the others."""
+        """The kernel positions of the first `lead` dimensions with 0 in the others, and those of the others."""
         sides = [range(k) for k in self.kernel]
         first = itertools.product(*sides[:lead], *[(0,)] * (len(sides) - lead))
         return list(first), list(itertools.product(*[(0,)] * lead, *sides[lead:]))
