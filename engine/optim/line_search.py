@@ -41,7 +41,7 @@ def strong_wolfe(
         first: initial step
         length: largest component of the direction
         smallest: bracket width, times `length`, below which the search ends
-        limit: maximal number of points
+        limit: maximum number of points
     """
 
     def violates_decrease(point: LineSearchPoint) -> bool:
