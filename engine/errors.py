@@ -9,14 +9,14 @@ class EngineError(Exception):
     Args:
         text: where the error is, the values, and what to do
         in_code: the remedy in Python code, a sentence after the text
-        place: file and line of the call that caused it, if they are not in the traceback
+        location: file and line of the call that caused it, if they are not in the traceback
     """
 
-    def __init__(self, text: object = "", *, in_code: str = "", place: tuple[str, int] | None = None) -> None:
+    def __init__(self, text: object = "", *, in_code: str = "", location: tuple[str, int] | None = None) -> None:
         super().__init__(f"{text} {in_code}" if in_code else text)
         self.text = str(text)
         self.in_code = in_code
-        self.place = place
+        self.location = location
 
 
 class ShapeError(EngineError, ValueError, RuntimeError):

@@ -86,10 +86,10 @@ class _GraphTask:
         """Whether the node is to run."""
         if self.observer is not None:
             self.observer(node, grads)
-        places = self.wanted.get(id(node))
-        if places is None or self.useful is None:
+        indices = self.wanted.get(id(node))
+        if indices is None or self.useful is None:
             return True
-        for index in places:
+        for index in indices:
             self.captured[id(node), index] = grads[index]
         return any(edge is not None and id(edge[0]) in self.useful for edge in node.edges)
 

@@ -69,7 +69,7 @@ def raise_modified(what: str, call: str, where: Any, tensor: Any, version: int) 
         "changed in place afterwards.",
         in_code=f"It has version {tensor._storage.version}, but version {version} was saved. "
         "Use the out-of-place op, or clone() before changing it.",
-        place=where,
+        location=where,
     )
 
 

@@ -64,17 +64,17 @@ def schedule(
         raise ValueError("schedule(): active must be above 0, and the other numbers of steps at least 0")
 
     def action(step: int) -> ProfilerAction:
-        place = step - skip_first
-        if place < 0:
+        position = step - skip_first
+        if position < 0:
             return ProfilerAction.NONE
         if skip_first_wait:
-            place += wait
-        cycle, place = divmod(place, wait + warmup + active)
-        if (repeat and cycle >= repeat) or place < wait:
+            position += wait
+        cycle, position = divmod(position, wait + warmup + active)
+        if (repeat and cycle >= repeat) or position < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if position < wait + warmup:
             return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD_AND_SAVE if place == wait + warmup + active - 1 else ProfilerAction.RECORD
+        return ProfilerAction.RECORD_AND_SAVE if position == wait + warmup + active - 1 else ProfilerAction.RECORD
 
     return action
 

@@ -74,12 +74,12 @@ class ConversionMixin:
     def type(self, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Any:
         """The name of the tensor's type, or the tensor with another one: a dtype, or PyTorch's "FloatTensor"."""
         if dtype is None:
-            place = "" if self.device is CPU else f"{self.device.type}."
-            return f"engine.{place}{self.dtype.title}Tensor"
+            module = "" if self.device is CPU else f"{self.device.type}."
+            return f"engine.{module}{self.dtype.title}Tensor"
         if isinstance(dtype, DType):
             return self.to(dtype)
-        place = f"{getattr(dtype, '__module__', '')}.{dtype}"
-        return self.to("cuda" if "cuda." in place else self.device, named(dtype))
+        type_name = f"{getattr(dtype, '__module__', '')}.{dtype}"
+        return self.to("cuda" if "cuda." in type_name else self.device, named(dtype))
 
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor with the dtype and on the device of another."""

@@ -104,17 +104,17 @@ def _without_masks(layout: list[Any], tensors: list[Tensor]) -> tuple[list[Any],
             continue
         one = tensors[item.number]
         is_mask = one.dtype.kind == 0 and not one.is_meta
-        for places in map(from_array, namespace(one.device).nonzero(one._numbers())) if is_mask else (one,):
+        for positions in map(from_array, namespace(one.device).nonzero(one._numbers())) if is_mask else (one,):
             order.append(TensorSlot(len(found)))
-            found.append(places)
+            found.append(positions)
     return order, found
 
 
-def _check_mask(mask: Tensor, x: Tensor, place: int) -> None:
+def _check_mask(mask: Tensor, x: Tensor, dim: int) -> None:
     """Raises PositionError for a mask whose sizes are not those of the dimensions that it is for."""
-    if mask.dtype.kind == 0 and tuple(mask.shape) != tuple(x.shape[place : place + mask.ndim]):
+    if mask.dtype.kind == 0 and tuple(mask.shape) != tuple(x.shape[dim : dim + mask.ndim]):
         raise PositionError(
-            f"a mask of {format_shape(mask.shape)} is not for {format_shape(x.shape)} from dimension {place} on: "
+            f"a mask of {format_shape(mask.shape)} is not for {format_shape(x.shape)} from dimension {dim} on: "
             "its sizes must be the tensor's"
         )
 
@@ -212,8 +212,8 @@ def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
         setitem(self, index, values)
         return self
     _, layout, tensors = _split(self, index)
-    place = index_op((self.detach(), *tensors), layout=layout)
-    values = values.to(self.device, self.dtype).expand(place.shape)
+    target = index_op((self.detach(), *tensors), layout=layout)
+    values = values.to(self.device, self.dtype).expand(target.shape)
     return self.add_(index_backward((values, *tensors), shape=tuple(self.shape), layout=layout))
 
 

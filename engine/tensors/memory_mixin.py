@@ -34,7 +34,7 @@ class MemoryMixin:
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
-        return self.shape if dim is None else self._array.shape[self._place(dim)]
+        return self.shape if dim is None else self._array.shape[self._wrapped_dim(dim)]
 
     @property
     def ndim(self) -> int:
@@ -89,7 +89,7 @@ class MemoryMixin:
             found = tuple(reversed(steps))
         else:
             found = tuple(step // self.itemsize for step in self._array.strides)
-        return found if dim is None else found[self._place(dim)]
+        return found if dim is None else found[self._wrapped_dim(dim)]
 
     def storage_offset(self) -> int:
         """How many elements of the memory come before the first of this tensor."""
@@ -247,7 +247,7 @@ class MemoryMixin:
         bytes_apart = tuple(step * self.itemsize for step in steps)
         return namespace(self._storage.device).lib.stride_tricks.as_strided(flat, shape, bytes_apart)
 
-    def _place(self, dim: int) -> int:
+    def _wrapped_dim(self, dim: int) -> int:
         limit = max(self.ndim, 1)
         if not -limit <= dim < limit or not self.ndim:
             raise PositionError(f"there is no dimension {dim} in {format_shape(self.shape)}: it has {self.ndim}")

@@ -104,7 +104,7 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         return Tensor(self._array if self.is_meta else self._array.copy(), Storage(self._storage.device))
 
     def _filled_alike(self, value: float) -> Tensor:
-        """`value` in this shape, dtype and place, without history."""
+        """`value` in this shape, dtype and device, without history."""
         array, device = self._array, self._storage.device
         if MODES.direct is None and MODES.capture is not None and device is not META:
             recorded = MODES.capture.fill(tuple(array.shape), array.dtype, value, device)
@@ -166,13 +166,13 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
         """`data` as a tensor of this one's dtype and device."""
-        place = self.device if device is None else resolve(device)
+        target_device = self.device if device is None else resolve(device)
         values = data.detach().cpu()._numbers() if isinstance(data, Tensor) else data
         array = self._converted(values, dtypes.optional("new_tensor", dtype) or self.dtype)
-        if place is META:
+        if target_device is META:
             return Tensor(MetaArray(array.shape, array.dtype), Storage.fresh(META)).requires_grad_(requires_grad)
-        moved = array if place is CPU else namespace(place).asarray(array)
-        return Tensor(moved, Storage.fresh(place)).requires_grad_(requires_grad)
+        moved = array if target_device is CPU else namespace(target_device).asarray(array)
+        return Tensor(moved, Storage.fresh(target_device)).requires_grad_(requires_grad)
 
     @staticmethod
     def _converted(values: Any, dtype: DType) -> np.ndarray[Any, Any]:
@@ -215,9 +215,11 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
     ) -> Tensor:
         shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
         numpy = self._array.dtype if dtype is None else dtypes.checked(f"new_{kind}", dtype).numpy
-        place = self.device if device is None else resolve(device)
-        array = MetaArray(shape, numpy) if place is META else getattr(namespace(place), kind)(shape, numpy)
-        result = Tensor(array, Storage.fresh(place))
+        target_device = self.device if device is None else resolve(device)
+        array = (
+            MetaArray(shape, numpy) if target_device is META else getattr(namespace(target_device), kind)(shape, numpy)
+        )
+        result = Tensor(array, Storage.fresh(target_device))
         return result.requires_grad_() if requires_grad else result
 
     # -- in-place writes that are not variants of an op

@@ -15,22 +15,22 @@ class TensorType(type):
     """Metaclass of tensor types. Instances are the tensors of a dtype; calling it creates one from sizes or data."""
 
     dtype: DType
-    place: str
+    device_type: str
 
     def __call__(cls, *data: Any, device: Any = None) -> Tensor:
-        return Tensor(*legacy_memory(data, cls.dtype, backend.resolve(device or cls.place)))
+        return Tensor(*legacy_memory(data, cls.dtype, backend.resolve(device or cls.device_type)))
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.place
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
-def type_of(dtype: DType, place: str = "cpu") -> Any:
+def type_of(dtype: DType, device_type: str = "cpu") -> Any:
     """Return the tensor type of a dtype on a device type."""
-    name, module = f"{dtype.title}Tensor", "engine" if place == "cpu" else f"engine.{place}"
-    members = {"dtype": dtype, "place": place, "__doc__": f"Tensors of {dtype.name}.", "__module__": module}
+    name, module = f"{dtype.title}Tensor", "engine" if device_type == "cpu" else f"engine.{device_type}"
+    members = {"dtype": dtype, "device_type": device_type, "__doc__": f"Tensors of {dtype.name}.", "__module__": module}
     return TensorType(name, (), members)
 
 

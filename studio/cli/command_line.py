@@ -115,9 +115,9 @@ def _report_usage(error: Any, *, as_json: bool) -> int:
 def _fill_resume(arguments: Sequence[str]) -> list[str]:
     """Give `--resume` without a run an empty value: typer has no options with an optional value."""
     found = list(arguments)
-    for place, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=False)):
+    for index, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=False)):
         if argument == "--resume" and (following.startswith("-") or following.endswith(SUFFIX)):
-            found[place] = "--resume="
+            found[index] = "--resume="
     return found
 
 

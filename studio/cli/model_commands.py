@@ -201,12 +201,12 @@ def overfit(
 
 
 def _build_task(file: Path, document: Document, weights: Path | None, device: str | None, *, as_json: bool) -> fit.Task:
-    place = resolve_device(parse_device(device) or document.training.device)
+    resolved = resolve_device(parse_device(device) or document.training.device)
     report = check_or_exit(file, document, as_json=as_json)
     if weights is not None:
         weights = find_weights(file, weights)
-        return task_with_weights(report, weights, name=file.stem, device=place)
-    task = lower(report, file.stem).build(device=place, seed=document.training.seed)
+        return task_with_weights(report, weights, name=file.stem, device=resolved)
+    task = lower(report, file.stem).build(device=resolved, seed=document.training.seed)
     task.setup()
     return task
 

@@ -148,11 +148,11 @@ def move_runs(before: Path, target: Path) -> dict[Path, Path]:
     try:
         target.mkdir(parents=True, exist_ok=True)
         for folder in sorted(before.iterdir()) if before.is_dir() else ():
-            place, number = target / folder.name, 2
-            while place.exists():
-                place, number = target / f"{folder.name}-{number}", number + 1
-            shutil.move(folder, place)
-            moved[folder] = place
+            target_folder, number = target / folder.name, 2
+            while target_folder.exists():
+                target_folder, number = target / f"{folder.name}-{number}", number + 1
+            shutil.move(folder, target_folder)
+            moved[folder] = target_folder
         with contextlib.suppress(OSError):
             before.rmdir()
     except OSError as error:

@@ -18,16 +18,16 @@ class EditError(DocumentError, ValueError):
 class FileError(DocumentError):
     """A file that cannot be read or written: which file, where in it, what is wrong, what to do."""
 
-    def __init__(self, path: str, place: str, problem: str, remedy: str) -> None:
+    def __init__(self, path: str, location: str, problem: str, remedy: str) -> None:
         self.path = path
-        self.place = place
+        self.location = location
         """A path into the JSON such as "nodes.hidden.at[0]", "line 3, column 7", or empty for the file itself."""
         self.problem = problem
         self.remedy = remedy
-        super().__init__(f"{path}{', ' if place else ''}{place}: {problem}. {remedy}".rstrip())
+        super().__init__(f"{path}{', ' if location else ''}{location}: {problem}. {remedy}".rstrip())
 
     def __reduce__(self) -> tuple[type[FileError], tuple[str, str, str, str]]:
-        return type(self), (self.path, self.place, self.problem, self.remedy)
+        return type(self), (self.path, self.location, self.problem, self.remedy)
 
     @classmethod
     def from_os_error(cls, path: str | os.PathLike[str], action: str, error: OSError) -> Self:

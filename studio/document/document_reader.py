@@ -46,39 +46,39 @@ def read_wires(raw: object, nodes: Container[str], *, field: str = "wires") -> t
         raise JsonError(field, f"must be a list of wires, not {shown(raw)}")
     wires: dict[End, Wire] = {}
     for index, text in enumerate(cast("list[object]", raw)):
-        place = f"{field}[{index}]"
-        wire = read_wire(text, place)
+        location = f"{field}[{index}]"
+        wire = read_wire(text, location)
         for end in (wire.source, wire.target):
             if end.node not in nodes:
                 problem = f'the wire "{wire}" leads to a node "{end.node}" that is not in the file'
-                raise JsonError(place, problem, "Remove the wire or add the node.")
+                raise JsonError(location, problem, "Remove the wire or add the node.")
         if (other := wires.setdefault(wire.target, wire)) is not wire:
             if other == wire:
-                raise JsonError(place, f'the wire "{wire}" is there twice', "Remove one of the two.")
+                raise JsonError(location, f'the wire "{wire}" is there twice', "Remove one of the two.")
             problem = f'the input "{wire.target}" has two wires, from "{other.source}" and from "{wire.source}"'
-            raise JsonError(place, problem, "An input takes one wire: remove the other.")
+            raise JsonError(location, problem, "An input takes one wire: remove the other.")
     return tuple(sorted(wires.values()))
 
 
-def read_wire(text: object, place: str) -> Wire:
+def read_wire(text: object, location: str) -> Wire:
     """One wire, whatever it leads to."""
     match [tuple(end.split(".")) for end in text.split(" -> ")] if isinstance(text, str) else None:
         case [(node, port), (to, input)] if port.isidentifier() and input.isidentifier():
             return Wire(End(node, port), End(to, input))
         case _:
-            raise JsonError(place, f'must be a wire such as "hidden.output -> relu.input", not {shown(text)}')
+            raise JsonError(location, f'must be a wire such as "hidden.output -> relu.input", not {shown(text)}')
 
 
 def _node(name: str, raw: object) -> Node:
-    place = step("nodes", name)
+    location = step("nodes", name)
     if (problem := naming.problem(name)) is not None:
-        raise JsonError(place, f"the name {shown(name)} {problem}", "Rename it, in the wires too.")
-    node = _convert(raw, Node, place)
+        raise JsonError(location, f"the name {shown(name)} {problem}", "Rename it, in the wires too.")
+    node = _convert(raw, Node, location)
     for param, value in node.params.items():
         try:
             checked(value)
         except JsonError as error:
-            raise JsonError(step(f"{place}.params", param) + error.place, error.problem, error.remedy) from None
+            raise JsonError(step(f"{location}.params", param) + error.location, error.problem, error.remedy) from None
     return node
 
 
@@ -90,7 +90,7 @@ def _required(file: Mapping[str, Any], field: str) -> object:
 
 # -- msgspec's errors in our words ------------------------------------------------------------
 
-_MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
+_MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<location>.*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<field>.*)`", re.DOTALL)
 _WORDS = {
     "`str`": "a text",
@@ -103,28 +103,28 @@ _WORDS = {
 }
 
 
-def _convert(raw: object, type: type[T], place: str) -> T:
+def _convert(raw: object, type: type[T], location: str) -> T:
     try:
         return msgspec.convert(raw, type)
     except msgspec.ValidationError as error:
-        raise _in_our_words(str(error), type, place) from None
+        raise _in_our_words(str(error), type, location) from None
 
 
-def _in_our_words(message: str, type: type[Any], place: str) -> JsonError:
+def _in_our_words(message: str, type: type[Any], location: str) -> JsonError:
     found = _MESSAGE.fullmatch(message)
-    what, inside = (found["what"], found["place"] or "") if found else (message, "")
-    place += inside
+    what, inside = (found["what"], found["location"] or "") if found else (message, "")
+    location += inside
     if (field := _FIELD.fullmatch(what)) is not None and issubclass(type, msgspec.Struct):
         if field["how"] == "contains unknown":
-            return _unknown_field(step(place, field["field"]), type.__struct_fields__)
-        return JsonError(place, f'the field "{field["field"]}" is missing', "Add it, or remove the whole entry.")
+            return _unknown_field(step(location, field["field"]), type.__struct_fields__)
+        return JsonError(location, f'the field "{field["field"]}" is missing', "Add it, or remove the whole entry.")
     if what.startswith("Invalid enum value"):
         choices = get_args(get_type_hints(type)[inside.removeprefix(".")])
-        return JsonError(place, f"must be one of {', '.join(choices)}, not{what.removeprefix('Invalid enum value')}")
+        return JsonError(location, f"must be one of {', '.join(choices)}, not{what.removeprefix('Invalid enum value')}")
     for name, word in _WORDS.items():
         what = what.replace(name, word)
-    return JsonError(place, what[:1].lower() + what[1:])
+    return JsonError(location, what[:1].lower() + what[1:])
 
 
-def _unknown_field(place: str, known: tuple[str, ...]) -> JsonError:
-    return JsonError(place, "is not a known field", f"Remove it or correct its name; known are {', '.join(known)}.")
+def _unknown_field(location: str, known: tuple[str, ...]) -> JsonError:
+    return JsonError(location, "is not a known field", f"Remove it or correct its name; known are {', '.join(known)}.")

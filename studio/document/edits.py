@@ -62,7 +62,7 @@ def move(document: Document, positions: Mapping[str, tuple[float, float]]) -> Do
     for name, (x, y) in positions.items():
         node = _node(document, name)
         if node.at != (x, y):
-            changes[name] = replace(node, at=_checked_place(name, (x, y)))
+            changes[name] = replace(node, at=_checked_position(name, (x, y)))
     return _with_nodes(document, changes)
 
 
@@ -212,17 +212,17 @@ def _check_end(document: Document, wire: Wire, end: End) -> None:
         raise EditError(f"The wire {wire} cannot be drawn: {end.port!r} is not the name of a port.")
 
 
-def _checked_value(place: str, value: object) -> Json:
+def _checked_value(location: str, value: object) -> Json:
     try:
         return checked(value)
     except JsonError as error:
-        raise EditError(f"{place}{error.place}: {error.problem}.") from None
+        raise EditError(f"{location}{error.location}: {error.problem}.") from None
 
 
 def _checked_node(name: str, node: Node) -> Node:
     """Return a copy of the node with validated fields and copied parameters."""
     params = {param: _checked_value(f"{name}.{param}", value) for param, value in node.params.items()}
-    fields: dict[str, Any] = {**asdict(node), "at": _checked_place(name, node.at)}
+    fields: dict[str, Any] = {**asdict(node), "at": _checked_position(name, node.at)}
     del fields["params"]
     for field in ("type", "note"):
         _checked_value(f"the {field} of {name}", fields[field])
@@ -232,10 +232,12 @@ def _checked_node(name: str, node: Node) -> Node:
         raise EditError(f"Node {name!r}: {error}.") from None
 
 
-def _checked_place(name: str, at: tuple[float, float]) -> tuple[float, float]:
+def _checked_position(name: str, at: tuple[float, float]) -> tuple[float, float]:
     x, y = (float(coordinate) for coordinate in at)
     if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST):  # written so that NaN fails
-        raise EditError(f"Node {name!r} cannot be at ({x:g}, {y:g}): places go from -{FARTHEST:g} to {FARTHEST:g}.")
+        raise EditError(
+            f"Node {name!r} cannot be at ({x:g}, {y:g}): coordinates range from -{FARTHEST:g} to {FARTHEST:g}."
+        )
     return x, y
 
 

@@ -18,12 +18,12 @@ _INTEGERS = range(-(2**63), 2**64)
 class JsonError(Exception):
     """JSON that cannot be stored or read: where, what is wrong, what to do. Callers add which file or edit."""
 
-    def __init__(self, place: str, problem: str, remedy: str = "") -> None:
-        self.place = place
+    def __init__(self, location: str, problem: str, remedy: str = "") -> None:
+        self.location = location
         """A path into the value, such as "nodes.hidden.at[0]", or a line and column; empty for the whole."""
         self.problem = problem
         self.remedy = remedy
-        super().__init__(f"{place}: {problem}" if place else problem)
+        super().__init__(f"{location}: {problem}" if location else problem)
 
 
 def checked(value: object) -> Json:
@@ -57,41 +57,41 @@ class _Check:
     def __init__(self) -> None:
         self.size = 0
 
-    def value(self, value: object, place: str, depth: int) -> Json:
+    def value(self, value: object, location: str, depth: int) -> Json:
         self._count(1)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return self._text(value, place)
+            return self._text(value, location)
         if isinstance(value, int):
             if value not in _INTEGERS:
-                raise JsonError(place, "a whole number does not fit in 64 bits")
+                raise JsonError(location, "a whole number does not fit in 64 bits")
             return int(value)
         if isinstance(value, float):
             if not math.isfinite(value):
-                raise JsonError(place, f"{value} is not a finite number")
+                raise JsonError(location, f"{value} is not a finite number")
             return float(value)
         if isinstance(value, (list, tuple, dict)) and depth >= DEEPEST:
             raise JsonError("", f"lists and objects are nested more than {DEEPEST} levels deep")
         if isinstance(value, (list, tuple)):
             items = cast("list[object]", value)
-            return [self.value(item, f"{place}[{index}]", depth + 1) for index, item in enumerate(items)]
+            return [self.value(item, f"{location}[{index}]", depth + 1) for index, item in enumerate(items)]
         if isinstance(value, dict):
-            return self._object(cast("dict[object, object]", value), place, depth)
-        raise JsonError(place, f"{type(value).__name__} is not a JSON value")
+            return self._object(cast("dict[object, object]", value), location, depth)
+        raise JsonError(location, f"{type(value).__name__} is not a JSON value")
 
-    def _object(self, value: dict[object, object], place: str, depth: int) -> dict[str, Any]:
+    def _object(self, value: dict[object, object], location: str, depth: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise JsonError(place, f"the key {key!r} is not a text")
-            result[self._text(key, place)] = self.value(item, f"{place}.{key}", depth + 1)
+                raise JsonError(location, f"the key {key!r} is not a text")
+            result[self._text(key, location)] = self.value(item, f"{location}.{key}", depth + 1)
         return result
 
-    def _text(self, text: str, place: str) -> str:
+    def _text(self, text: str, location: str) -> str:
         self._count(len(text))
         if (problem := text_problem(text)) is not None:
-            raise JsonError(place, f"the text {problem}")
+            raise JsonError(location, f"the text {problem}")
         return str(text)
 
     def _count(self, amount: int) -> None:

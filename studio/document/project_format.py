@@ -34,7 +34,7 @@ def loads(text: str | bytes, source: str = "text") -> Document:
         return read_document(migrate(parse_object(text)))
     except JsonError as error:
         remedy = error.remedy or "Correct it in a text editor, or restore an earlier version of the file."
-        raise FileError(source, error.place, error.problem, remedy) from None
+        raise FileError(source, error.location, error.problem, remedy) from None
 
 
 def parse_object(text: str | bytes) -> dict[str, Any]:

@@ -55,11 +55,11 @@ def parse(text: str) -> Any:
     return value
 
 
-def step(place: str, key: str) -> str:
-    """The path to a field of what is at `place`."""
+def step(location: str, key: str) -> str:
+    """The path to a field of the value at `location`."""
     if not key.isidentifier() or len(key) > 100:
-        return f"{place}[{json.dumps(key[:100])}]"
-    return f"{place}.{key}" if place else key
+        return f"{location}[{json.dumps(key[:100])}]"
+    return f"{location}.{key}" if location else key
 
 
 # -- what the parser meets is marked, and refused afterwards, when the path to it is known
@@ -99,28 +99,28 @@ def _int(text: str) -> int | _Refused:
     return value if -(2**63) <= value < 2**64 else _Refused(text)
 
 
-def _check(value: object, place: str, depth: int) -> None:
+def _check(value: object, location: str, depth: int) -> None:
     if isinstance(value, _Refused):
         shown = value.text if len(value.text) <= 30 else f"{value.text[:30]}…"
-        raise JsonError(place, f"{shown} is not a number that can be stored", "Write a finite number of 64 bits.")
+        raise JsonError(location, f"{shown} is not a number that can be stored", "Write a finite number of 64 bits.")
     if isinstance(value, str):
-        _check_text(value, place)
+        _check_text(value, location)
     elif isinstance(value, (list, dict)) and depth >= _DEEPEST:
         raise JsonError("", _TOO_DEEP)
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
-            _check(item, f"{place}[{index}]", depth + 1)
+            _check(item, f"{location}[{index}]", depth + 1)
     elif isinstance(value, dict):
         if isinstance(value, _Repeated):
-            raise JsonError(step(place, value.key), "is there twice", "Rename or remove one of the two.")
+            raise JsonError(step(location, value.key), "is there twice", "Rename or remove one of the two.")
         for key, item in cast("dict[str, object]", value).items():
-            _check_text(key, place)
-            _check(item, step(place, key), depth + 1)
+            _check_text(key, location)
+            _check(item, step(location, key), depth + 1)
 
 
-def _check_text(text: str, place: str) -> None:
+def _check_text(text: str, location: str) -> None:
     if not text.isascii() and (problem := text_problem(text)) is not None:
-        raise JsonError(place, f"the text {problem}")
+        raise JsonError(location, f"the text {problem}")
 
 
 # -- errors -----------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
         if line.startswith("<<<<<<< "):
             remedy = "Decide for one side of each conflict and delete the marks."
             return JsonError(f"line {number}", "holds the marks of a merge conflict", remedy)
-    place = f"line {error.lineno}, column {error.colno}"
+    location = f"line {error.lineno}, column {error.colno}"
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-        return JsonError(place, "the text ends in the middle")
-    return JsonError(place, f"is not JSON ({error.msg[:1].lower()}{error.msg[1:]})")
+        return JsonError(location, "the text ends in the middle")
+    return JsonError(location, f"is not JSON ({error.msg[:1].lower()}{error.msg[1:]})")

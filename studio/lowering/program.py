@@ -85,7 +85,7 @@ class Program:
 
         For an exception raised while batches were made, the node that read or transformed the samples.
         """
-        found = self.node_at(*error.place) if isinstance(error, EngineError) and error.place is not None else None
+        found = self.node_at(*error.location) if isinstance(error, EngineError) and error.location is not None else None
         trace: TracebackType | None = error.__traceback__
         while trace is not None:
             found = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno) or found

@@ -39,22 +39,22 @@ def full(size: Any, fill_value: Any, **options: Unpack[Options]) -> Tensor:
 
 
 def zeros_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Zeros in the shape, dtype and place of `input`."""
+    """Zeros in the shape, dtype and device of `input`."""
     return zeros(tuple(input.shape), **like(input, options))
 
 
 def ones_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Ones in the shape, dtype and place of `input`."""
+    """Ones in the shape, dtype and device of `input`."""
     return ones(tuple(input.shape), **like(input, options))
 
 
 def empty_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Memory in the shape, dtype and place of `input`."""
+    """Memory in the shape, dtype and device of `input`."""
     return empty(tuple(input.shape), **like(input, options))
 
 
 def full_like(input: Tensor, fill_value: Any, **options: Unpack[Options]) -> Tensor:
-    """One value in the shape, dtype and place of `input`."""
+    """One value in the shape, dtype and device of `input`."""
     return full(tuple(input.shape), fill_value, **like(input, options))
 
 

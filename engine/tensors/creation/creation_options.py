@@ -1,4 +1,4 @@
-"""What functions that make tensors have in common: dtype, place, leaf or not, and where to write."""
+"""What functions that make tensors have in common: dtype, device, leaf or not, and where to write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Options(TypedDict, total=False):
     device: Device | str | int | None
     requires_grad: bool
     out: Tensor | None
-    """Write here instead, in this tensor's dtype and place; its shape becomes that of the result."""
+    """Write here instead, in this tensor's dtype and device; its shape becomes that of the result."""
     generator: Generator | None
     """Of functions that draw: where the random numbers come from."""
     layout: Any
@@ -60,32 +60,32 @@ def made(
     dtype = dtypes.optional(name, options.get("dtype")) or (
         default or dtypes.get_default_dtype() if out is None else out.dtype
     )
-    place = resolve(options.get("device")) if out is None else out.device
+    device = resolve(options.get("device")) if out is None else out.device
     result = None
-    if value is not None and MODES.direct is None and MODES.capture is not None and place is not META:
-        result = MODES.capture.fill(shape, dtype.numpy, value, place)
+    if value is not None and MODES.direct is None and MODES.capture is not None and device is not META:
+        result = MODES.capture.fill(shape, dtype.numpy, value, device)
     if result is None:
-        result = Tensor(_array(fill, shape, dtype, place), Storage.fresh(place))
+        result = Tensor(_array(fill, shape, dtype, device), Storage.fresh(device))
     if out is not None:
         return written(out, result)
     return result.requires_grad_() if options.get("requires_grad") else result
 
 
-def _array(fill: Fill, shape: tuple[Any, ...], dtype: DType, place: Device) -> Any:
-    if place is META:
+def _array(fill: Fill, shape: tuple[Any, ...], dtype: DType, device: Device) -> Any:
+    if device is META:
         return MetaArray(shape, dtype.numpy)
     if any(isinstance(one, Dim) for one in shape):
         raise ShapeError(
             f"{format_shape(shape)} has a symbolic size.", in_code="Only tensors on the meta device can: device='meta'."
         )
-    xp = namespace(place)
+    xp = namespace(device)
     try:
-        if place is CPU:
+        if device is CPU:
             return fill(xp, shape, dtype.numpy)
-        with xp.cuda.Device(place.index):
+        with xp.cuda.Device(device.index):
             return fill(xp, shape, dtype.numpy)
     except MemoryError as error:
-        raise OutOfMemoryError(f"no memory for {format_shape(shape)} {dtype.name} on {place}: {error}") from None
+        raise OutOfMemoryError(f"no memory for {format_shape(shape)} {dtype.name} on {device}: {error}") from None
 
 
 def written(out: Tensor, result: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ def sizes(size: tuple[Any, ...], options: Any = None) -> tuple[Any, ...]:
 
 
 def like(x: Tensor, options: Options) -> Options:
-    """The keywords of a `_like` function: dtype and place of `x` where the call names none."""
+    """The keywords of a `_like` function: dtype and device of `x` where the call names none."""
     device = options.get("device")
     return {**options, "dtype": options.get("dtype") or x.dtype, "device": x.device if device is None else device}
 

@@ -126,14 +126,14 @@ def _from_foreign(data: Any) -> Any:
 
 def _placed(array: Any, device: Place, requires_grad: bool = False) -> Tensor:
     """`array` as a tensor on `device`; no copy on the CPU."""
-    place = resolve(device)
-    if place is META:
+    resolved = resolve(device)
+    if resolved is META:
         array = MetaArray(array.shape, array.dtype)
-    elif place is not CPU:
-        xp = namespace(place)
-        with xp.cuda.Device(place.index):
+    elif resolved is not CPU:
+        xp = namespace(resolved)
+        with xp.cuda.Device(resolved.index):
             array = xp.asarray(array)
-    result = Tensor(array, Storage.fresh(place))
+    result = Tensor(array, Storage.fresh(resolved))
     return result.requires_grad_() if requires_grad else result
 
 
@@ -244,9 +244,9 @@ def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = No
         return ext_tensor.detach()
     if type(ext_tensor).__name__ == "PyCapsule":
         ext_tensor = _Capsule(ext_tensor)
-    place = ext_tensor.__dlpack_device__()
-    if place[0] == _CUDA:
-        found = from_array(namespace(Device("cuda", place[1])).from_dlpack(ext_tensor))
+    dlpack_device = ext_tensor.__dlpack_device__()
+    if dlpack_device[0] == _CUDA:
+        found = from_array(namespace(Device("cuda", dlpack_device[1])).from_dlpack(ext_tensor))
     else:
         found = from_array(_host_array(ext_tensor))
     found = _exposed(found).to(device) if device is not None else _exposed(found)

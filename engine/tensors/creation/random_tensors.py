@@ -45,11 +45,11 @@ def randint(
     *bounds: Any, low: int | None = None, high: int | None = None, size: Any = None, **options: Unpack[Options]
 ) -> Tensor:
     """Whole numbers: `randint(high, size)` from [0, high), `randint(low, high, size)` from [low, high)."""
-    *places, at = (*bounds, size) if size is not None else bounds or (None,)
-    limits = [number(limit) for limit in (*places, low, high) if limit is not None]
+    *given_bounds, at = (*bounds, size) if size is not None else bounds or (None,)
+    limits = [number(limit) for limit in (*given_bounds, low, high) if limit is not None]
     if not 1 <= len(limits) <= 2:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
-    if low is not None and len(places) == 1:
+    if low is not None and len(given_bounds) == 1:
         limits.reverse()
     first, last = limits if len(limits) == 2 else (0, limits[0])
     check_limits("randint", first, last, dtypes.optional("randint", options.get("dtype")) or dtypes.int64)
@@ -62,19 +62,19 @@ def randperm(n: int, **options: Unpack[Options]) -> Tensor:
 
 
 def rand_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Numbers from [0, 1) in the shape, dtype and place of `input`."""
+    """Numbers from [0, 1) in the shape, dtype and device of `input`."""
     return rand(tuple(input.shape), **like(input, options))
 
 
 def randn_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Normal numbers in the shape, dtype and place of `input`."""
+    """Normal numbers in the shape, dtype and device of `input`."""
     return randn(tuple(input.shape), **like(input, options))
 
 
 def randint_like(
     input: Tensor, *bounds: Any, low: int | None = None, high: int | None = None, **options: Unpack[Options]
 ) -> Tensor:
-    """Whole numbers in the shape, dtype and place of `input`: `randint_like(x, high)`, `randint_like(x, low, high)`."""
+    """Integers in the shape, dtype and device of `input`: `randint_like(x, high)`, `randint_like(x, low, high)`."""
     return randint(*bounds, low=low, high=high, size=tuple(input.shape), **like(input, options))
 
 

@@ -44,8 +44,8 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         if isinstance(b, Tensor):
             if b._view is not None:
                 b._refresh()
-            wants, place, b = wants or b._requires_grad, b._storage.device, b._array
-            if place is not CPU or (b.dtype is not dtype and (dtype := _dtype_with_number(op, a, b.dtype)) is None):
+            wants, b_device, b = wants or b._requires_grad, b._storage.device, b._array
+            if b_device is not CPU or (b.dtype is not dtype and (dtype := _dtype_with_number(op, a, b.dtype)) is None):
                 return run_any(op, inputs, statics)
         elif _dtype_with_number(op, b, dtype) is None:
             return run_any(op, inputs, statics)
@@ -103,10 +103,10 @@ def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
             if value._view is not None:
                 value._refresh()
             needs_grad |= value._requires_grad
-            array, place = value._array, value._storage.device
+            array, value_device = value._array, value._storage.device
             if device is None:
-                device, dtype = place, array.dtype
-            elif place is not device:
+                device, dtype = value_device, array.dtype
+            elif value_device is not device:
                 device = common_device(op, inputs)
                 if device is not META:
                     return run_any(op, move_inputs(inputs, device), statics)

@@ -359,7 +359,7 @@ def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], param
 
 def _leading(names: list[str], given: Mapping[str, Any]) -> list[str]:
     """The inputs before the first unconnected one."""
-    gap = next((place for place, name in enumerate(names) if name not in given), len(names))
+    gap = next((index for index, name in enumerate(names) if name not in given), len(names))
     return names[:gap]
 
 

@@ -145,10 +145,10 @@ class NodeGraph:
         self.outgoing_wires[wire.source.node].append(wire)
 
     def _sorted(self) -> list[str]:
-        place = {name: index for index, name in enumerate(self.types)}
+        index_of = {name: index for index, name in enumerate(self.types)}
         names = list(self.types)
         waiting = {name: len(inputs) for name, inputs in self.input_sources.items()}
-        ready = [place[name] for name, count in waiting.items() if count == 0]
+        ready = [index_of[name] for name, count in waiting.items() if count == 0]
         order: list[str] = []
         while ready:
             name = names[heapq.heappop(ready)]
@@ -156,7 +156,7 @@ class NodeGraph:
             for wire in self.outgoing_wires.get(name, ()):
                 waiting[wire.target.node] -= 1
                 if waiting[wire.target.node] == 0:
-                    heapq.heappush(ready, place[wire.target.node])
+                    heapq.heappush(ready, index_of[wire.target.node])
         return order
 
     @cached_property

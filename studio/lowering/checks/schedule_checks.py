@@ -29,7 +29,7 @@ def schedule_problems(flow: Dataflow) -> Iterator[Problem]:
         if facts is None or not facts.inputs:
             continue
         yield from _followers(graph, name)
-        yield from _place(flow, name)
+        yield from _check_placement(flow, name)
         context = context_of(flow, name)
         if context is not None and context.begins is None:
             yield from _no_begin(flow, name, context)
@@ -57,7 +57,7 @@ def _followers(graph: NodeGraph, name: str) -> Iterator[Problem]:
         yield Problem("error", "two-followers", message, node=other, fix=fix)
 
 
-def _place(flow: Dataflow, name: str) -> Iterator[Problem]:
+def _check_placement(flow: Dataflow, name: str) -> Iterator[Problem]:
     before = node_before(flow.graph, name)
     if before is None or flow.graph.types[before].role is not Role.SCHEDULER:
         return

@@ -43,8 +43,8 @@ def _before(flow: Dataflow, axis: int, end: End) -> list[End]:
         return [source] if axis > 0 and end.port == facts.type.outputs[0].name else []
     above = _shape(flow, source)
     sampled = facts.type.role in (Role.TRANSFORM, Role.DIVISION)
-    place = axis - 1 if sampled else axis
-    same = len(above) == len(shape) and above[place] == shape[place]
+    dim = axis - 1 if sampled else axis
+    same = len(above) == len(shape) and above[dim] == shape[dim]
     return [source] if same else []
 
 

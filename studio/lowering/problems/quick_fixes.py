@@ -185,5 +185,5 @@ def _shifted(document: Document, first: str) -> dict[str, tuple[float, float]]:
     for wire in document.wires:
         if wire.target.node in document.nodes:
             fed[wire.source.node].append(wire.target.node)
-    places = {name: document.nodes[name].at for name in walk([first], lambda name: fed[name])}
-    return {name: (x + STEP, y) for name, (x, y) in places.items()}
+    positions = {name: document.nodes[name].at for name in walk([first], lambda name: fed[name])}
+    return {name: (x + STEP, y) for name, (x, y) in positions.items()}

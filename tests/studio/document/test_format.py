@@ -114,7 +114,7 @@ def with_param(text: str) -> str:
 TWO = {"a": {"type": "nn.ReLU"}, "b": {"type": "nn.ReLU"}}
 
 BAD: dict[str, tuple[str | bytes, str, str]] = {
-    # what it is: (text, place, problem)
+    # what it is: (text, location, problem)
     "empty": ("", "", "is empty"),
     "blank": (" \n ", "", "is empty"),
     "not JSON": ("import torch\n", "line 1, column 1", "is not JSON (expecting value)"),
@@ -215,11 +215,11 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files(name: str) -> None:
-    text, place, problem = BAD[name]
+    text, location, problem = BAD[name]
     with pytest.raises(FileError) as caught:
         loads(text, "net.gradwire")
     error = caught.value
-    assert (error.path, error.place) == ("net.gradwire", place)
+    assert (error.path, error.location) == ("net.gradwire", location)
     assert problem in error.problem
     assert error.remedy.endswith(".")
     assert len(str(error)) < 500

@@ -45,7 +45,7 @@ def test_the_present_version_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "place", "problem"),
+    ("damage", "location", "problem"),
     [
         (('["a", "output", "b", "input"]', '["a", "output", "b"]'), "wires[0]", "must be a wire such as"),
         (('["a", "output", "b", "input"]', '["a", "output", 3, "input"]'), "wires[0]", "must be a wire such as"),
@@ -57,8 +57,8 @@ def test_the_present_version_is_passed_on() -> None:
         (('"nodes"', '"knots"'), "nodes", "must be an object of nodes by name, not null"),
     ],
 )
-def test_damaged_files_of_version_1(damage: tuple[str, str], place: str, problem: str) -> None:
+def test_damaged_files_of_version_1(damage: tuple[str, str], location: str, problem: str) -> None:
     with pytest.raises(FileError) as caught:
         loads(VERSION_1.replace(*damage))
-    assert caught.value.place == place or "knots" in caught.value.place
-    assert problem in caught.value.problem or "knots" in caught.value.place
+    assert caught.value.location == location or "knots" in caught.value.location
+    assert problem in caught.value.problem or "knots" in caught.value.location

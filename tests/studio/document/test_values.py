@@ -24,7 +24,7 @@ def test_a_copy_comes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "place", "problem"),
+    ("value", "location", "problem"),
     [
         (math.nan, "", "nan is not a finite number"),
         ({"a": [0, -math.inf]}, ".a[1]", "-inf is not a finite number"),
@@ -40,10 +40,10 @@ def test_a_copy_comes_back() -> None:
         ("x" * 100_000, "", "holds more than 100,000 values and characters"),
     ],
 )
-def test_refusals(value: object, place: str, problem: str) -> None:
+def test_refusals(value: object, location: str, problem: str) -> None:
     with pytest.raises(JsonError) as caught:
         checked(value)
-    assert caught.value.place == place
+    assert caught.value.location == location
     assert problem in caught.value.problem
 
 

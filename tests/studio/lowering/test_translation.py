@@ -73,10 +73,15 @@ def test_the_first_type_that_fits_gives_the_step() -> None:
 
 
 def test_errors_say_all_of_it_to_people_who_program() -> None:
-    error = StaleTensorError("It was changed.", in_code="Use clone().", place=("file.py", 3))
+    error = StaleTensorError("It was changed.", in_code="Use clone().", location=("file.py", 3))
     assert str(error) == "It was changed. Use clone()."
     again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.text, again.in_code, again.place) == (str(error), error.text, "Use clone().", error.place)
+    assert (str(again), again.text, again.in_code, again.location) == (
+        str(error),
+        error.text,
+        "Use clone().",
+        error.location,
+    )
 
 
 ENGINES = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, EngineError)}
