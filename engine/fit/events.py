@@ -1,4 +1,4 @@
-"""What training tells of itself: plain records, in the order of `engine.fit.fit`."""
+"""Events of a training run: plain records in the order in which `engine.fit.fit` yields them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Started:
     """First event, before the first batch."""
 
     epochs: int | None
-    """How many are asked for; None if only `steps` says when to end."""
+    """Number of epochs; None if only `steps` limits the run."""
     steps: int | None
     batches: int | None
     """In one epoch; None for a stream that has not ended yet."""
@@ -22,48 +22,48 @@ class Started:
     """None for a stream."""
     validation_samples: int | None
     parameters: int
-    """Trained numbers of the model."""
+    """Number of trainable parameters."""
     device: str
     seed: int
     compiled: bool = False
-    """Steps run as compiled plans, if not from the first on."""
+    """Whether steps run as compiled plans, possibly after some eager steps."""
     epoch: int = 0
-    """Epochs that are done already, where a training is continued; as are `step` batches."""
+    """Epochs completed before the run was resumed; `step` is the number of completed batches."""
     step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One training batch is done."""
+    """A training step has finished."""
 
     epoch: int
-    """Counted from 1, as are `batch` and `step`."""
+    """Counted from 1, like `batch` and `step`."""
     batch: int
-    """In this epoch."""
+    """Batch within the epoch."""
     step: int
-    """In the whole run."""
+    """Step within the run."""
     loss: float
     """Sum of `losses`."""
     losses: Mapping[str, float]
-    """Of this batch, by the name of the optimizer that makes it small."""
+    """Loss of this batch by the name of the optimizer that minimizes it."""
     metrics: Mapping[str, float]
-    """Of this epoch so far."""
+    """Metrics of this epoch so far."""
     seconds: float
-    """That this batch took, the time to load it included."""
+    """Duration of the step, including loading of the batch."""
     samples_per_second: float
     learning_rate: float
-    """Of the first optimizer that has a schedule, or of the first one."""
+    """Learning rate of the first optimizer with a schedule; without schedules, of the first optimizer."""
     finite: bool
-    """False if the loss is NaN or infinite: the weights are, or will be, spoilt."""
+    """False if the loss is NaN or infinite, which makes the weights unusable."""
     waiting: float = 0.0
-    """Of the `seconds`, those in which there was nothing to do but to wait for the batch."""
+    """The part of `seconds` spent waiting for the batch."""
     learning_rates: Mapping[str, float] = field(default_factory=dict)
     """By the name of the optimizer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationStep:
-    """One validation batch is done."""
+    """A validation batch has finished."""
 
     epoch: int
     batch: int
@@ -73,7 +73,7 @@ class ValidationStep:
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """A validation in the midst of an epoch is done."""
+    """A validation within an epoch has finished."""
 
     epoch: int
     step: int
@@ -82,37 +82,37 @@ class Validated:
     best: bool
     """The figure that is followed was never better."""
     tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
-    """Of metrics that are more than a number, such as a confusion matrix."""
+    """Results of metrics that are not a single number, such as a confusion matrix."""
     val_losses: Mapping[str, float] = field(default_factory=dict)
-    """By the name of the optimizer; `val_loss` is their sum."""
+    """Validation loss by the name of the optimizer; `val_loss` is the sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """An epoch and its validation are done. Also sent for the unfinished epoch in which `steps` ends the run."""
+    """An epoch and its validation have finished. Also sent for an incomplete epoch in which `steps` ends the run."""
 
     epoch: int
     step: int
     train_loss: float
     """Mean over the samples of the epoch, measured while the weights changed."""
     val_loss: float | None
-    """None without validation samples, or if this epoch was not to be validated."""
+    """None without validation samples, or if this epoch is not validated."""
     train_metrics: Mapping[str, float]
     val_metrics: Mapping[str, float]
     seconds: float
     """Seconds of training and validation, without the time between events."""
     samples_per_second: float
-    """Of training."""
+    """Training samples per second."""
     learning_rate: float
     finite: bool
     best: bool = False
     """The figure that is followed was never better. Of an unfinished epoch: there was no other to compare it with."""
     tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
-    """As in Validated; of the training samples if there was no validation."""
+    """As in Validated; of the training samples if there is no validation."""
     batches: int | None = None
     """In one epoch; None for a stream that has not ended yet."""
     train_losses: Mapping[str, float] = field(default_factory=dict)
-    """By the name of the optimizer, as `val_losses`. Of an epoch that goes on from an old checkpoint, empty."""
+    """Training loss by the name of the optimizer. Empty for an epoch resumed from a checkpoint of an old version."""
     val_losses: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -121,11 +121,11 @@ class Done:
     """Last event."""
 
     epochs: int
-    """Finished in all."""
+    """Total number of completed epochs."""
     steps: int
     seconds: float
     reason: Literal["epochs", "steps", "early", "stopped"]
-    """Why training ended: "early" is early stopping, "stopped" is a request of the caller."""
+    """Why training ended: "early" for early stopping, "stopped" for a request of the caller."""
 
 
 Event: TypeAlias = Started | Step | CompileState | ValidationStep | Validated | Epoch | Done

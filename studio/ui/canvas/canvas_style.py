@@ -1,4 +1,4 @@
-"""The pens, brushes and fonts of a theme, made once so that painting makes none."""
+"""The pens, brushes and fonts of a theme, created once so that painting allocates none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DASHES: dict[WireRole, tuple[float, ...]] = {
     WireRole.LOSS: (8, 2, 1.5, 2),
     WireRole.OPTIMIZER: (1.5, 2),
 }
-"""Lengths of dashes and gaps on wires of 2 pixels, in widths: not all people see the colours."""
+"""Dash patterns of wires in units of the pen width, to distinguish wires without color vision."""
 
 NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
 
@@ -29,7 +29,7 @@ _NO_PEN = QPen(Qt.PenStyle.NoPen)
 
 
 class CanvasStyle:
-    """Everything that painting takes from the theme."""
+    """Pens, brushes, fonts and icons of a theme."""
 
     def __init__(self, theme: Theme) -> None:
         self.theme = theme
@@ -62,7 +62,7 @@ class CanvasStyle:
         self.category = {name: theme.category(name) for name in CATEGORIES}
         self.header = {name: QBrush(mix(theme.color("raised"), self.category[name], share)) for name in CATEGORIES}
         self.quiet = {name: mix(self.text, brush.color(), 0.22) for name, brush in self.header.items()}
-        """The second colour of text on headers."""
+        """Color of secondary text on node headers."""
         self.category_brush = {name: QBrush(color) for name, color in self.category.items()}
         self.category_line = {name: hairline(color) for name, color in self.category.items()}
         self.patch = {
@@ -104,7 +104,7 @@ class CanvasStyle:
         return round(middle + self._metrics[role].capHeight() / 2)
 
     def icon(self, name: str, color: QColor, size: float, device_scale: float) -> QPixmap:
-        """A picture of an icon with as many pixels as it will cover on the screen."""
+        """An icon as a pixmap in screen resolution."""
         return _icon(name, color.rgba(), max(round(size * device_scale), 1))
 
 
@@ -137,7 +137,7 @@ def _icon(name: str, rgba: int, pixels: int) -> QPixmap:
 
 @functools.lru_cache(maxsize=64)
 def interface_font(pixels: int, bold: bool = True) -> QFont:
-    """A font for text that keeps its size on the screen while the canvas is zoomed."""
+    """A font for text whose screen size does not change with the zoom."""
     return fonts.interface(pixels, bold=bold)
 
 

@@ -1,10 +1,9 @@
-"""Wires around nodes: a wire that would run behind a node takes a lane above or below it. Plain numbers, no Qt.
+"""Route wires around nodes and other wires. Does not use Qt.
 
-The direct curve is kept where it is free. Otherwise a wire to the right leaves its row by a bend in a gap between
-nodes, runs along a lane beside the nodes, and enters the row of its target by another bend. Where rows of nodes lie
-between, it passes them one after the other. A wire back to the left takes another lane. Ways are tried from the least
-height up, and the first is taken that meets no node and runs along no other wire: wires take lanes side by side. The
-choice depends on places alone, so that it does not flicker while a node is dragged.
+A wire keeps its direct curve if that is free. Otherwise a wire to the right bends in a gap between nodes, follows a
+horizontal lane above or below the nodes, and bends into the row of its target; with several rows of nodes between, it
+passes them in order. A wire to the left uses a lane that is further away. Candidates are tried by increasing height,
+and the first without conflicts is used. The result depends on positions only, so routes do not flicker during a drag.
 """
 
 from __future__ import annotations
@@ -18,42 +17,42 @@ from studio.ui.canvas.geometry import Box, Point
 from studio.ui.canvas.wires.wire_curve import Bezier, WireCurve, wire_curve
 
 _CLEAR = 12.0
-"""Distance of the first lane from the nodes that it passes."""
+"""Distance between the first lane and the nodes beside it."""
 _LANE = 8.0
-"""Distance from one lane to the next."""
+"""Distance between neighboring lanes."""
 _LANES = 4
-"""Lanes on each side of a node that are tried."""
+"""Number of candidate lanes on each side of a node."""
 _BESIDE = 6.0
-"""Distance of a bend from the nodes that it passes."""
+"""Distance between a bend and the nodes beside it."""
 _SHIFTS = (0.0, 12.0, 24.0)
-"""How far a bend may be from the port, where other wires bend as well."""
+"""Candidate distances of a bend from the port, so that bends of several wires do not overlap."""
 _BENDS = (40.0, 16.0)
 """Widths of bends, best first."""
 _TURNS = ((0.0, 0.0), (12.0, 0.0), (0.0, 12.0), (12.0, 12.0), (24.0, 24.0))
-"""How much wider the two turns of a way back are made, where other wires turn as well."""
+"""Candidate extra widths of the two turns of a backward route, so that turns of several wires do not overlap."""
 _MARGINS = (8.0, 1.0)
-"""Smallest distance of a way from the nodes above and below it; the second where the first leaves none."""
+"""Minimum distance of a route from nodes above and below; the second is used if the first leaves no route."""
 _CROSSING = 44.0
-"""Length for which two wires may be close to each other where they cross."""
+"""Length over which two crossing wires may be close to each other."""
 _AROUND = 160.0
-"""How far from the direct way nodes are looked for that another way would meet."""
+"""Margin around the direct curve in which obstacles of other routes are searched."""
 _MOST = 128
-"""Nodes around one wire beyond which it is drawn as if they were not there."""
+"""With more nodes around a wire, it keeps its direct curve."""
 _TRIES = 32
-"""Ways that are compared, at most."""
+"""Maximum number of candidate routes per margin."""
 
 
 class Obstacles(NamedTuple):
-    """What meets a box: nodes, and the wires that were led before."""
+    """Obstacles that intersect a box: nodes, and wires that are already routed."""
 
     boxes: Sequence[Box]
     curves: Sequence[WireCurve] = ()
 
 
 def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) -> WireCurve:
-    """The way of a wire that avoids nodes and other wires; `direct` where that is free, or where no way is better.
+    """The route of a wire around nodes and other wires; `direct` if it is free or no route has fewer conflicts.
 
-    `look` gives what meets a box, without the nodes at the wire's ends and the wires from the same port.
+    `find_obstacles` returns the obstacles in a box, except the wire's nodes and wires from the same port.
     """
     margin = _MARGINS[0]
     near = find_obstacles(_widened(direct.box, margin))
@@ -75,13 +74,13 @@ def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) ->
 
 
 def passes_through(curve: WireCurve, box: Box, margin: float = -1.0) -> bool:
-    """Whether a curve runs through the inside of a box, or nearer than `margin` above or below it."""
+    """Whether a curve intersects the inside of a box that is extended by `margin` above and below."""
     inner = Box(box.left + 1, box.top - margin, box.right - 1, box.bottom + margin)
     return curve.box.meets(inner) and curve.passes_through(inner)
 
 
 def _conflicts(curve: WireCurve, near: Obstacles, margin: float = -1.0, *, most: float = math.inf) -> tuple[int, float]:
-    """How many nodes it runs behind, and how far along other wires. The latter is 0 after more than `most` nodes."""
+    """Number of nodes that a curve crosses, and its length along other wires (0 if more than `most` nodes)."""
     hits = sum(passes_through(curve, box, margin) for box in near.boxes)
     if hits > most:
         return hits, 0
@@ -100,7 +99,7 @@ def _candidate_routes(a: Point, b: Point, boxes: Sequence[Box], margin: float) -
 
 
 def _forward_routes(a: Point, b: Point, boxes: Sequence[Box], clear: float) -> Iterator[WireCurve]:
-    """Ways with one bend, or along one lane, that meet no node; those of the least height first."""
+    """Routes with one bend or along one lane that cross no node, by increasing height."""
     first = min((box.left for box in boxes if box.top < a.y < box.bottom and box.right > a.x), default=b.x)
     last = max((box.right for box in boxes if box.top < b.y < box.bottom and box.left < b.x), default=a.x)
     bends = _possible_bends(a, b, boxes)
@@ -131,7 +130,7 @@ def _forward_routes(a: Point, b: Point, boxes: Sequence[Box], clear: float) -> I
 
 
 def _routes_between_rows(a: Point, b: Point, boxes: Sequence[Box], lane: int) -> Iterator[WireCurve]:
-    """By the lanes between the rows of nodes: a bend in the first gap of each row, and one in the last before `b`."""
+    """Routes between rows of nodes: a bend in the first gap of each row, and one in the last gap before `b`."""
     top, bottom = min(a.y, b.y), max(a.y, b.y)
     off = (lane + 1) // 2 * _LANE * (1 if lane % 2 else -1)
     levels: list[float] = []
@@ -159,7 +158,7 @@ def _routes_between_rows(a: Point, b: Point, boxes: Sequence[Box], lane: int) ->
 
 
 def _possible_bends(a: Point, b: Point, boxes: Sequence[Box]) -> list[tuple[float, float]]:
-    """Where bends may be, from the left: beside nodes and ends."""
+    """Candidate bends from left to right: beside nodes and beside the end points."""
     ends = [x for shift in _SHIFTS for x in (a.x + shift, b.x - shift)]
     edges = {*ends, *(x for box in boxes for x in (box.right + _BESIDE, box.left - _BESIDE))}
     bends = {bend for width in _BENDS for x in edges for bend in ((x, x + width), (x - width, x))}
@@ -167,13 +166,13 @@ def _possible_bends(a: Point, b: Point, boxes: Sequence[Box]) -> list[tuple[floa
 
 
 def _widest_of_both_ends(bends: Sequence[tuple[float, float]], *, last: bool = False) -> list[tuple[float, float]]:
-    """A few of the widest bends, from both ends of where they may be."""
+    """A few of the widest bends near both ends of the allowed range."""
     wide = _widest(bends, last=last)
     return list(dict.fromkeys((*wide[:3], *wide[3:][-2:])))
 
 
 def _widest(bends: Iterable[tuple[float, float]], *, last: bool = False) -> list[tuple[float, float]]:
-    """The widest bends first, and of those the one on the left, or on the right if `last`."""
+    """Bends sorted by decreasing width, then from left to right, or from right to left if `last`."""
     return sorted(bends, key=lambda bend: (bend[0] - bend[1], -bend[0] if last else bend[0]))
 
 
@@ -194,7 +193,7 @@ def _backward_routes(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[WireC
 
 
 def _next_free_level(level: float, way: int, boxes: Sequence[Box]) -> float:
-    """The next level above or below where no box is."""
+    """The nearest y coordinate above or below that no box covers."""
     for _ in boxes:
         hit = [box for box in boxes if box.top - _CLEAR < level < box.bottom + _CLEAR]
         if not hit:
@@ -204,13 +203,13 @@ def _next_free_level(level: float, way: int, boxes: Sequence[Box]) -> float:
 
 
 def _is_free(left: float, y: float, right: float, other_y: float, boxes: Iterable[Box]) -> bool:
-    """Whether no node lies in the rectangle of a stretch."""
+    """Whether the bounding box of a piece contains no node."""
     top, bottom = min(y, other_y), max(y, other_y)
     return not any(box.left < right and left < box.right and box.top < bottom and top < box.bottom for box in boxes)
 
 
 def _curve_through(*stops: Point) -> WireCurve:
-    """Stretches from stop to stop, level at each."""
+    """A curve through the given points that is horizontal at each."""
     pieces: list[Bezier] = []
     for start, end in pairwise(stops):
         if start != end:

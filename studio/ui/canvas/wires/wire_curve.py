@@ -1,4 +1,4 @@
-"""The curve of a wire: one Bézier curve forwards, a lane between the rows backwards. Does not use Qt."""
+"""The curve of a wire: one Bézier curve to the right, or a lane between rows to the left. Does not use Qt."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import NamedTuple
 from studio.ui.canvas.geometry import Box, Point
 
 _BACK = 96.0
-"""A target that lies further left of its source than this is reached by a lane."""
+"""A wire uses a lane if its target is further left of its source than this."""
 _CLEAR = 72.0
-"""How far below both ends the lane runs if they are on about one level."""
+"""Distance of the lane below both ends if they have about the same y coordinate."""
 _TURN = 40.0
 _STEPS = 24
-"""Line segments that approximate a piece."""
+"""Number of line segments that approximate a Bézier curve."""
 _CELL = 4.0
-"""Side of the squares by which curves are compared."""
+"""Side length of the grid cells with which curves are compared."""
 _ROW = 1 << 24
-"""Distance between the numbers of two squares beside each other; of those above each other it is one."""
+"""Difference between the numbers of horizontally adjacent cells; vertically adjacent cells differ by 1."""
 _LONGEST = 20_000.0
 """Curves with a larger box are not compared."""
 
 
 class Bezier(NamedTuple):
-    """A cubic curve."""
+    """A cubic Bézier curve."""
 
     start: Point
     first: Point
@@ -49,7 +49,7 @@ class Bezier(NamedTuple):
 
 @dataclass(frozen=True)
 class WireCurve:
-    """Bézier curves that continue each other, horizontal at both ends."""
+    """Connected Bézier curves, horizontal at both ends."""
 
     pieces: tuple[Bezier, ...]
 
@@ -68,7 +68,7 @@ class WireCurve:
 
     @property
     def label_length(self) -> float:
-        """How far its longest piece runs sideways before it gets steep: the room for a label."""
+        """Horizontal length of the flat part of the longest piece, which is available for a label."""
         across, down = (
             abs(self._longest.end.x - self._longest.start.x),
             abs(self._longest.end.y - self._longest.start.y),
@@ -76,12 +76,12 @@ class WireCurve:
         return across if down <= 1.2 * across else 0.0
 
     def at(self, t: float) -> Point:
-        """The point at `t` of 0 to 1; each piece takes an equal share."""
+        """The point at parameter `t` in [0, 1]; each piece covers an equal part."""
         number = min(int(t * len(self.pieces)), len(self.pieces) - 1)
         return self.pieces[number].at(t * len(self.pieces) - number)
 
     def on_longest_piece(self, t: float) -> Point:
-        """The point at `t` of 0 to 1 of its longest piece, where a label has room."""
+        """The point at parameter `t` in [0, 1] of the longest piece, for a label."""
         return self._longest.at(t)
 
     @cached_property
@@ -90,23 +90,23 @@ class WireCurve:
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """The curve as a line of short straight pieces."""
+        """The points of a polyline that approximates the curve."""
         return (self.start, *(piece.at(index / _STEPS) for piece in self.pieces for index in range(1, _STEPS + 1)))
 
     def distance(self, point: tuple[float, float]) -> float:
-        """How far `point` is from the curve, to within a fraction of a pixel on usual wires."""
+        """Distance of `point` from the polyline of the curve."""
         return min(_segment_distance(a, b, point) for a, b in pairwise(self.points))
 
     def crosses(self, a: tuple[float, float], b: tuple[float, float]) -> bool:
-        """Whether the straight line from `a` to `b` cuts the curve."""
+        """Whether the line segment from `a` to `b` intersects the curve."""
         return any(_cross(start, end, a, b) for start, end in pairwise(self.points))
 
     def passes_through(self, box: Box) -> bool:
-        """Whether the curve passes through a box."""
+        """Whether the curve intersects a box."""
         return any(_piece_enters(piece, box) for piece in self.pieces)
 
     def shared_length(self, other: WireCurve) -> float:
-        """Length of the longest stretch, to within some pixels, for which the two are less than 8 pixels apart."""
+        """Approximate length of the longest part on which two curves are less than 8 pixels apart."""
         if (
             not self.box.meets(_widened(other.box, 2 * _CELL))
             or max(_half_perimeter(self.box), _half_perimeter(other.box)) > _LONGEST
@@ -120,7 +120,7 @@ class WireCurve:
 
     @cached_property
     def _cells(self) -> tuple[int, ...]:
-        """Numbers of the squares that the curve passes, in its order."""
+        """Numbers of the grid cells along the curve, in order."""
         found: dict[int, None] = {}
         for piece in self.pieces:
             found.update(dict.fromkeys(_horizontal_cells(piece) if piece.is_horizontal else _curved_cells(piece)))
@@ -128,7 +128,7 @@ class WireCurve:
 
     @cached_property
     def _neighbour_cells(self) -> frozenset[int]:
-        """The same with their eight neighbours."""
+        """These cells and their eight neighbors."""
         steps = [across * _ROW + down for across in (-1, 0, 1) for down in (-1, 0, 1)]
         return frozenset(cell + step for cell in self._cells for step in steps)
 
@@ -140,20 +140,23 @@ def wire_curve(
     lane: float | None = None,
     extra_turns: tuple[float, float] = (0.0, 0.0),
 ) -> WireCurve:
-    """From an output to an input, along a level `lane` if one is given, with its two turns `wider` than usual."""
+    """The curve from an output to an input, along the y coordinate `lane` if given.
+
+    `wider` is the extra width of the two turns.
+    """
     a, b = Point(*start), Point(*end)
     return WireCurve((_forwards(a, b),) if b.x >= a.x - _BACK and lane is None else _backwards(a, b, lane, extra_turns))
 
 
 def _forwards(start: Point, end: Point) -> Bezier:
-    """The tangents grow with the distance."""
+    """One curve whose tangent length grows with the distance."""
     dx, dy = end.x - start.x, abs(end.y - start.y)
     reach = max(dx * 0.5, min(dy * 0.5, 48.0)) if dx >= 0 else min(48.0 - dx * 0.35 + dy * 0.1, 240.0)
     return Bezier(start, Point(start.x + reach, start.y), Point(end.x - reach, end.y), end)
 
 
 def _backwards(start: Point, end: Point, lane: float | None, extra_turns: tuple[float, float]) -> tuple[Bezier, ...]:
-    """A turn, a level lane halfway between the rows, and a turn; so that it crosses no node of either row."""
+    """A turn, a horizontal lane halfway between the rows, and a turn, so that no node of the rows is crossed."""
     middle = (start.y + end.y) / 2
     if lane is None:
         lane = middle if abs(end.y - start.y) >= _CLEAR else max(start.y, end.y) + _CLEAR
@@ -168,7 +171,7 @@ def _backwards(start: Point, end: Point, lane: float | None, extra_turns: tuple[
 
 
 def _piece_enters(piece: Bezier, box: Box) -> bool:
-    """What is not level and passes through a box cuts a diagonal."""
+    """Whether a piece intersects a box: a piece that is not horizontal must intersect a diagonal."""
     left, right = sorted((piece.start.x, piece.end.x))
     if piece.is_horizontal and left <= piece.first.x <= right and left <= piece.second.x <= right:
         return box.top <= piece.start.y <= box.bottom and left <= box.right and box.left <= right

@@ -1,4 +1,4 @@
-"""Walks over the wires of a document: what is upstream, downstream, or next in a direction."""
+"""Traversal of the wires of a document: upstream, downstream, and the nearest node in a direction."""
 
 from __future__ import annotations
 

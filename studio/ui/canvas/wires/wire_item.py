@@ -59,7 +59,7 @@ class WireItem(QGraphicsRectItem):
         return abs(end.x - start.x) + abs(end.y - start.y), self.wire
 
     def avoid(self, look: Callable[[Box], Obstacles]) -> None:
-        """Run around what `look` gives for a box."""
+        """Route the wire around the obstacles in a box."""
         curve = find_route(self._direct, look)
         if curve != self.curve:
             self._follow(curve)

@@ -25,7 +25,7 @@ class WireLabel(NamedTuple):
     text: str
     box: Box
     pixels: int
-    """Size of the font on the canvas."""
+    """Font size in canvas units."""
 
     @property
     def rect(self) -> QRectF:
@@ -33,16 +33,16 @@ class WireLabel(NamedTuple):
 
 
 def hovered_label(curve: WireCurve, text: str, zoom: Zoom) -> WireLabel:
-    """For the wire under the pointer: readable at any zoom; above a short wire, whose nodes it would cover."""
+    """The label of the hovered wire, readable at any zoom. On a short wire it is above, so it covers no node."""
     pixels = MONO_PX if readable(MONO_PX, zoom.scale) else round(MONO_PX / zoom.scale)
     box = _box(curve, text, pixels)
     return WireLabel(text, box if _has_room(curve, box) else box.moved(0, -1.4 * box.height), pixels)
 
 
 def free_label(curve: WireCurve, text: str, paint_context: PaintContext, *, reserved: float = 0.0) -> WireLabel | None:
-    """Where nothing else lies along the wire, with room for something `beside` it on either side.
+    """A label at a free position of the wire, with free space of `beside` on both sides; None without space.
 
-    A shape goes without its dtype where there is no room for both.
+    Without space for both, the dtype of the shape is omitted.
     """
     if paint_context.zoom.detail is not LevelOfDetail.FULL or not readable(MONO_PX, paint_context.zoom.scale):
         return None
@@ -54,7 +54,7 @@ def free_label(curve: WireCurve, text: str, paint_context: PaintContext, *, rese
 
 
 def paint_label(painter: QPainter, label: WireLabel, style: CanvasStyle, *, strong: bool) -> None:
-    """On a patch of ground, so that the wire does not run through it; with a frame where it is `strong`."""
+    """Paint the label on a background that covers the wire, with a frame if `strong`."""
     rect = label.rect
     painter.setPen(style.pill_line if strong else style.no_pen)
     painter.setBrush(style.pill if strong else style.background)

@@ -22,7 +22,7 @@ TARGET_PORT = "target"
 
 
 def wire_role(kind: PortType, *ports: str) -> WireRole:
-    """What flows at ports of a type with these names."""
+    """The role of a wire between ports with this type and these names."""
     if kind is PortType.TENSOR:
         return WireRole.TARGET if TARGET_PORT in ports else WireRole.INPUT
     return WireRole(kind.value)
