@@ -1,4 +1,4 @@
-"""Plain values of a project file, in the present format → document. Raises JsonError with the path to the damage."""
+"""Convert JSON values of a project file in the current format to a document. Raises JsonError with the access path."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from studio.document.strict_json import step
 T = TypeVar("T")
 
 FIELDS = ("gradwire", "description", "training", "nodes", "wires")
-"""What a file may have, in this order. Nodes and wires are always there."""
+"""Fields of a project file, in this order. Nodes and wires are required."""
 
 
 def read_document(file: Mapping[str, Any]) -> Document:
-    """The document that a migrated file holds."""
+    """Convert a migrated file to a document."""
     for field in file:
         if field not in FIELDS:
             raise _unknown_field(step("", field), FIELDS)
@@ -61,7 +61,7 @@ def read_wires(raw: object, nodes: Container[str], *, field: str = "wires") -> t
 
 
 def read_wire(text: object, location: str) -> Wire:
-    """One wire, whatever it leads to."""
+    """One wire, without checking that its nodes exist."""
     match [tuple(end.split(".")) for end in text.split(" -> ")] if isinstance(text, str) else None:
         case [(node, port), (to, input)] if port.isidentifier() and input.isidentifier():
             return Wire(End(node, port), End(to, input))
@@ -88,7 +88,7 @@ def _required(file: Mapping[str, Any], field: str) -> object:
     return file[field]
 
 
-# -- msgspec's errors in our words ------------------------------------------------------------
+# -- translation of msgspec errors ------------------------------------------------------------
 
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<location>.*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<field>.*)`", re.DOTALL)

@@ -10,13 +10,13 @@ from studio.document.model import Json
 
 DEEPEST = 32
 LARGEST = 100_000
-"""Values and characters that one parameter may hold; documents hold settings, not data."""
+"""Maximum number of values and characters of a parameter; documents contain settings, not data."""
 
 _INTEGERS = range(-(2**63), 2**64)
 
 
 class JsonError(Exception):
-    """JSON that cannot be stored or read: where, what is wrong, what to do. Callers add which file or edit."""
+    """Invalid JSON: location, problem and next step. Callers add the file or edit."""
 
     def __init__(self, location: str, problem: str, remedy: str = "") -> None:
         self.location = location
@@ -32,7 +32,7 @@ def checked(value: object) -> Json:
 
 
 def same(a: Json, b: Json) -> bool:
-    """Equality that tells 1, 1.0 and true apart."""
+    """Equality that distinguishes 1, 1.0 and true."""
     return a is b or json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
 
@@ -46,13 +46,13 @@ def text_problem(text: str) -> str | None:
 
 
 def shown(value: object) -> str:
-    """A value as an error message shows it."""
+    """A value as text for an error message."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 class _Check:
-    """One walk over a value, counting what it meets."""
+    """One traversal of a value that counts its values and characters."""
 
     def __init__(self) -> None:
         self.size = 0

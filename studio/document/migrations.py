@@ -1,7 +1,7 @@
-"""From the file formats of earlier versions to the present one, one step a version.
+"""Migrations of project files from earlier format versions to the current one, one step per version.
 
-A step rewrites what it knows and passes on everything else untouched, damage included: the reader of the present
-format reports that better. Steps are never changed once released.
+A step changes only the fields it knows. Everything else, including damage, is kept, because the reader of the current
+format reports errors better. Released steps never change.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from studio.document.json_values import JsonError, shown
 Migration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
 VERSION = 2
-"""The format that is written."""
+"""The current format version."""
 
 
 def migrate(file: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a file in the present format. Raises JsonError if its version is unknown."""
+    """Migrate the content of a file to the current format. Raises JsonError if its version is unknown."""
     version = _version(file)
     content = dict(file)
     for step in range(version, VERSION):
@@ -39,7 +39,7 @@ def _version(file: Mapping[str, Any]) -> int:
 
 
 def _wires_as_text(file: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 had wires as [node, port, node, port], and `position` for `at`."""
+    """Format 1 stores wires as [node, port, node, port], and `at` as `position`."""
     return {
         **file,
         "nodes": _each(file.get("nodes"), lambda node: _renamed_field(node, "position", "at")),
@@ -48,7 +48,7 @@ def _wires_as_text(file: dict[str, Any]) -> dict[str, Any]:
 
 
 MIGRATIONS: Mapping[int, Migration] = {1: _wires_as_text}
-"""By the version that a step starts from."""
+"""Migration step by the version it starts from."""
 
 
 def _each(items: object, function: Callable[[object], object]) -> object:

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"_[0-9]+$")
 def problem(name: str) -> str | None:
     """Why `name` cannot name a node, as the end of a sentence that begins with it; None if it can.
 
-    A name is an attribute of the generated class and a prefix in the weights file, hence the strictness.
+    A name is an attribute of the generated class and a prefix in the weights file, which is why the rules are strict.
     """
     if not name:
         return "is empty"

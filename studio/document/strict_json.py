@@ -1,4 +1,4 @@
-"""JSON text → plain values, refusing what readers usually let pass: repeated keys, NaN, 1e999, bottomless nesting."""
+"""A strict JSON parser that rejects duplicate keys, NaN, overflowing numbers such as 1e999, and deep nesting."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, cast
 from studio.document.json_values import DEEPEST, JsonError, text_problem
 
 LARGEST = 32 * 2**20
-"""Bytes that a file may have; a project of 2,000 nodes has half a million."""
+"""Maximum file size in bytes; a project of 2,000 nodes has half a million."""
 
 _DEEPEST = DEEPEST + 8
 """Enough for a parameter, which lies in nodes → node → params; whose own bound then gives the better message."""
 
 
 def decode(data: bytes) -> str:
-    """UTF-8, with or without a byte-order mark. Raises JsonError that names line and column."""
+    """Parse UTF-8 with or without a byte-order mark. Raises JsonError with line and column."""
     if len(data) > LARGEST:
         raise JsonError("", f"has more than {LARGEST:,} bytes", "Projects are small: this is some other file.")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -33,7 +33,7 @@ def decode(data: bytes) -> str:
 
 
 def parse(text: str) -> Any:
-    """The value that `text` writes. Raises JsonError with line and column, or with a path into the value."""
+    """Parse JSON text. Raises JsonError with line and column, or with an access path."""
     if len(text) > LARGEST:
         raise JsonError("", f"has more than {LARGEST:,} characters", "Projects are small: this is some other text.")
     text = text.removeprefix("\N{BYTE ORDER MARK}")
@@ -56,24 +56,24 @@ def parse(text: str) -> Any:
 
 
 def step(location: str, key: str) -> str:
-    """The path to a field of the value at `location`."""
+    """The access path of a field of the value at `location`."""
     if not key.isidentifier() or len(key) > 100:
         return f"{location}[{json.dumps(key[:100])}]"
     return f"{location}.{key}" if location else key
 
 
-# -- what the parser meets is marked, and refused afterwards, when the path to it is known
+# -- The parser marks invalid values; they are reported afterwards, when their access path is known.
 
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A number that no value of ours can be."""
+    """A number that cannot be stored."""
 
     text: str
 
 
 class _Repeated(dict[str, Any]):
-    """An object in which `key` is written more than once."""
+    """An object with the duplicate key `key`."""
 
     key: str
 

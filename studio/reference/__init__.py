@@ -1,1 +1,1 @@
-"""Reference of the catalogue as Markdown: what the documentation site and the window show of a node."""
+"""Markdown reference of the node catalogue, for the documentation site and the window."""

@@ -1,4 +1,4 @@
-"""Pieces of Markdown that generated pages are made of."""
+"""Build Markdown for generated pages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def code(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Plain text in which no character is read as Markdown or HTML."""
+    """Escape Markdown and HTML characters."""
     for character in "\\*_[]<>#":
         text = text.replace(character, f"\\{character}" if character not in "<>" else f"&{'lg'[character == '>']}t;")
     return text
 
 
 def joined(parts: Iterable[str]) -> str:
-    """A page: its non-empty parts with blank lines between them."""
+    """Join the non-empty parts of a page with blank lines."""
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""An example of each node: required parameters, and the shapes that a layer makes of inputs, by shape inference."""
+"""Examples for each node: required parameters, and input and output shapes from shape inference."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ FURTHER: Mapping[str, Mapping[str, Any]] = {
     "nn.UpsamplingNearest2d": {"scale_factor": 2.0},
     "nn.UpsamplingBilinear2d": {"scale_factor": 2.0},
 }
-"""Parameters with a default that an example needs nevertheless."""
+"""Parameters that examples set although they have a default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What goes into a node and comes out of it, by port."""
+    """Input and output shapes of a node by port."""
 
     inputs: Mapping[str, Spec]
     arguments: Mapping[str, Any]
@@ -92,7 +92,7 @@ class Shapes:
 
 
 def required(kind: NodeType) -> dict[str, Any]:
-    """A value for each parameter that has to be set by hand."""
+    """A value for each required parameter."""
     wanted = (each for each in kind.params if each.required and each.from_input is None and not each.from_training)
     return {each.name: _value(kind, each) for each in wanted} | dict(FURTHER.get(kind.key, {}))
 
@@ -111,7 +111,7 @@ def _value(kind: NodeType, parameter: Any) -> Any:
 
 @functools.cache
 def shapes(kind: NodeType) -> tuple[Shapes, ...]:
-    """Inputs that the node takes, and what comes out for each of them."""
+    """Example inputs that the node accepts, with the resulting outputs."""
     if kind.role not in WITH_SHAPES:
         return ()
     evaluator, params, found = NodeEvaluator(), required(kind), list[Shapes]()

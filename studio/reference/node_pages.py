@@ -1,4 +1,4 @@
-"""The reference of nodes: a page for each group of the catalogue, a section for each node."""
+"""Node reference: a page per group of the catalogue, a section per node."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from studio.reference.node_examples import N, required, shapes
 
 FOLDER = "reference/nodes"
 BATCH = 8
-"""In Python examples, which need a number of samples."""
+"""Number of samples in Python examples."""
 SHOWN = 3
-"""Most shapes that are shown of one node."""
+"""Maximum number of shapes shown per node."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -38,7 +38,7 @@ def _file(category: str, group: str) -> str:
 
 
 def titles() -> dict[str, list[tuple[str, str]]]:
-    """By category: the title and path of each page, in order."""
+    """Title and path of each page by category, in order."""
     found: dict[str, list[tuple[str, str]]] = {}
     for (category, group), _ in _groups():
         found.setdefault(TITLES[category], []).append((group, path(category, group)))
@@ -46,7 +46,7 @@ def titles() -> dict[str, list[tuple[str, str]]]:
 
 
 def python(kind: NodeType) -> str:
-    """A program that uses the node's class; empty where that needs a file."""
+    """A program that uses the node's class; empty if it needs a file."""
     if any(parameter.path is not None and parameter.required for parameter in kind.params):
         return ""
     return _PROGRAMS[kind.role](kind) if kind.role in _PROGRAMS else ""
@@ -98,7 +98,7 @@ def _section(kind: NodeType) -> str:
 
 
 def section(kind: NodeType) -> str:
-    """Everything about a node, without a heading."""
+    """The complete reference of a node, without a heading."""
     return joined(
         [
             f"`{kind.key}`{': ' if kind.summary else ''}{kind.summary}",

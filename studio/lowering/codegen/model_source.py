@@ -1,4 +1,4 @@
-"""The model class: a layer for each node in `__init__`, their order in `forward`."""
+"""Generate the model class: layers in `__init__`, calls in `forward`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _init(writer: SourceWriter) -> ast.FunctionDef:
 
 
 def _forward(writer: SourceWriter) -> tuple[ast.FunctionDef, list[ast.FunctionDef]]:
-    """The method, and one for each block of nodes whose tensors are computed again in the backward pass."""
+    """The `forward` method, and one method per block with activation checkpointing."""
     scope, titles = Locals(), Locals({*writer.order, *dir(nn.Module)})
     nodes = writer.with_role(*MODEL_ROLES)
     names = {end: scope.new(writer.local(end)) for name in nodes for end in _outputs(writer, name)}
@@ -62,7 +62,7 @@ def _forward(writer: SourceWriter) -> tuple[ast.FunctionDef, list[ast.FunctionDe
 def _block(
     writer: SourceWriter, title: str, nodes: list[str], names: dict[End, str]
 ) -> tuple[ast.stmt, ast.FunctionDef]:
-    """`relu = checkpoint.checkpoint(self.hidden_block, flatten)`, and the method that it calls."""
+    """`relu = checkpoint.checkpoint(self.hidden_block, flatten)`, and the method of the block."""
     made = {end: None for name in nodes for end in _outputs(writer, name)}
     given = [end for end in dict.fromkeys(end for name in nodes for end in writer.inputs(name)) if end not in made]
     others = [name for name in writer.with_role(*MODEL_ROLES) if name not in nodes]

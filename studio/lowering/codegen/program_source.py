@@ -21,16 +21,16 @@ class ProgramSource:
 
     text: str
     lines: Mapping[int, str]
-    """By line number, counted from 1: the node that the line is for."""
+    """Node by line number, from 1."""
     model_class: str
     task_class: str
 
 
 def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
-    """The program of a document that has no errors.
+    """Generate the program of a document without errors.
 
     Args:
-        title: the project's name, which the classes are named after
+        title: project name, from which the class names are derived
     """
     writer = SourceWriter(flow)
     model = class_name(title)
@@ -52,7 +52,7 @@ def _imports(used: set[str]) -> list[ast.stmt]:
 
 
 def _line_table(writer: SourceWriter, written: list[ast.stmt], text: str) -> dict[int, str]:
-    """The text read back has the same statements in the same order, now with line numbers."""
+    """Node by line number. The parsed text has the same statements in the same order, with line numbers."""
     owners = {id(statement): name for statement, name in writer.marks}
     lines: dict[int, str] = {}
     for statement, read in zip(_statements(written), _statements(parsed(text).body), strict=True):

@@ -1,7 +1,7 @@
-"""Checks the syntax tree of a program right before it is compiled. Whatever wrote the text, nothing else can run.
+"""Verify the syntax tree of a program before it is compiled, with an allowlist.
 
-A program may hold the statements and expressions that `source.write` makes, constants, names that it defines itself,
-and calls of what the catalogue lists. All else is refused: other kinds of syntax, other names, other attributes.
+Allowed are the statements and expressions that `write_program` generates, constants, names that the program defines,
+and calls of functions in the catalogue. All other syntax, names and attributes are rejected.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ KINDS: tuple[type[ast.AST], ...] = (
     *(ast.Assign, ast.Expr, ast.Return, ast.Call, ast.keyword, ast.Name, ast.Attribute, ast.Constant, ast.List),
     *(ast.Tuple, ast.Dict, ast.Starred, ast.BinOp, ast.Add, ast.Mult, ast.UnaryOp, ast.USub, ast.Load, ast.Store),
 )
-"""All kinds of syntax that a program has."""
+"""Allowed AST node types."""
 
 BASES = (("nn", "Module"), ("fit", "Task"))
-"""What the model's class and the task's class derive from."""
+"""Base classes of the model class and the task class."""
 
 JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoint")})
-"""What programs call beside the nodes' own functions."""
+"""Functions that programs may call besides those of the nodes."""
 
 INHERITED = frozenset({"measure"})
-"""Methods of the task that programs call."""
+"""Task methods that programs may call."""
 
 SETTINGS = frozenset({*OF_A_STEP, "per_step"})
-"""What the task's class sets."""
+"""Class attributes that the task class may set."""
 
 
 def verify_source(text: str) -> ast.Module:
-    """The syntax tree of a program's text. Raises UnsafeSyntaxError with the line that is not allowed."""
+    """Parse and verify a program. Raises UnsafeSyntaxError with the line that is not allowed."""
     try:
         tree = parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -57,7 +57,7 @@ def verify_source(text: str) -> ast.Module:
 
 @functools.cache
 def allowed_functions() -> frozenset[tuple[str, str]]:
-    """What programs may call of the modules that they import."""
+    """Functions of imported modules that programs may call."""
     return JOINING | {path_of(node_type) for node_type in catalogue() if node_type.target is not None}
 
 
@@ -95,7 +95,7 @@ def _imported(statement: ast.stmt) -> Iterable[str]:
 
 
 def _attributes(definition: ast.ClassDef) -> frozenset[str]:
-    """The methods of a class, and what its methods store as attributes of `self`."""
+    """The methods of a class and the attributes of `self` that they set."""
     methods = [each.name for each in definition.body if isinstance(each, ast.FunctionDef)]
     stored = (node for node in ast.walk(definition) if isinstance(node, ast.Attribute))
     return frozenset([*methods, *(node.attr for node in stored if isinstance(node.ctx, ast.Store))])
@@ -116,13 +116,13 @@ class _Class:
     ) -> None:
         self._definition, self._base, self._imported = definition, base, imported
         self._attributes = attributes
-        """What it has on `self`."""
+        """Attributes of `self`."""
         self._layers = layers
-        """What its model has on `self`."""
+        """Attributes of the model."""
         self._model = model
-        """The name of its model's class."""
+        """Name of the model class."""
         self._locals: set[str] = set()
-        """Of the method that is looked at."""
+        """Local names of the current method."""
 
     def verify(self) -> None:
         found = self._definition
@@ -241,7 +241,7 @@ def _makes_the_base(call: ast.expr) -> bool:
 
 
 def _path(value: ast.expr) -> tuple[str, ...]:
-    """("a", "b", "c") for `a.b.c`; empty for what is no path."""
+    """("a", "b", "c") for `a.b.c`; empty for other expressions."""
     match value:
         case ast.Name(id=name):
             return (name,)

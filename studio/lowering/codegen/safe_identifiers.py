@@ -1,4 +1,4 @@
-"""Names in generated code: what a node is called where, without hiding a module or another name."""
+"""Identifiers in generated code that do not shadow modules or other names."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from studio.document.node_names import not_an_identifier
 from studio.nodes.types import NodeType
 
 MODULES = frozenset({"checkpoint", "engine", "data", "fit", "lr_scheduler", "metrics", "nn", "optim", "transforms"})
-"""What the head of every program may import."""
+"""Modules that every program may import."""
 
 SUBPACKAGES = {"transforms": "engine.data", "lr_scheduler": "engine.optim", "checkpoint": "engine.utils"}
-"""Where modules are that are no direct part of the engine."""
+"""Import path of modules that are not direct submodules of the engine."""
 
 TAKEN = MODULES | {"self", "super", "batch"}
 
@@ -22,7 +22,7 @@ UNDERSCORED = frozenset({"_", "__init__"})
 
 
 class UnsafeSyntaxError(ValueError):
-    """Generated code holds something that does not belong there. `line` is its line, if that is known."""
+    """Generated code contains syntax that is not allowed. `line` is its line number, if known."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class UnsafeSyntaxError(ValueError):
 
 
 def identifier(text: str, line: int | None = None) -> str:
-    """The text itself. Raises UnsafeSyntaxError if it cannot be a name in generated code."""
+    """Return the text unchanged. Raises UnsafeSyntaxError if it is not allowed as an identifier."""
     problem = not_an_identifier(text)
     if problem is None and text.startswith("_") and text not in UNDERSCORED:
         problem = "begins with an underscore"
@@ -40,17 +40,17 @@ def identifier(text: str, line: int | None = None) -> str:
 
 
 LONGEST_SHOWN = 100
-"""Characters of a refused name that a message repeats."""
+"""Maximum length of a rejected name in a message."""
 
 
 def path_of(node_type: NodeType) -> tuple[str, str]:
-    """The module in generated code, and what a node of this type calls of it: ("nn", "Linear")."""
+    """Module and function or class of a node type in generated code: ("nn", "Linear")."""
     prefix, _, title = node_type.key.partition(".")
     return ("engine" if prefix == "ops" else prefix, title)
 
 
 class Locals:
-    """The local names of one method. The first to ask for a name gets it; later ones get an underscore more."""
+    """The local names of one method. A name that is already taken gets an underscore appended."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*TAKEN, *taken}
@@ -63,7 +63,7 @@ class Locals:
 
 
 def class_name(text: str | None) -> str:
-    """The class that a project's name suggests: "digits_mlp" → "DigitsMlp"; "Network" where it suggests none."""
+    """The class name for a project name: "digits_mlp" → "DigitsMlp"; "Network" if no valid name results."""
     plain = unicodedata.normalize("NFKC", text or "")
     words = re.findall(r"[^\W_]+", plain)
     name = "".join(word[:1].upper() + word[1:] for word in words)[:60]

@@ -1,4 +1,4 @@
-"""What writing the model and the task have in common: which nodes, which modules, and which statement is whose."""
+"""Base of the model and task generators: nodes, imported modules, and the node of each statement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODEL_ROLES = frozenset({Role.LAYER, Role.OPERATION})
 
 
 class SourceWriter:
-    """Notes made while the syntax of one document is put together."""
+    """State of code generation for one document."""
 
     def __init__(self, flow: Dataflow) -> None:
         self.flow = flow
@@ -30,37 +30,37 @@ class SourceWriter:
         self.base = flow.base
         self.order = [name for name in flow.graph.order if name in flow.graph.needed]
         self.modules: set[str] = set()
-        """The modules that the program has to import."""
+        """Modules to import."""
         self.marks: list[tuple[ast.stmt, str]] = []
-        """Statements and the nodes that they are for."""
+        """Generated statements with their nodes."""
 
     def with_role(self, *roles: Role) -> list[str]:
         """The nodes of the run that have one of these roles, in the order of computation."""
         return [name for name in self.order if self.facts(name).type.role in roles]
 
     def facts(self, name: str) -> NodeFacts:
-        """Raises UnsafeSyntaxError for a node whose type is not in the catalogue: its key is a text of the file."""
+        """The type of a node. Raises UnsafeSyntaxError if it is not in the catalogue, because its key is untrusted."""
         found = self.flow.facts[name]
         if self.graph.catalogue.get(found.type.key) is not found.type:
             raise UnsafeSyntaxError(f"{name}, whose type is not in the catalogue")
         return found
 
     def mark(self, statement: Statement, name: str) -> Statement:
-        """The statement itself, noted as the node's."""
+        """Record the node of a statement and return the statement."""
         self.marks.append((statement, name))
         return statement
 
     def module(self, name: str) -> str:
-        """The name of a module, noted as used."""
+        """Record a module as imported and return its name."""
         self.modules.add(name)
         return name
 
     def construct(self, name: str, positional: Iterable[ast.expr] = ()) -> ast.Call:
-        """`nn.Linear(in_features=64, out_features=128)`: what was set, inferred or preset, by keyword."""
+        """`nn.Linear(in_features=64, out_features=128)`, with set, inferred and preset parameters as keywords."""
         return self._made(name, positional, self._keywords(name))
 
     def mapped(self, name: str, before: str) -> ast.Call:
-        """`digits.map(transforms.Normalize(std=16.0))`: a transform, applied to the samples called `before`."""
+        """`digits.map(transforms.Normalize(std=16.0))`, a transform of the samples in the variable `before`."""
         own, applied = split_transform_arguments(self._keywords(name))
         return syntax_trees.call(syntax_trees.attribute(before, "map"), [self._made(name, (), own)], applied)
 
@@ -72,7 +72,7 @@ class SourceWriter:
         return syntax_trees.call(self.target(name), positional, keywords)
 
     def target(self, name: str) -> ast.expr:
-        """`nn.Linear`: what a node calls."""
+        """`nn.Linear`, the function or class of a node."""
         module, function = path_of(self.facts(name).type)
         return syntax_trees.attribute(self.module(module), function)
 
@@ -83,13 +83,13 @@ class SourceWriter:
         shown = facts.arguments.explicit | facts.arguments.inferred | presets
         return {key: value for key, value in arguments.items() if key in shown}
 
-    # -- what crosses from one method to another
+    # -- values passed between methods
 
     def loader(self) -> str:
         return self.with_role(Role.LOADER)[0]
 
     def batch(self) -> dict[End, str]:
-        """The loader's outputs and what a person would call them."""
+        """The outputs of the loader with readable variable names."""
         loader = self.loader()
         sample = next(iter(self.facts(loader).inputs.values()))
         images = isinstance(sample, SampleSpec) and sample.input.ndim == 3
@@ -99,26 +99,26 @@ class SourceWriter:
         return {End(loader, port): name for port, name in zip(ports, names, strict=True)}
 
     def read_by(self, *roles: Role) -> list[End]:
-        """The outputs that nodes of these roles read, each once, in order of first use."""
+        """The outputs that nodes with these roles read, without duplicates, in order of first use."""
         ends = (end for name in self.with_role(*roles) for end in self.inputs(name))
         return list(dict.fromkeys(ends))
 
     def inputs(self, name: str) -> list[End]:
-        """The outputs that reach a node, in the order of its ports."""
+        """The outputs connected to a node, in the order of its ports."""
         sources = self.graph.sources(name)
         return [sources[port.name] for port in self.facts(name).type.inputs if port.name in sources]
 
     def model_outputs(self) -> list[End]:
-        """What losses and metrics read of the model."""
+        """The outputs of the model that losses and metrics read."""
         ends = self.read_by(Role.LOSS, Role.METRIC)
         return [end for end in ends if self.facts(end.node).type.role in MODEL_ROLES]
 
     def model_inputs(self) -> list[End]:
-        """The loader's outputs that the model reads."""
+        """The outputs of the loader that the model reads."""
         read = self.read_by(*MODEL_ROLES)
         return [end for end in self.batch() if end in read]
 
     def local(self, end: End) -> str:
-        """What the value of an output is called before other names are considered."""
+        """The preferred variable name of an output, before conflicts are resolved."""
         outputs = self.facts(end.node).type.outputs
         return end.node if len(outputs) == 1 else f"{end.node}_{end.port}"

@@ -1,4 +1,4 @@
-"""Pieces of Python syntax. Values enter as `ast.Constant` and names through `identifier`, never as text of code."""
+"""Build Python AST nodes. Values become `ast.Constant` and names pass `identifier`; code text is never inserted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def member(owner: ast.expr, *path: str) -> ast.expr:
 
 
 def literal(value: Any) -> ast.expr:
-    """The syntax of a parameter's value. Raises TypeError for what is not plain data."""
+    """The AST of a parameter value. Raises TypeError unless it is plain data."""
     if isinstance(value, (list, tuple)):
         items = [literal(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
         return ast.List(items, ast.Load()) if isinstance(value, list) else ast.Tuple(items, ast.Load())
@@ -41,7 +41,7 @@ def literal(value: Any) -> ast.expr:
 def call(
     function: ast.expr, positional: Iterable[ast.expr] = (), keywords: Mapping[str, Any] | None = None
 ) -> ast.Call:
-    """A call; keyword values are plain data or syntax."""
+    """A call; keyword values are plain data or AST nodes."""
     named = [
         ast.keyword(identifier(key), value if isinstance(value, ast.expr) else literal(value))
         for key, value in (keywords or {}).items()
@@ -88,7 +88,7 @@ def from_import(module: str, names: Iterable[str]) -> ast.ImportFrom:
 
 
 def source_text(imports: Iterable[ast.stmt], classes: Iterable[ast.ClassDef]) -> str:
-    """Source in the common layout: imports, two empty lines before a class, one before a method."""
+    """Format source code: two empty lines before a class, one before a method."""
     head = "\n".join(_text(statement) for statement in imports)
     return "\n\n\n".join([head, *(_class_text(each) for each in classes)]) + "\n"
 

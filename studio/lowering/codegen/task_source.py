@@ -1,4 +1,4 @@
-"""The task class: where the data come from, what is made, and which losses the optimizers make small."""
+"""Generate the task class: data, model, optimizers and losses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from studio.nodes.schedule_nodes import PER_STEP
 from studio.nodes.types import Role
 
 OF_A_STEP = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
-"""Settings of a training that say what a step is."""
+"""Training settings that define a step."""
 
 
 def task_class(writer: SourceWriter, title: str, model: str) -> ast.ClassDef:
@@ -26,7 +26,7 @@ def task_class(writer: SourceWriter, title: str, model: str) -> ast.ClassDef:
 
 
 def _settings(training: Training) -> list[ast.stmt]:
-    """What the project says of a step, where it is not what tasks do anyway."""
+    """Step settings of the project that differ from the defaults of tasks."""
     values = {name: getattr(training, name) for name in OF_A_STEP}
     usual = Training()
     return [
@@ -37,7 +37,7 @@ def _settings(training: Training) -> list[ast.stmt]:
 
 
 def _per_step(writer: SourceWriter) -> list[ast.stmt]:
-    """The schedules that go on after each step of the optimizers, unless they do so anyway."""
+    """The schedules that are stepped per optimizer step, except those that are so by default."""
     names = [
         chain.nodes[-1]
         for chain in _schedule_chains(writer)
@@ -76,7 +76,7 @@ def _configure(writer: SourceWriter, model: str) -> ast.FunctionDef:
 
 
 def _schedules(writer: SourceWriter, model: str) -> list[ast.stmt]:
-    """Each chain of schedules as one attribute, under the name of its last node."""
+    """One attribute per chain of schedules, named after its last node."""
     scope = Locals([model])
     body: list[ast.stmt] = []
     for chain in _schedule_chains(writer):
@@ -107,7 +107,7 @@ def _schedule_chains(writer: SourceWriter) -> list[ScheduleChain]:
 
 
 def _parameters(writer: SourceWriter, optimizer: str) -> ast.expr:
-    """All parameters for a single optimizer; beside others, or if layers were chosen for it, those of its layers."""
+    """All parameters for a single optimizer; with several optimizers or selected layers, those of its layers."""
     if len(writer.with_role(Role.OPTIMIZER)) == 1 and not writer.flow.document.nodes[optimizer].trains:
         return syntax_trees.call(syntax_trees.attribute("self", "model", "parameters"))
     layers = trained_layers(writer.flow, optimizer)
@@ -143,7 +143,7 @@ def _model_call(writer: SourceWriter, names: dict[End, str]) -> list[ast.stmt]:
 
 
 def _judgement(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.stmt:
-    """What a loss, a sum of losses or a metric does with a batch."""
+    """The statements that apply a loss, a sum of losses or a metric to a batch."""
     given: list[ast.expr] = [syntax_trees.name(names[end]) for end in writer.inputs(name)]
     own = syntax_trees.attribute("self", name)
     role = writer.facts(name).type.role

@@ -24,7 +24,7 @@ def deduplicate_problems(problems: Iterable[Problem], document: Document) -> lis
     """One problem for each cause, and only fixes that can be applied and do not contradict those before.
 
     Of several problems with one code and fixes that lead to one document, the first stays. Of two fixes that set one
-    thing to two values, or of which one removes what the other changes, the first is offered. Two that add to one list
+    thing to two values, or where one removes what the other changes, the first is offered. Two that add to one list
     are both offered. Fixes beyond a budget stay as they are.
     """
     kept: list[Problem] = []

@@ -20,7 +20,7 @@ Key = tuple[object, ...]
 
 
 def grouped(problems: Iterable[Problem], nodes: Iterable[str]) -> list[Problem]:
-    """The problems in order; those with one code and, but for names of `nodes`, one message stand as one at the first.
+    """The problems in order; those with equal code and message, except for node names, are grouped at the first.
 
     The others are in its `also`. Its fix applies all of theirs.
     """

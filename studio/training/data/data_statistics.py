@@ -1,4 +1,4 @@
-"""What the samples at a node are like: counts, classes, ranges, and what looks wrong with them."""
+"""Statistics of the samples at a node: counts, classes, ranges and data problems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from studio.training.data.statistics_records import ChannelFigures, Finding, Ove
 from studio.training.warning_capture import capture_warnings
 
 MOST_BYTES = 256 * 2**20
-"""Of the samples of a part that are looked at; of more, some are taken from everywhere in it."""
+"""Maximum size of the samples that are read per part; larger parts are sampled at even intervals."""
 MOST_SAMPLES = 200_000
 MOST_CHANNELS = 256
 """Maximum number of columns or channels with separate statistics."""
@@ -42,26 +42,26 @@ _CHUNK_BYTES = 8 * 2**20
 _CHUNK_SAMPLES = 4096
 _TARGETS_AT_ONCE = 65_536
 _DIGEST = 16
-"""Bytes."""
+"""Size of a digest in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is."""
+    """Progress of the computation."""
 
     done: int
     total: int
-    """Samples to look at."""
+    """Number of samples to read."""
 
 
 Found: TypeAlias = Progress | Statistics
 
 
 def compute_statistics(preview: Preview) -> Generator[Found, None, None]:
-    """The statistics of the samples at a node, without augmentations. Runs as it is iterated.
+    """Compute the statistics of the samples at a node without augmentations, step by step while iterated.
 
     Yields:
-        How far it is, and the Statistics last.
+        Progress, and finally Statistics.
 
     Raises:
         DataProblem: the source cannot be read.
@@ -109,7 +109,7 @@ def compute_statistics(preview: Preview) -> Generator[Found, None, None]:
 
 
 def _source_problems(preview: Preview) -> list[Problem]:
-    """As the check of the project has them: their fixes change nothing but the source."""
+    """The problems of the data source as in the project check; fixes change only the source."""
     source = preview.chain[0]
     problems = [data_problem(source.name, each) for each in preview.splits[0].diagnostics(whole=True)]
     return deduplicate_problems(problems, Document({source.name: Node(source.key, source.values)}))
@@ -125,12 +125,12 @@ def _samples(preview: Preview, part: Part) -> Samples | None:
 
 
 def _bytes(spec: Spec) -> int:
-    """Of one sample; of images of many sizes as if they were rather large."""
+    """Size of one sample in bytes; an upper estimate for images of different sizes."""
     return 2**20 if spec.is_open else max(int(count(spec.shape)) * spec.dtype.itemsize, 1)
 
 
 def _chosen(samples: Samples, spec: Spec) -> NDArray[np.int64]:
-    """All rows, or one of each of as many stretches as can be looked at."""
+    """All rows, or one row from each of `most` equal intervals."""
     total = len(samples)
     wanted = min(total, MOST_SAMPLES, max(MOST_BYTES // _bytes(spec), 1))
     if wanted == total:
@@ -146,7 +146,7 @@ def _pieces(rows: NDArray[np.int64], spec: Spec) -> list[NDArray[np.int64]]:
 
 
 class _Part:
-    """Collects the figures of one part."""
+    """Accumulates the statistics of one part."""
 
     def __init__(self, part: Part, samples: Samples, preview: Preview) -> None:
         self.part: Part = part
@@ -158,9 +158,9 @@ class _Part:
         names = target_names(preview)
         self._targets = _Channels(names, whole=not preview.after.target.dtype.is_floating_point) if names else None
         self.rows: dict[bytes, int] = {}
-        """By the digest of an input: the first sample that has it."""
+        """Index of the first sample by the digest of its input."""
         self.pairs: Counter[bytes] = Counter()
-        """Samples by the digests of their input and target."""
+        """Samples by the digests of input and target."""
         self._repeated = 0
         self._unreadable: list[tuple[int, str]] = []
         self._missing: list[int] = []
@@ -203,7 +203,7 @@ class _Part:
                 self._targets.add(batch.reshape(1, -1) if columns == 1 else batch.reshape(len(batch), columns).T)
 
     def _note_numberless(self, rows: NDArray[np.int64], values: Batch) -> None:
-        """Some rows of samples with NaN or infinity, as examples."""
+        """Keep some rows with NaN or infinity as examples."""
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not len(values):
             return
         for known, test in ((self._missing, np.isnan), (self._infinite, np.isinf)):
@@ -231,7 +231,7 @@ class _Part:
 
 
 class _Channels:
-    """Collects figures of numbers by channel."""
+    """Accumulates statistics per channel."""
 
     def __init__(self, names: tuple[str, ...], *, whole: bool) -> None:
         self.names = names
@@ -242,7 +242,7 @@ class _Channels:
         self._histograms = [Histogram(whole=whole) for _ in names]
 
     def add(self, values: NDArray[Any]) -> None:
-        """C×… numbers. The moments are joined as in Chan, Golub, LeVeque, 1979."""
+        """Add C×… numbers. Moments are combined as in Chan, Golub, LeVeque, 1979."""
         values = values.reshape(len(self.names), -1).astype(np.float64)
         for place, row in enumerate(values):
             there = row[np.isfinite(row)]
@@ -312,7 +312,7 @@ def _numbered(noun: str, size: int) -> tuple[str, ...]:
 
 
 def by_channel(batch: NDArray[Any], kind: Kind, channels: int) -> NDArray[Any]:
-    """N×… → one row for each channel."""
+    """N×… → one row per channel."""
     if channels == 1:
         return batch.reshape(1, -1)
     axis = 1 + _channel_axis(batch.shape[1:]) if kind == "images" else batch.ndim - 1
@@ -320,7 +320,7 @@ def by_channel(batch: NDArray[Any], kind: Kind, channels: int) -> NDArray[Any]:
 
 
 def _channel_axis(shape: tuple[Any, ...]) -> int:
-    """Of a sample that is an image: the first, unless only the last can be one."""
+    """The channel axis of an image: the first, unless only the last has a valid size."""
     return 2 if shape[-1] in (1, 3, 4) and shape[0] not in (1, 3, 4) else 0
 
 

@@ -1,4 +1,4 @@
-"""How samples are shown: as what, how small, and between which numbers."""
+"""Display of samples: kind, thumbnail size and value range."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from engine.shape import Dim, Spec
 Kind: TypeAlias = Literal["images", "text", "table", "series", "vectors"]
 
 SMALL = 128
-"""Pixels that a picture has at most on either side where many are shown."""
+"""Maximum side length of a thumbnail in pixels."""
 FEW_NUMBERS = 4096
-"""Numbers of a sample that are kept where many are shown."""
+"""Maximum number of values of a reduced sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The numbers that are drawn darkest and brightest."""
+    """The values that are drawn black and white."""
 
     low: float = 0.0
     high: float = 1.0
 
     @classmethod
     def of(cls, values: list[NDArray[Any]]) -> Scale:
-        """Bytes go from 0 to 255 and fractions from 0 to 1, if they make use of that; others by what there is."""
+        """0 to 255 for uint8 and 0 to 1 for fractions if the values use that range; otherwise minimum and maximum."""
         finite = [value[np.isfinite(value)].astype(np.float64) for value in values]
         there = np.concatenate([value.reshape(-1) for value in finite]) if finite else np.empty(0)
         if not there.size:
@@ -46,7 +46,7 @@ class Scale:
 
 
 def kind_of(source: Splits, input: Spec) -> Kind:
-    """How samples are shown best."""
+    """The kind of display for samples of this shape and dtype."""
     if isinstance(source, Text) and input.ndim == 1 and not input.dtype.is_floating_point:
         return "text"
     if isinstance(source, TableSplits) and input.ndim == 1:
@@ -64,7 +64,7 @@ def _is_grey_image(input: Spec) -> bool:
 
 
 def reduced(values: NDArray[Any], kind: Kind) -> NDArray[Any]:
-    """A sample as small as it is shown."""
+    """A sample reduced for display."""
     if kind == "images":
         planes = as_planes(values)
         height, width = planes.shape[-2:]
@@ -78,7 +78,7 @@ def reduced(values: NDArray[Any], kind: Kind) -> NDArray[Any]:
 
 
 def as_planes(values: NDArray[Any]) -> NDArray[Any]:
-    """An image as C×H×W with one or three channels: H×W, C×H×W and H×W×C are understood; of other numbers the first."""
+    """Convert an H×W, C×H×W or H×W×C image to C×H×W with one or three channels; otherwise use the first channel."""
     if values.ndim == 2:
         return values[np.newaxis]
     if values.shape[-1] in (1, 3, 4) and values.shape[0] not in (1, 3, 4):

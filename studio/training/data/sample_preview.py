@@ -1,4 +1,4 @@
-"""Samples to look at: those of training or validation, before and after a node, small enough to be shown."""
+"""Sample previews: training or validation samples before and after a node, reduced for display."""
 
 from __future__ import annotations
 
@@ -33,48 +33,48 @@ MOST_CLASSES = 10_000
 
 _BATCH_BYTES = 16 * 2**20
 _SCANNED = 65_536
-"""Targets that are read at once."""
+"""Number of targets per read."""
 _MOST_SCANNED = 20_000_000
 _JUDGED = 64
-"""Samples that say which numbers are black and which are white."""
+"""Number of samples that determine the gray scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is to be seen."""
+    """The selection of samples to show."""
 
     part: Part = "training"
     category: int | None = None
-    """Samples of this class only."""
+    """Show only samples of this class."""
     draw: int = 0
     """The epoch whose augmentations are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of the samples at a node before one of them is looked at."""
+    """Information about the samples at a node that does not require a selected sample."""
 
     node: str
     title: str
-    """Of the node's type."""
+    """Title of the node type."""
     kind: Kind
     kind_before: Kind
     input: Spec
     target: Spec
     input_before: Spec | None
-    """None for what is no transform."""
+    """None if the node is not a transform."""
     target_before: Spec | None
     counts: Mapping[Part, int]
     is_stream: bool
-    """These are the first samples of a stream."""
+    """Whether these are the first samples of a stream."""
     class_names: tuple[str, ...]
-    """Of all classes, numbers where they have no names; empty if targets are no single classes."""
+    """Class names, or numbers for unnamed classes; empty if the targets are not classes."""
     columns: tuple[str, ...]
-    """Names of the numbers of a vector, where a table names them; else empty."""
+    """Names of the elements of a vector from a table; otherwise empty."""
     vocabulary: tuple[str, ...]
-    """Of a text: its characters or words by number."""
+    """Characters or words of a text by token number."""
     varies: bool
-    """Whether training draws these samples differently in each epoch."""
+    """Whether the samples have augmentations, so that they differ in each epoch."""
     scale: Scale
     scale_before: Scale
 
@@ -86,27 +86,27 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample, before and after a node. What did not decode has a problem and no numbers."""
+    """One sample before and after a node. A sample that cannot be decoded has a problem and no numbers."""
 
     row: int
-    """Its number in its part of the data."""
+    """Index in its part of the data."""
     input: NDArray[Any] | None = None
     target: NDArray[Any] | None = None
     before: NDArray[Any] | None = None
-    """The input before the node; None if it has none before it, or leaves it as it is."""
+    """The input before the node; None if there is none, or if the node does not change it."""
     target_before: NDArray[Any] | None = None
     label: str = ""
-    """The target, as far as it can be said in a word."""
+    """The target as a short text, if possible."""
     problem: str = ""
 
 
 class Preview:
-    """An opened chain. One thread at a time may use it.
+    """A preview of an opened data chain. Not thread-safe.
 
     Args:
-        chain: from the source to the node that is looked at
-        splits: what leaves each of its nodes
-        seed: of the training
+        chain: chain from the source to the previewed node
+        splits: output of each node of the chain
+        seed: random seed of the training
     """
 
     def __init__(self, chain: Chain, splits: tuple[Splits, ...], seed: int) -> None:
@@ -121,7 +121,7 @@ class Preview:
 
     @property
     def before(self) -> Splits | None:
-        """What a transform gets."""
+        """The input splits of the node, if it is a transform."""
         return self.splits[-2] if self.chain[-1].type.role is Role.TRANSFORM else None
 
     @cached_property
@@ -144,7 +144,7 @@ class Preview:
 
     @cached_property
     def facts(self) -> Facts:
-        """Reads what is needed to know the classes, and the first samples.
+        """Read the classes and the first samples.
 
         Raises:
             DataProblem: the source cannot be read.
@@ -175,17 +175,17 @@ class Preview:
             raise DataProblem(link.name, error_text(error)) from error
 
     def count(self, look: Look) -> int:
-        """How many samples there are to be seen."""
+        """Number of samples in the selection."""
         samples = self._samples(look)
         if samples is None:
             return 0
         return len(samples) if look.category is None else len(self.rows(look))
 
     def rows(self, look: Look, stop: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
-        """The numbers of the samples of a class. Reads all targets, once; of more than 20 million the first ones.
+        """Row indices of the samples of a class. Reads all targets once, at most the first 20 million.
 
         Args:
-            stop: asked between pieces; once it says so, what was found so far is returned and not remembered
+            stop: called between blocks; once it returns true, the rows so far are returned and not cached
         """
         assert look.category is not None
         key = (look.part, look.category)
@@ -207,10 +207,10 @@ class Preview:
         return result
 
     def fetch(self, look: Look, first: int, number: int, *, small: bool = True) -> tuple[Sample, ...]:
-        """Some of the samples that are to be seen, counted from `first`.
+        """Read samples of the selection from index `first`.
 
         Args:
-            small: reduced to what can be shown where many are shown; else with all numbers
+            small: reduce samples to thumbnail size; otherwise keep all numbers
         """
         samples = self._samples(look)
         if samples is None:
@@ -243,12 +243,12 @@ class Preview:
         return self.fetch(Look(), 0, _JUDGED)
 
     def _scale(self, *, before: bool) -> Scale:
-        """Judged by the first training samples."""
+        """The gray scale, determined from the first training samples."""
         values = [sample.before if before else sample.input for sample in self._judged]
         return Scale.of([value for value in values if value is not None])
 
     def _samples(self, look: Look) -> Samples | None:
-        """Copies, as other threads may read the originals."""
+        """Copies of the samples, because other threads may read the originals."""
         try:
             part = self.after.train if look.part == "training" else self.after.validation
         except Exception as error:

@@ -43,14 +43,14 @@ def fit_arguments(
     document: Document,
     catalogue: Catalogue,
     node: str,
-    told: Callable[[int, int], None] = lambda done, total: None,
+    report_progress: Callable[[int, int], None] = lambda done, total: None,
     *,
     base: Path | None = None,
 ) -> FittedArguments:
     """Fit a transform's arguments to its training samples in one pass, without augmentations.
 
     Args:
-        told: called with the number of processed samples and the total; an exception ends the pass
+        report_progress: called with the number of processed samples and the total; an exception ends the pass
         base: the folder of the project file, where relative paths begin
 
     Raises:
@@ -66,7 +66,7 @@ def fit_arguments(
     target: Any = kind.target
     try:
         samples = splits.train
-        seen = _Watched(training_batches(samples, "targets" if on == "targets" else "inputs"), samples, told)
+        seen = _Watched(training_batches(samples, "targets" if on == "targets" else "inputs"), samples, report_progress)
         values = target.fitted(seen)
     except EngineError as error:
         raise DataProblem(node, str(error)) from error
@@ -77,15 +77,15 @@ def fit_arguments(
 class _Watched:
     """Blocks of samples with progress reports. The total of a stream is unknown and reported as 0."""
 
-    def __init__(self, blocks: Iterable[NDArray[Any]], samples: Samples, told: Callable[[int, int], None]) -> None:
+    def __init__(self, blocks: Iterable[NDArray[Any]], samples: Samples, report: Callable[[int, int], None]) -> None:
         self._blocks = blocks
         self._total = 0 if samples.stream is not None else len(samples)
-        self._told = told
+        self._report_progress = report
         self.done = 0
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         for block in self._blocks:
-            self._told(self.done, self._total)
+            self._report_progress(self.done, self._total)
             yield block
             self.done += len(block)
 

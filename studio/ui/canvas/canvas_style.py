@@ -109,14 +109,14 @@ class CanvasStyle:
 
 
 def hairline(color: QColor) -> QPen:
-    """One device pixel wide at every zoom."""
+    """A cosmetic pen, one device pixel wide at every zoom."""
     pen = QPen(color, 1.0)
     pen.setCosmetic(True)
     return pen
 
 
 def flow_color(theme: Theme, role: WireRole, alpha: float = 1.0) -> QColor:
-    """Inputs have the colour of tensors."""
+    """The color of a wire role; inputs have the color of tensors."""
     if role is WireRole.TARGET:
         return theme.color("target", alpha)
     return theme.port(PortType.TENSOR if role is WireRole.INPUT else PortType(role.value), alpha)

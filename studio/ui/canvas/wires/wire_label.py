@@ -40,7 +40,7 @@ def hovered_label(curve: WireCurve, text: str, zoom: Zoom) -> WireLabel:
 
 
 def free_label(curve: WireCurve, text: str, paint_context: PaintContext, *, reserved: float = 0.0) -> WireLabel | None:
-    """A label at a free position of the wire, with free space of `beside` on both sides; None without space.
+    """A label at a free position of the wire, with `reserved` pixels of free space on both sides; None without space.
 
     Without space for both, the dtype of the shape is omitted.
     """
