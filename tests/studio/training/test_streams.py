@@ -80,7 +80,7 @@ def test_the_command_line_says_what_is_known(folder: Path, gradwire: Callable[..
     save(streamed(folder), file)
     told = gradwire("run", file)
     assert told.code == 0
-    assert "a stream of training and a stream of validation samples" in told.err
+    assert "streamed training and streamed validation samples" in told.err
     assert "epoch 2/2" in told.err
     found = gradwire("data", file)
     assert "training: the first 25 samples of a stream" in found.out
