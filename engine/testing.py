@@ -52,23 +52,23 @@ def assert_close(
     if (rtol is None) != (atol is None):
         raise ValueError("assert_close(): give both of rtol and atol, or neither")
 
-    def compare(actual: Any, expected: Any, place: str) -> None:
+    def compare(actual: Any, expected: Any, path: str) -> None:
         if isinstance(actual, Mapping) and isinstance(expected, Mapping):
             if set(actual) != set(expected):
-                raise _failed(f"The keys differ: {sorted(map(str, set(actual) ^ set(expected)))}{place}", msg)
+                raise _failed(f"The keys differ: {sorted(map(str, set(actual) ^ set(expected)))}{path}", msg)
             for key in expected:
-                compare(actual[key], expected[key], f"{place}[{key!r}]")
+                compare(actual[key], expected[key], f"{path}[{key!r}]")
         elif _is_sequence(actual) and _is_sequence(expected):
             if len(actual) != len(expected):
-                raise _failed(f"The lengths differ: {len(actual)} != {len(expected)}{place}", msg)
+                raise _failed(f"The lengths differ: {len(actual)} != {len(expected)}{path}", msg)
             for index, (one, other) in enumerate(zip(actual, expected, strict=True)):
-                compare(one, other, f"{place}[{index}]")
+                compare(one, other, f"{path}[{index}]")
         else:
             if not allow_subclasses and type(actual) is not type(expected):
-                raise _failed(f"The types differ: {type(actual).__name__} != {type(expected).__name__}{place}", msg)
+                raise _failed(f"The types differ: {type(actual).__name__} != {type(expected).__name__}{path}", msg)
             problem = _problem(actual, expected, rtol, atol, equal_nan, check_device, check_dtype, check_stride)
             if problem:
-                raise _failed(f"{problem}{f' (at {place})' if place else ''}", msg)
+                raise _failed(f"{problem}{f' (at {path})' if path else ''}", msg)
 
     compare(actual, expected, "")
 
@@ -166,8 +166,8 @@ def _problem(
 
 
 def _greatest(values: np.ndarray[Any, Any], off: np.ndarray[Any, Any]) -> str:
-    place = np.unravel_index(np.argmax(np.where(off, values, -1)), values.shape)
-    return f"{values[place]} at index {tuple(map(int, place))}"
+    index = np.unravel_index(np.argmax(np.where(off, values, -1)), values.shape)
+    return f"{values[index]} at index {tuple(map(int, index))}"
 
 
 def _is_sequence(value: Any) -> bool:

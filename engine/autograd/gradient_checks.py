@@ -148,9 +148,9 @@ def _check(func: Function, inputs: tuple[Any, ...], tolerance: _Tolerance) -> No
         if not out.is_floating_point():
             continue
         for number in checked:
-            place = (out_number, number)
+            block = (out_number, number)
             compare = _compare_projection if tolerance.fast else _compare
-            compare(func, inputs, place, out, tolerance)
+            compare(func, inputs, block, out, tolerance)
 
 
 def _check_input(number: int, tensor: Tensor) -> None:
@@ -166,35 +166,35 @@ def _check_input(number: int, tensor: Tensor) -> None:
         )
 
 
-def _compare(func: Function, inputs: tuple[Any, ...], place: tuple[int, int], out: Tensor, how: _Tolerance) -> None:
+def _compare(func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, how: _Tolerance) -> None:
     """Every element of an output with respect to every element of an input."""
-    numeric = _numeric(func, inputs, place, out, how.eps)
-    analytic = _analytic(out, inputs[place[1]], place, how)
+    numeric = _numeric(func, inputs, block, out, how.eps)
+    analytic = _analytic(out, inputs[block[1]], block, how)
     wrong = ~np.isclose(analytic, numeric, rtol=how.rtol, atol=how.atol, equal_nan=True)
     if not wrong.any():
         return
     off = np.where(wrong, np.nan_to_num(np.abs(analytic - numeric), nan=np.inf), -1)
     row, column = np.unravel_index(int(off.argmax()), off.shape)
     at_out = tuple(int(i) for i in np.unravel_index(row, tuple(out.shape) or (1,)))
-    at_in = tuple(int(i) for i in np.unravel_index(column, tuple(inputs[place[1]].shape) or (1,)))
+    at_in = tuple(int(i) for i in np.unravel_index(column, tuple(inputs[block[1]].shape) or (1,)))
     raise GradcheckError(
-        f"gradcheck: Jacobian mismatch for output {place[0]} with respect to input {place[1]}: element "
+        f"gradcheck: Jacobian mismatch for output {block[0]} with respect to input {block[1]}: element "
         f"{list(at_out)} of the output by element {list(at_in)} of the input is {analytic[row, column]:.6g} by the "
         f"gradient and {numeric[row, column]:.6g} by finite differences ({int(wrong.sum())} of {wrong.size} entries "
         f"are off).\nnumerical:\n{numeric}\nanalytical:\n{analytic}"
     )
 
 
-def _numeric(func: Function, inputs: tuple[Any, ...], place: tuple[int, int], out: Tensor, eps: float) -> Array:
+def _numeric(func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, eps: float) -> Array:
     """Rows are elements of the output, columns those of the input."""
-    array = inputs[place[1]]._numbers()
+    array = inputs[block[1]]._numbers()
     found = np.zeros((int(out.numel()), array.size))
     for column, at in enumerate(itertools.product(*map(range, array.shape))):
         middle = array[at].item()
         array[at] = middle + eps
-        above = _value(func, inputs, place[0])
+        above = _value(func, inputs, block[0])
         array[at] = middle - eps
-        below = _value(func, inputs, place[0])
+        below = _value(func, inputs, block[0])
         array[at] = middle
         found[:, column] = (above - below) / (2 * eps)
     return found
@@ -205,7 +205,7 @@ def _value(func: Function, inputs: tuple[Any, ...], number: int) -> Array:
     return np.array(_outputs(func(*inputs))[number].detach().cpu().double().numpy()).reshape(-1)
 
 
-def _analytic(out: Tensor, value: Tensor, place: tuple[int, int], how: _Tolerance) -> Array:
+def _analytic(out: Tensor, value: Tensor, block: tuple[int, int], how: _Tolerance) -> Array:
     count = int(out.numel())
     found = np.zeros((count, int(value.numel())))
     if not out.requires_grad:
@@ -213,16 +213,16 @@ def _analytic(out: Tensor, value: Tensor, place: tuple[int, int], how: _Toleranc
     seeds = np.eye(count).reshape(count, *out.shape)
     for row in range(count):
         seed = as_tensor(seeds[row]).to(dtype=out.dtype, device=out.device)
-        found[row] = _row(out, value, seed, place, how)
+        found[row] = _row(out, value, seed, block, how)
     if how.batched and count:
         batch = as_tensor(seeds).to(dtype=out.dtype, device=out.device)
         (rows,) = grad(out, value, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
         if rows is not None and not np.allclose(_numbers(rows).reshape(found.shape), found):
-            raise GradcheckError(f"gradcheck: batched and single gradients differ for output {place[0]}")
+            raise GradcheckError(f"gradcheck: batched and single gradients differ for output {block[0]}")
     return found
 
 
-def _row(out: Tensor, value: Tensor, seed: Tensor, place: tuple[int, int], how: _Tolerance) -> Array:
+def _row(out: Tensor, value: Tensor, seed: Tensor, block: tuple[int, int], how: _Tolerance) -> Array:
     """The gradient of one weighing of an output, after checks that need no comparison."""
     (first,) = grad(out, value, seed, retain_graph=True, allow_unused=True)
     (second,) = grad(out, value, seed, retain_graph=True, allow_unused=True)
@@ -230,39 +230,39 @@ def _row(out: Tensor, value: Tensor, seed: Tensor, place: tuple[int, int], how: 
         return np.zeros(int(value.numel()))
     if how.dtypes and first.dtype is not value.dtype:
         raise GradcheckError(
-            f"gradcheck: the gradient of input {place[1]} is {first.dtype.name}, the input {value.dtype.name}"
+            f"gradcheck: the gradient of input {block[1]} is {first.dtype.name}, the input {value.dtype.name}"
         )
     a, b = _numbers(first), _numbers(second)
     if not np.allclose(a, b, rtol=0, atol=how.nondet, equal_nan=True):
         raise GradcheckError(
-            f"gradcheck: backward is not reentrant: two passes for output {place[0]} with respect to input {place[1]} "
+            f"gradcheck: backward is not reentrant: two passes for output {block[0]} with respect to input {block[1]} "
             f"differ by up to {np.abs(a - b).max():.3g}. Raise nondet_tol if that is expected."
         )
     return a.reshape(-1)
 
 
 def _compare_projection(
-    func: Function, inputs: tuple[Any, ...], place: tuple[int, int], out: Tensor, how: _Tolerance
+    func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, how: _Tolerance
 ) -> None:
     """One random combination of outputs in one random direction of the input."""
-    draw = Generator(0, stream=place[0] * 1000 + place[1])
-    value = inputs[place[1]]
+    draw = Generator(0, stream=block[0] * 1000 + block[1])
+    value = inputs[block[1]]
     array = value._numbers()
     v, u = draw.uniform(tuple(out.shape), float64), draw.uniform(array.shape, float64)
     middle = array.copy()
     array[...] = middle + how.eps * value.new_tensor(u)._numbers()
-    above = _value(func, inputs, place[0])
+    above = _value(func, inputs, block[0])
     array[...] = middle - how.eps * value.new_tensor(u)._numbers()
-    below = _value(func, inputs, place[0])
+    below = _value(func, inputs, block[0])
     array[...] = middle
     numeric = float(v.reshape(-1) @ (above - below)) / (2 * how.eps)
     analytic = 0.0
     if out.requires_grad:
         seed = as_tensor(v).to(dtype=out.dtype, device=out.device)
-        analytic = float(_row(out, value, seed, place, how) @ u.reshape(-1))
+        analytic = float(_row(out, value, seed, block, how) @ u.reshape(-1))
     if not np.isclose(analytic, numeric, rtol=how.rtol, atol=how.atol * max(1.0, float(v.sum() * u.sum()))):
         raise GradcheckError(
-            f"gradcheck: Jacobian mismatch for output {place[0]} with respect to input {place[1]}: in a random "
+            f"gradcheck: Jacobian mismatch for output {block[0]} with respect to input {block[1]}: in a random "
             f"direction it is {analytic:.6g} by the gradient and {numeric:.6g} by finite differences.",
             in_code="Use fast_mode=False to see which element is off.",
         )

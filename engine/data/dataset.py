@@ -110,9 +110,9 @@ class ConcatDataset(Dataset):
         return self.cumulative_sizes[-1]
 
     def __getitem__(self, index: Any) -> Any:
-        place = range(len(self))[index]  # the range handles negative indices and raises IndexError
-        part = bisect_right(self.cumulative_sizes, place)
-        return self.datasets[part][place - (self.cumulative_sizes[part - 1] if part else 0)]
+        position = range(len(self))[index]  # the range handles negative indices and raises IndexError
+        part = bisect_right(self.cumulative_sizes, position)
+        return self.datasets[part][position - (self.cumulative_sizes[part - 1] if part else 0)]
 
 
 class ChainDataset(IterableDataset):

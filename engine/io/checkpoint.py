@@ -46,12 +46,12 @@ def save(obj: Any, f: File) -> None:
         f.write(content)
 
 
-def dumps(obj: Any, place: str) -> bytearray:
-    """The content of the file that `save` writes; `place` names it in errors."""
+def dumps(obj: Any, source: str) -> bytearray:
+    """The content of the file that `save` writes; `source` names it in errors."""
     tensors: dict[str, Tensor] = {}
-    structure = encode_structure(obj, (), tensors, place)
-    content = encode(tensors, {STRUCTURE: json.dumps(structure), CHECKSUM: _OPEN}, place)
-    at = _checksum_place(content)
+    structure = encode_structure(obj, (), tensors, source)
+    content = encode(tensors, {STRUCTURE: json.dumps(structure), CHECKSUM: _OPEN}, source)
+    at = _checksum_offset(content)
     assert at is not None
     content[at : at + len(_OPEN)] = _checksum(content, at)
     return content
@@ -69,15 +69,15 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
         OSError: the file is missing (FileNotFoundError), not a regular file, or cannot be read.
         WeightsError: the file is damaged or has another format.
     """
-    place = _name(f)
+    source = _name(f)
     data = read_content(Path(f)) if isinstance(f, (str, Path)) else f.read()
-    tensors = decode(data, place, _device(map_location))
+    tensors = decode(data, source, _device(map_location))
     metadata = _metadata(data)
     if CHECKSUM in metadata:
-        at = _checksum_place(data)
+        at = _checksum_offset(data)
         if at is None or _checksum(data, at) != metadata[CHECKSUM].encode():
-            raise WeightsError(f"{place}: is damaged: its checksum does not match. Copy or save it again.")
-    return decode_structure(metadata[STRUCTURE], tensors, place) if STRUCTURE in metadata else tensors
+            raise WeightsError(f"{source}: is damaged: its checksum does not match. Copy or save it again.")
+    return decode_structure(metadata[STRUCTURE], tensors, source) if STRUCTURE in metadata else tensors
 
 
 def _metadata(content: bytes) -> dict[str, str]:
@@ -86,7 +86,7 @@ def _metadata(content: bytes) -> dict[str, str]:
     return json.loads(content[8 : 8 + length]).get("__metadata__") or {}
 
 
-def _checksum_place(content: bytes | bytearray) -> int | None:
+def _checksum_offset(content: bytes | bytearray) -> int | None:
     """Byte offset of the checksum; None if the metadata does not have the form that `save` writes."""
     key = f'"{CHECKSUM}":"'.encode()
     (length,) = struct.unpack("<Q", content[:8])

@@ -53,8 +53,8 @@ class _Described(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _Value: TypeAlias = bool | int | float | str | _Described | None
 
 
-def encode_structure(value: Any, path: tuple[Any, ...], tensors: dict[str, Tensor], place: str) -> Any:
-    """Encode `value` as JSON and add its tensors to `tensors`. `path` and `place` name it in errors."""
+def encode_structure(value: Any, path: tuple[Any, ...], tensors: dict[str, Tensor], source: str) -> Any:
+    """Encode `value` as JSON and add its tensors to `tensors`. `path` and `source` name it in errors."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, PLAIN):
@@ -71,17 +71,17 @@ def encode_structure(value: Any, path: tuple[Any, ...], tensors: dict[str, Tenso
         return {type(value).__name__: str(value).removeprefix("engine.")}
     kind = next((base for base in (OrderedDict, dict, list, tuple, set) if isinstance(value, base)), None)
     if kind is None:
-        raise WeightsError(f"{place}: {_unsavable(value, path, place)}")
+        raise WeightsError(f"{source}: {_unsavable(value, path, source)}")
     if isinstance(value, Mapping):
         pairs = [
-            [encode_structure(key, path, tensors, place), encode_structure(item, (*path, key), tensors, place)]
+            [encode_structure(key, path, tensors, source), encode_structure(item, (*path, key), tensors, source)]
             for key, item in value.items()
         ]
         return {CONTAINERS[kind]: pairs}
-    return {CONTAINERS[kind]: [encode_structure(item, (*path, i), tensors, place) for i, item in enumerate(value)]}
+    return {CONTAINERS[kind]: [encode_structure(item, (*path, i), tensors, source) for i, item in enumerate(value)]}
 
 
-def decode_structure(text: str, tensors: Mapping[str, Tensor], place: str) -> Any:
+def decode_structure(text: str, tensors: Mapping[str, Tensor], source: str) -> Any:
     """Build the object from its JSON description. Raises WeightsError if the description is invalid."""
     try:
         return _restored(msgspec.convert(json.loads(text), _Value), tensors)
@@ -91,7 +91,7 @@ def decode_structure(text: str, tensors: Mapping[str, Tensor], place: str) -> An
         problem = f"it refers to {str(error)[:80]}, which the file does not have"
     except (ValueError, TypeError, EngineError) as error:  # msgspec's errors are ValueErrors
         problem = str(error)
-    raise WeightsError(f"{place}: is damaged: its description cannot be used ({problem}). Copy or save it again.")
+    raise WeightsError(f"{source}: is damaged: its description cannot be used ({problem}). Copy or save it again.")
 
 
 def _restored(value: Any, tensors: Mapping[str, Tensor]) -> Any:
@@ -111,7 +111,7 @@ def _restored(value: Any, tensors: Mapping[str, Tensor]) -> Any:
     return BUILD[kind](_restored(item, tensors) for item in content)
 
 
-def _unsavable(value: Any, path: tuple[Any, ...], place: str) -> str:
+def _unsavable(value: Any, path: tuple[Any, ...], source: str) -> str:
     """Why `value` cannot be saved, and what to save instead."""
     name = ".".join(map(str, path))
     problem = f"{name or 'the object'} is a {type(value).__name__}, which cannot be saved."
@@ -119,7 +119,7 @@ def _unsavable(value: Any, path: tuple[Any, ...], place: str) -> str:
         return f"{problem} Save numbers, texts, tensors, and dicts and lists of them."
     if name:
         return f"{problem} Save its state_dict() instead, and load that with load_state_dict()."
-    file = json.dumps(place)
+    file = json.dumps(source)
     return (
         f"{problem} Save its weights: engine.save(model.state_dict(), {file}). "
         f"Load them with model.load_state_dict(engine.load({file}))."

@@ -55,13 +55,13 @@ def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping
     atomic_file.write(Path(path), encode(tensors, metadata, str(path)))
 
 
-def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, place: str) -> bytearray:
-    """Encode tensors as safetensors, deterministically; `place` names the file in errors."""
+def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, source: str) -> bytearray:
+    """Encode tensors as safetensors, deterministically; `source` names the file in errors."""
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or tensor.is_meta:
             found = "has no numbers" if isinstance(tensor, Tensor) else f"is a {type(tensor).__name__}, not a tensor"
-            raise WeightsError(f"{place}: {name!r} {found}, so it cannot be saved.")
+            raise WeightsError(f"{source}: {name!r} {found}, so it cannot be saved.")
         arrays[name] = np.asarray(tensor.detach().cpu().numpy(), order="C")
     content = bytearray(save(arrays, dict(metadata) if metadata is not None else None))
     if metadata is not None and len(metadata) > 1:
@@ -79,16 +79,16 @@ def _sort_metadata(content: bytearray) -> None:
     content[: 8 + length] = struct.pack("<Q", len(text)) + text
 
 
-def decode(data: bytes, place: str, device: Device | str = "cpu") -> dict[str, Tensor]:
-    """Decode a safetensors file; `place` names the file in errors. Raises WeightsError."""
-    refuse_pytorch(data[:9], place)
+def decode(data: bytes, source: str, device: Device | str = "cpu") -> dict[str, Tensor]:
+    """Decode a safetensors file; `source` names the file in errors. Raises WeightsError."""
+    refuse_pytorch(data[:9], source)
     tensors: dict[str, Tensor] = {}
-    with _explained(place):
+    with _explained(source):
         for name, found in deserialize(data):
             if found["dtype"] not in _NAMES:
                 known = ", ".join(BY_NAME)
                 raise WeightsError(
-                    f"{place}: tensor {name!r} has dtype {found['dtype']}. Convert it to one of: {known}."
+                    f"{source}: tensor {name!r} has dtype {found['dtype']}. Convert it to one of: {known}."
                 )
             dtype = BY_NAME[_NAMES[found["dtype"]]].numpy
             array = np.frombuffer(found["data"], dtype).reshape(found["shape"])
@@ -126,13 +126,13 @@ def read_metadata(path: str | Path) -> dict[str, str]:
         return dict(file.metadata() or {})
 
 
-def refuse_pytorch(start: bytes, place: str) -> None:
+def refuse_pytorch(start: bytes, source: str) -> None:
     """Raises WeightsError for a file that begins like a PyTorch checkpoint: a zip archive, or a pickle.
 
     The length at the start of a safetensors file may equal the first two bytes of a pickle.
     """
     if start.startswith(b"PK\x03\x04") or (start.startswith((b"\x80\x02", b"\x80\x04")) and start[8:9] != b"{"):
-        raise WeightsError(f"{place}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
+        raise WeightsError(f"{source}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
 
 
 @contextmanager
@@ -147,7 +147,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def _explained(place: str) -> Iterator[None]:
+def _explained(source: str) -> Iterator[None]:
     """Context manager that turns errors of the safetensors library into WeightsError."""
     try:
         yield
@@ -155,5 +155,5 @@ def _explained(place: str) -> Iterator[None]:
         raise
     except (SafetensorError, ValueError, OverflowError) as error:
         raise WeightsError(
-            f"{place}: is damaged, incomplete, or not a safetensors file ({error}). Copy or save it again."
+            f"{source}: is damaged, incomplete, or not a safetensors file ({error}). Copy or save it again."
         ) from None
