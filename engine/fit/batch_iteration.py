@@ -81,7 +81,7 @@ class TimedBatches:
         self._began = time.perf_counter() - self._waited
         self._read(1)
         if not self._ahead:
-            raise DataError("the data has fewer batches than its length says.")
+            raise DataError("the data has fewer batches than its length.")
         if self._count is not None:
             self._count -= 1
         return self._task.to_device(self._ahead.popleft())

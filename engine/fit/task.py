@@ -134,8 +134,8 @@ class Task(ABC):
         searching = [name for name, optimizer in self.optimizers.items() if optimizer.needs_closure]
         if searching and (self.accumulate > 1 or self.mixed_precision == "float16"):
             raise ValueError(
-                f"{searching[0]} evaluates the loss of a batch several times, which excludes accumulate and "
-                "float16. Choose another optimizer, or turn these off."
+                f"{searching[0]} evaluates the loss of a batch several times, so it does not support "
+                "accumulate and float16. Choose another optimizer, or turn these off."
             )
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], Collection[str]]]:

@@ -39,14 +39,14 @@ class WeightMatch:
 
     def __str__(self) -> str:
         shapes = [
-            f"{name} is {_format_shape(own)}, there {_format_shape(other)}"
+            f"{name} has {_format_shape(own)}, the checkpoint {_format_shape(other)}"
             for name, (own, other) in self.reshaped.items()
         ]
         parts = {
             f"{len(self.same)} fit": (),
-            "of another shape": shapes,
-            "not there": self.missing,
-            "only there": self.extra,
+            "different shape": shapes,
+            "missing": self.missing,
+            "unexpected": self.extra,
         }
         told = [
             f"{what}: {_shorten(names)}" if names else what for what, names in parts.items() if names or "fit" in what

@@ -1,4 +1,4 @@
-"""``--set NODE.param=value``: override parameters and types of nodes, and training settings, for one command."""
+"""``--set NODE.PARAM=VALUE``: override parameters and types of nodes, and training settings, for one command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from studio.nodes.types import NodeType, Role
 
 _BOOLS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _FORM = (
-    "expected NODE.param=value, for example adam.lr=0.001, or NODE=TYPE to replace a node's type, for example "
+    "expected NODE.PARAM=VALUE, for example adam.lr=0.001, or NODE=TYPE to replace a node's type, for example "
     "adam=optim.SGD"
 )
 

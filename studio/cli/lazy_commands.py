@@ -15,6 +15,37 @@ Commands = Mapping[str, tuple[str, str]]
 """By command: "module:function", or "module:COMMANDS" for a group, and the help text."""
 
 
+class PlainCommand(TyperCommand):
+    """A command whose help has no types and number ranges, and no braces around required arguments."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        arguments = [_argument_name(param) for param in self.params if param.param_type_name == "argument"]
+        return [self.options_metavar or "", *arguments]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        arguments = [param for param in self.params if param.param_type_name == "argument"]
+        options = [param for param in self.get_params(ctx) if param.param_type_name == "option"]
+        if arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl([(_argument_name(param), getattr(param, "help", "")) for param in arguments])
+        with formatter.section("Options"):
+            formatter.write_dl([_option_row(option, ctx) for option in options])
+
+
+def _argument_name(param: Any) -> str:
+    """The name as in `git help`: RUN, [RUN], RUN... or [RUN...]."""
+    name = f"{param.metavar}..." if param.nargs != 1 else str(param.metavar)
+    return name if param.required else f"[{name}]"
+
+
+def _option_row(option: Any, ctx: Any) -> tuple[str, str]:
+    names, _ = option.get_help_record(ctx)
+    if option.required:
+        return names, f"{option.help} Required."
+    shown = option.default is not None and option.default is not False
+    return names, option.help + (f" Default: {option.default}." if shown else "")
+
+
 class LazyCommand(TyperCommand):
     """A command with a name and a help text, whose module is imported when it runs."""
 
@@ -33,7 +64,7 @@ class LazyCommand(TyperCommand):
             )
             app.callback()(_no_options)
         else:
-            app.command(self.name, help=self.help)(found)
+            app.command(self.name, cls=PlainCommand, help=self.help)(found)
         return typer.main.get_command(app)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:

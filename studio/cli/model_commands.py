@@ -53,7 +53,8 @@ Weights = Annotated[
 Unseen = Annotated[
     Literal["zeros", "refuse"],
     typer.Option(
-        help="Categories that are not in the training data: encode as zeros with a warning, or exit with an error."
+        metavar="zeros|refuse",
+        help="Categories that are not in the training data: encode as zeros with a warning, or exit with an error.",
     ),
 ]
 Steps = Annotated[int, typer.Option(metavar="N", min=2, help="Maximum number of batches.")]

@@ -81,7 +81,9 @@ def run(
         if start_from is not None:
             start_from = find_weights(file, start_from)
             if not os.path.exists(start_from):
-                raise InputError(f"--start-from: there is no run, checkpoint or weights file {str(start_from)!r}.")
+                raise InputError(
+                    f"--start-from: there is no run, checkpoint or weights file {str(start_from)!r}. Check the path."
+                )
         report = check_or_exit(file, document, as_json=as_json)
     print_problems(file, document, report.warnings, as_json=as_json)
     session = Session(

@@ -50,7 +50,7 @@ class RunWatcher:
             folder, state = self._session.folder, self._session.state
             if folder is not None and state in ("done", "stopped"):
                 lost = ", ".join(self._session.unwritten)
-                saved = f"cannot write {lost}. Other results are in" if lost else "Results are in"
+                saved = f"Cannot write {lost}. Other results are in" if lost else "Results are in"
                 self._display.print_message(f"{_END[state]}. {saved} {folder}", always=bool(lost))
                 code = code or (FAILED if lost else 0)
         if self._failure is not None:

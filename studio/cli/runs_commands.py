@@ -22,7 +22,7 @@ COMMANDS = {
     "list": ("studio.cli.runs_commands:list_runs", "List the runs of a project, oldest first."),
     "show": (
         "studio.cli.runs_commands:show",
-        "Show the metrics, graph and settings of a run, or compare two runs.",
+        "Show a run's metrics, graph and settings, or compare two.",
     ),
     "export": ("studio.cli.runs_commands:export", "Export the metrics of runs as CSV or TensorBoard event files."),
 }
@@ -56,7 +56,7 @@ def list_runs(file: File, as_json: Json = False) -> None:
 def show(
     file: File,
     name: Name,
-    other: Annotated[str | None, typer.Argument(metavar="RUN", help="Second run, to compare.")] = None,
+    other: Annotated[str | None, typer.Argument(metavar="OTHER", help="Run to compare with.")] = None,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):

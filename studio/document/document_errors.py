@@ -43,8 +43,8 @@ def printable(path: str | os.PathLike[str]) -> str:
     return os.fspath(path).encode(errors="backslashreplace").decode()
 
 
-_FULL = ("the disk is full", "Free some space, or choose another disk; what was there before is untouched.")
-_QUOTA = ("the quota or size limit for files is used up", "Free some space; what was there before is untouched.")
+_FULL = ("the disk is full", "Free some space, or choose another disk. Existing files are unchanged.")
+_QUOTA = ("the quota or size limit for files is used up", "Free some space. Existing files are unchanged.")
 _FORBIDDEN = ("permission denied", "Choose another folder, or change the permissions of this one.")
 _REASONS = {
     errno.ENOSPC: _FULL,
@@ -57,6 +57,6 @@ _REASONS = {
     errno.ENOTDIR: ("a part of the path is a file, not a folder", "Check the path."),
     errno.EISDIR: ("it is a folder", "Choose a file."),
     errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter name."),
-    errno.ELOOP: ("its links lead in a circle", "Remove the links."),
+    errno.ELOOP: ("the path contains a cycle of symbolic links", "Remove the links."),
     errno.EIO: ("the disk reports an error", "Choose another disk, and check this one."),
 }

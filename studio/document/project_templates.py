@@ -36,10 +36,10 @@ def templates() -> tuple[Template, ...]:
 
 
 def template(key: str) -> Template:
-    """One template. Raises FileError that says which ones there are if there is none of that name."""
+    """Return a template by name. Raises FileError with a list of names for an unknown one."""
     found = {each.key: each for each in templates()}
     if key not in found:
         close = difflib.get_close_matches(key, found, n=1)
-        remedy = f"Did you mean {close[0]}?" if close else f"Known templates: {', '.join(found)}."
-        raise FileError(key, "", "there is no template of this name", remedy)
+        remedy = f"Did you mean {close[0]}?" if close else f"Choose one of: {', '.join(found)}."
+        raise FileError(key, "", "is not a template", remedy)
     return found[key]

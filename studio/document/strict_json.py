@@ -20,7 +20,7 @@ _DEEPEST = DEEPEST + 8
 def decode(data: bytes) -> str:
     """Parse UTF-8 with or without a byte-order mark. Raises JsonError with line and column."""
     if len(data) > LARGEST:
-        raise JsonError("", f"has more than {LARGEST:,} bytes", "Projects are small: this is some other file.")
+        raise JsonError("", f"has more than {LARGEST:,} bytes", "Choose a project file.")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise JsonError("", "is UTF-16, not UTF-8", "Convert it to UTF-8.")
     try:
@@ -35,7 +35,7 @@ def decode(data: bytes) -> str:
 def parse(text: str) -> Any:
     """Parse JSON text. Raises JsonError with line and column, or with an access path."""
     if len(text) > LARGEST:
-        raise JsonError("", f"has more than {LARGEST:,} characters", "Projects are small: this is some other text.")
+        raise JsonError("", f"has more than {LARGEST:,} characters", "Paste a project.")
     text = text.removeprefix("\N{BYTE ORDER MARK}")
     if not text.strip():
         raise JsonError("", "is empty")
@@ -131,9 +131,9 @@ _TOO_DEEP = f"lists and objects are nested more than {_DEEPEST} levels deep"
 def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("<<<<<<< "):
-            remedy = "Decide for one side of each conflict and delete the marks."
-            return JsonError(f"line {number}", "holds the marks of a merge conflict", remedy)
+            remedy = "Resolve the conflicts and delete the conflict markers."
+            return JsonError(f"line {number}", "contains merge conflict markers", remedy)
     location = f"line {error.lineno}, column {error.colno}"
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-        return JsonError(location, "the text ends in the middle")
+        return JsonError(location, "the text ends unexpectedly")
     return JsonError(location, f"is not JSON ({error.msg[:1].lower()}{error.msg[1:]})")

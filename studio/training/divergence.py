@@ -6,6 +6,7 @@ import math
 
 from engine import fit
 from studio.document.model import Document
+from studio.document.training_settings import TRAINING_SETTINGS
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.catalogue import Catalogue
@@ -57,7 +58,9 @@ class DivergenceDetector:
         less = float(f"{rate / _DIVISOR:.6g}") if isinstance(rate, (int, float)) else None
         lower = f"lr of {name}" if less is None else f"lr of {name} from {rate:g} to {less:g}"
         if kind.param(_LINE_SEARCH) is None:
-            hint = f"Lower {lower}, or set clip_norm in the training settings."
+            hint = (
+                f'Lower {lower}, or set "{TRAINING_SETTINGS["clip_norm"].title}" (clip_norm) in the training settings.'
+            )
         elif node.params.get(_LINE_SEARCH) is None:
             hint = (
                 f"Without a line search, steps can be too long. Set {_LINE_SEARCH} to strong_wolfe, or lower {lower}."

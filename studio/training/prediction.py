@@ -41,7 +41,7 @@ def task_with_weights(report: Report, weights: Path, *, name: str, device: str) 
     task.setup()
     found = fit.load_matching(task.model, load_weights(weights))
     if found.missing or found.reshaped:
-        raise FileError(str(weights), "", f"has weights of another graph: {found}", "Choose other weights.")
+        raise FileError(str(weights), "", f"contains weights of another graph: {found}", "Choose other weights.")
     return task
 
 
@@ -127,7 +127,7 @@ def stored_array(path: Path) -> StoredArray:
     known = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
     if not known:
         problem = f"holds {', '.join(arrays) or 'nothing'}"
-        raise FileError(str(path), "", problem, "Name the array of samples input.")
+        raise FileError(str(path), "", problem, "Name the array of samples `input`.")
     return arrays[known[0]]
 
 

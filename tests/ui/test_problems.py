@@ -60,7 +60,7 @@ def test_equal_problems_are_one_row_that_selects_all_nodes(qtbot: QtBot) -> None
     panel.show()
     qtbot.waitUntil(lambda: store.is_checked and len(panel.rows) == 1)
     [row] = panel.rows
-    assert row.problem.message == "l0 is odd. The same holds for l1, l2, l3, l4 and 1 more."
+    assert row.problem.message == "l0 is odd. This also applies to l1, l2, l3, l4 and 1 more."
     qtbot.mouseClick(row, Qt.MouseButton.LeftButton)
     assert store.selection == set(names)
     qtbot.mouseClick(row.button, Qt.MouseButton.LeftButton)

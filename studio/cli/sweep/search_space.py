@@ -1,4 +1,4 @@
-"""The search space of a sweep, parsed from ``--param NODE.param=VALUES``."""
+"""The search space of a sweep, parsed from ``--param NODE.PARAM=VALUES``."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def parse_search_space(document: Document, catalogue: Catalogue, texts: Sequence
         key, equals, values = (part.strip() for part in text.partition("="))
         label = f"--param {text!r}"
         if not (key and equals and values):
-            raise InputError(f"{label}: expected NODE.param=VALUES, for example {_EXAMPLE}.")
+            raise InputError(f"{label}: expected NODE.PARAM=VALUES, for example {_EXAMPLE}.")
         if any(key == other.key for other in found):
             raise InputError(f"{label}: {key} is given twice. Put all values in one list, separated by commas.")
         match = _RANGE.fullmatch(values)

@@ -42,7 +42,9 @@ def sweep(
     trials: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Try N random combinations (default: all combinations).")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed for drawing combinations.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Random seed for drawing combinations (default: 0).")
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -78,12 +80,12 @@ def sweep(
         runs = out or runs_folder(file)
         document = read_project(file, assignments)
         if resume is None:
-            plan = _make_trials(document, params or [], trials, seed)
+            plan = _make_trials(document, params or [], trials, seed or 0)
             settings: dict[str, Any] = {"epochs": epochs, "steps": steps, "device": parse_device(device)}
             planned = plans.make_plan(document, params or [], plan, **settings, compile=compile)
             path = plans.write_plan(planned, runs)
         else:
-            if params or trials or assignments or device or compile is not None:
+            if params or trials or assignments or device or seed is not None or compile is not None:
                 allowed = "--epochs, --steps, --jobs, --out, --json and --quiet"
                 raise InputError(f"--resume can only be combined with {allowed}: a sweep keeps its settings.")
             path = plans.find_sweep(runs, resume)

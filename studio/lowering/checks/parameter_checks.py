@@ -46,4 +46,4 @@ def _refused(name: str, facts: NodeFacts) -> Problem:
     """The constructor raised, or a data source cannot read its files."""
     if facts.type.role is Role.SOURCE:
         return Problem("error", "bad-data", f"{name}: {facts.outcome.failure}", node=name)
-    return Problem("error", "bad-arguments", f"{name} cannot be made: {facts.outcome.failure}", node=name)
+    return Problem("error", "bad-arguments", f"{name} cannot be created: {facts.outcome.failure}", node=name)

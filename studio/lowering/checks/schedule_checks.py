@@ -139,7 +139,7 @@ def _length(flow: Dataflow, name: str) -> Iterator[Problem]:
         message = (
             f"{name} reaches its minimum at {unit} {context.begins + half} and rises again until the last {unit}, "
             f"{total}. "
-            "Clear T_max, or take Cosine annealing with warm restarts."
+            "Clear T_max, or use Cosine annealing with warm restarts."
         )
         yield Problem(
             "warning", "schedule-rises", message, node=name, fix=quick_fixes.clear(name, "T_max", "Clear T_max")
@@ -173,4 +173,4 @@ def _no_length(flow: Dataflow, name: str) -> Iterator[Problem]:
 def _refused(flow: Dataflow, name: str) -> Problem:
     failure = flow.facts[name].outcome.failure
     fix = quick_fixes.assign(name, "cycle_momentum", value=False) if "cycle_momentum" in failure else None
-    return Problem("error", "bad-arguments", f"{name} cannot be made: {failure}", node=name, fix=fix)
+    return Problem("error", "bad-arguments", f"{name} cannot be created: {failure}", node=name, fix=fix)

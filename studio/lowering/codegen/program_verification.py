@@ -41,11 +41,11 @@ def verify_source(text: str) -> ast.Module:
     try:
         tree = parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise UnsafeSyntaxError(f"text that Python cannot read ({error})", getattr(error, "lineno", None)) from None
+        raise UnsafeSyntaxError(f"text that is not valid Python ({error})", getattr(error, "lineno", None)) from None
     _kinds_and_names(tree)
     classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
     if len(classes) != len(BASES) or tree.body[-len(BASES) :] != classes:
-        _refuse(tree.body[0] if tree.body else tree, "other statements than imports and two classes")
+        _refuse(tree.body[0] if tree.body else tree, "statements other than imports and two classes")
     imported = {name for statement in tree.body[: -len(BASES)] for name in _imported(statement)}
     model, task = classes
     layers = _attributes(model)
@@ -91,7 +91,7 @@ def _imported(statement: ast.stmt) -> Iterable[str]:
                 return found
         case _:
             pass
-    return _refuse(statement, "an import of something else than the engine's modules")
+    return _refuse(statement, "an import of a module outside the engine")
 
 
 def _attributes(definition: ast.ClassDef) -> frozenset[str]:
@@ -152,7 +152,7 @@ class _Class:
         self._locals = {*names[1:], *(node.id for node in used if isinstance(node.ctx, ast.Store))}
         hidden = self._locals & {*self._imported, "self", "super", self._model, self._definition.name}
         if hidden:
-            _refuse(method, f"a local name {min(map(str, hidden))}, which already stands for something else")
+            _refuse(method, f"a local name {min(map(str, hidden))}, which is already defined")
         for statement in method.body:
             self._statement(statement)
 
@@ -175,7 +175,7 @@ class _Class:
             case ast.Tuple(elts=parts) if all(isinstance(part, ast.Name) for part in parts):
                 pass
             case _:
-                _refuse(target, "an assignment to something else than a local name or an attribute of self")
+                _refuse(target, "an assignment to something other than a local name or an attribute of self")
 
     def _value(self, value: ast.expr) -> None:
         match value:

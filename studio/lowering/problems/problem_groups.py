@@ -59,7 +59,7 @@ def _together(problems: Sequence[Problem]) -> Problem:
     fixes = [problem.fix for problem in problems if problem.fix is not None]
     return replace(
         first,
-        message=f"{first.message} The same holds for {listed}.",
+        message=f"{first.message} This also applies to {listed}.",
         also=names,
         fix=_all(fixes) if len(fixes) == len(problems) else None,
     )

@@ -46,7 +46,7 @@ HELP: Mapping[str, str] = {
     "bad-division": "The split leaves a part empty or is not possible.",
     "no-batch": "The loader drops its only batch, so no training step is possible.",
     "rare-class": "Each class needs samples in both training and validation data.",
-    "two-followers": "An optimizer's learning rate follows one figure at a time.",
+    "two-followers": "Only one schedule can start when another one ends.",
     "schedule-alone": "A schedule changes the learning rate of the optimizer that it is wired behind.",
     "mixed-counting": "Schedules in one chain count the same unit: epochs or steps.",
     "schedules-overrule": "Of two parallel schedules the later one overrides the learning rate of the other.",

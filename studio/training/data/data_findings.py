@@ -105,7 +105,7 @@ def _overlap(found: Statistics) -> Iterator[Finding]:
         "too good."
     )
     if overlap.contradictions:
-        message += f" {overlap.contradictions:,} of them {_have(overlap.contradictions)} another target there."
+        message += f" {overlap.contradictions:,} of them {_have(overlap.contradictions)} a different target there."
     message += f" {_overlap_remedy(training)}"
     examples: list[tuple[Part, int]] = []
     for one, two in overlap.examples:

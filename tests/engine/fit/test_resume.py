@@ -155,7 +155,10 @@ def test_a_checkpoint_of_another_model_says_what_fits() -> None:
     state = training.state_dict()
     other = Wider()
     before = {name: value.tolist() for name, value in other_weights(other).items()}
-    said = r"another model: 7 fit; of another shape: 0\.weight is 9×4, there 8×4, 0\.bias is 9, there 8"
+    said = (
+        r"does not fit model: 7 fit; different shape: 0\.weight has 9×4, the checkpoint 8×4, "
+        r"0\.bias has 9, the checkpoint 8"
+    )
     with pytest.raises(WeightsError, match=said):
         fit.fit(other, steps=1).load_state_dict(state)
     assert {name: value.tolist() for name, value in other_weights(other).items()} == before

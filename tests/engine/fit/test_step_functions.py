@@ -219,5 +219,5 @@ def test_settings_that_cannot_be(settings: dict[str, Any], said: str) -> None:
             super().configure()
             self.sgd = optim.LBFGS(self.model.parameters())
 
-    with pytest.raises(ValueError, match="evaluates the loss of one batch several times"):
+    with pytest.raises(ValueError, match="evaluates the loss of a batch several times"):
         Searching().setup()

@@ -66,14 +66,14 @@ def test_values_that_do_not_fit(parameter: Parameter, text: str, message: str) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("adam.lr", "expected NODE.param=value"),
-        ("lr=3", "expected NODE.param=value"),
+        ("adam.lr", "expected NODE.PARAM=VALUE"),
+        ("lr=3", "expected NODE.PARAM=VALUE"),
         ("adan.lr=3", "no node 'adan'. Did you mean 'adam'?"),
         ("zzz.lr=3", "Choose one of: hidden, adam, odd."),
         ("hidden.out_feature=3", "has no parameter 'out_feature'. Did you mean 'out_features'?"),
         ("odd.x=3", "'odd' has the unknown type 'made.Up'"),
         ("adam=", "there is no node type ''"),
-        ("adam.=1", "expected NODE.param=value"),
+        ("adam.=1", "expected NODE.PARAM=VALUE"),
         ("adam=optim.Adan", "there is no node type 'optim.Adan'. Did you mean 'optim.Adam'?"),
         ("adam=SDG", "there is no node type 'SDG'. Did you mean 'SGD'?"),
         ("hidden=nn.CrossEntropyLoss", "Cross entropy has no port 'output', but hidden has a wire there"),

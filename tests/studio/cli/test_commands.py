@@ -45,7 +45,7 @@ def test_check_tells_equal_problems_once_to_people_and_each_to_programs(gradwire
     project.write_text(json.dumps(content))
     result = gradwire("check", project)
     assert (result.code, result.err.count("warning: ")) == (0, 1)
-    assert "The same holds for two, three, four." in result.err
+    assert "This also applies to two, three, four." in result.err
     assert "1 warning" in result.out
     *problems, last = gradwire("check", project, "--json").lines
     assert [problem["node"] for problem in problems] == ["one", "two", "three", "four"]
@@ -125,7 +125,7 @@ def test_new(gradwire, tmp_path: Path) -> None:
     assert gradwire("check", path).code == 0
     unknown = gradwire("new", "ghost", "-o", tmp_path / "x.gradwire")
     assert unknown.code == 2
-    assert "Known templates: digits-mlp" in unknown.err
+    assert "Choose one of: digits-mlp" in unknown.err
     assert "Did you mean digits-cnn?" in gradwire("new", "digits-cn", "-o", tmp_path / "x.gradwire").err
     assert "project files end in .gradwire" in gradwire("new", "digits-mlp", "-o", tmp_path / "x.json").err
     assert sorted(path.name for path in tmp_path.glob("x.*")) == []
@@ -156,3 +156,21 @@ def test_a_wrong_device(gradwire, project: Path) -> None:
 def test_help_and_version(gradwire) -> None:
     assert "Train a project" in gradwire("run", "--help").out
     assert gradwire("--version").out.startswith("gradwire ")
+
+
+def test_help_names_arguments_without_braces_types_and_ranges(gradwire) -> None:
+    lines = gradwire("runs", "show", "--help").out.splitlines()
+    assert lines[0] == "Usage: gradwire runs show [OPTIONS] FILE RUN [OTHER]"
+    shown = gradwire("find-rate", "--help").out
+    assert "--steps N" in shown and "Maximum number of batches. Default: 100." in shown
+    assert "x>=" not in shown and "<" not in shown
+
+
+def test_wrong_option_values_name_the_option(gradwire) -> None:
+    for arguments, message in {
+        ("run", "a", "--epochs", "x"): "--epochs must be an integer.",
+        ("find-rate", "a", "--steps", 1): "--steps must be greater than or equal to 2.",
+        ("predict", "a", "b", "-w", 1, "--unseen", "bad"): "--unseen must be one of 'zeros', 'refuse', not 'bad'.",
+    }.items():
+        result = gradwire(*arguments)
+        assert (result.code, result.err.splitlines()[0]) == (2, f"gradwire: {message}")

@@ -100,9 +100,9 @@ def test_arrays_of_other_numbers_are_taken_as_the_source_gives_them(gradwire, tm
     )
     assert damaged.out.splitlines()[2] == "1,,nan,nan"
     for array, problem in (
-        (inputs[:0], "has no rows. Give an array of samples"),
+        (inputs[:0], "has no rows. Pass an array of samples"),
         (inputs[:3].astype(np.complex64), "has dtype complex64, but numbers are needed"),
-        (inputs[:3, :2], "holds samples of 2, but the network learnt 3"),
+        (inputs[:3, :2], "holds samples of shape 2, but the network was trained on 3"),
     ):
         refused = answered(array)
         assert refused.code == 2 and problem in refused.err
@@ -242,13 +242,13 @@ def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> Non
     (folder / "damaged.npz").write_bytes((folder / "two.npz").read_bytes()[:-9])
     (folder / "new.csv").write_text("a,b\n1,2\n")
     for name, said in {
-        "flat.npy": "holds samples of 5, but the network learnt",
+        "flat.npy": "holds samples of shape 5, but the network was trained on 1×8×8",
         "objects.npy": "contains Python objects, which are never loaded",
         "text.npy": "is not a .npy or .npz file",
         "damaged.npz": "is damaged",
-        "two.npz": "Call the array of the samples input",
-        "nothing.npy": "file not found",
-        "new.csv": "no single source of samples whose path could be replaced",
+        "two.npz": "Name the array of samples `input`",
+        "nothing.npy": "does not exist. Check the path.",
+        "new.csv": "the project does not have exactly one data source with a path to replace",
     }.items():
         result = gradwire("predict", project, folder / name, "-w", trained)
         assert result.code == 2, name
@@ -313,7 +313,7 @@ def test_settings_of_the_training_for_one_run(gradwire, project: Path) -> None:
         "adam.betas=0.9": "betas must be 2 numbers, not 1",
         "adam.betas=0.9,0.9,0.9": "betas must be 2 numbers, not 3",
         "hidden.out_features=9223372036854775808": "out_features must be ≥ 1 and ≤ 2,147,483,647",
-        "training.follow=val_f1": "follows val_f1, but there is no such figure",
+        "training.follow=val_f1": "The best weights are selected by val_f1, but the project has no such metric",
     }.items():
         result = gradwire("run", project, *options, wrong)
         assert result.code == 2, wrong

@@ -53,7 +53,7 @@ def test_names_that_are_too_long(gradwire, project: Path, tmp_path: Path) -> Non
     long = tmp_path / LONG
     refused(gradwire("new", "digits-mlp", "--out", f"{long}.gradwire"), "the name is too long")
     refused(gradwire("run", project, "--steps", 1, "--quiet", "--out", long), "the name is too long")
-    refused(gradwire("run", project, "--start-from", long), "there is no such run, checkpoint or weights file")
+    refused(gradwire("run", project, "--start-from", long), "there is no run, checkpoint or weights file")
     refused(gradwire("run", project, "--resume", long), "is not a run")
     refused(gradwire("evaluate", project, "--weights", long), "there is no such run")
     refused(gradwire("sweep", project, "--param", "adam.lr=0.1,0.2", "--out", long), "the name is too long")

@@ -137,7 +137,7 @@ def test_a_second_interrupt_ends_the_process_at_once(gradwire, project: Path) ->
     assert process.stderr is not None
     assert "parameters" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    assert "stopping after this batch" in process.stderr.readline()
+    assert "Stopping after the current batch" in process.stderr.readline()
     for _ in range(3):
         process.send_signal(signal.SIGINT)
     try:
@@ -219,5 +219,5 @@ def test_weights_that_could_not_be_written_are_no_success(
     result = gradwire("run", project, "--epochs", 1, "--out", project.parent / "out")
     assert result.code == 1
     assert "weights.safetensors: cannot be written" in result.err
-    told = "done; these could not be written: best.safetensors, weights.safetensors, checkpoints; the rest is in "
+    told = "Training finished. Cannot write best.safetensors, weights.safetensors, checkpoints. Other results are in "
     assert result.err.splitlines()[-1].startswith(told)

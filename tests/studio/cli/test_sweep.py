@@ -94,7 +94,7 @@ def test_more_trials_than_combinations_are_all_of_them() -> None:
     ("texts", "said"),
     [
         ([], "a sweep needs at least one --param"),
-        (["adam.lr"], "expected NODE.param=VALUES"),
+        (["adam.lr"], "expected NODE.PARAM=VALUES"),
         (["adan.lr=1"], "no node 'adan'. Did you mean 'adam'?"),
         (["adam.lr=0.1,fast"], "lr must be a number, not 'fast'"),
         (["adam.lr=1..0.1"], "1 is not below 0.1"),
@@ -292,6 +292,7 @@ def test_what_a_sweep_refuses(gradwire, project: Path, tmp_path: Path) -> None:
         ("-p", "adam.lr=0..1"): "Set the number of random trials with --trials",
         ("-p", "adam.lr=1", "--device", "tpu"): "Choose auto, cpu or cuda",
         ("--resume", "-p", "adam.lr=1"): "--resume can only be combined with",
+        ("--resume", "--seed", "1"): "--resume can only be combined with",
         ("--resume",): "contains no sweep",
         ("--resume", "yesterday"): "is not a sweep",
     }.items():

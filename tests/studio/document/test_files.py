@@ -110,7 +110,7 @@ def test_a_real_limit_on_file_size(path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.strip() == (
         f"{path}: cannot be saved: the quota or size limit for files is used up. "
-        "Free some space; what was there before is untouched."
+        "Free some space. Existing files are unchanged."
     )
     assert project_files.load(path) == OLD
     assert names(path.parent) == ["net.gradwire"]
@@ -205,7 +205,7 @@ def test_links_in_a_circle(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     for action in (project_files.load, lambda path: project_files.save(NEW, path)):
-        with pytest.raises(FileError, match="its links lead in a circle"):
+        with pytest.raises(FileError, match="the path contains a cycle of symbolic links"):
             action(tmp_path / "a")
 
 

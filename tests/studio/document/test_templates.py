@@ -26,7 +26,7 @@ def test_there_are_templates_with_titles_the_simplest_first() -> None:
 def test_one_by_its_key() -> None:
     first = templates()[0]
     assert template(first.key) == first
-    with pytest.raises(FileError, match=f"there is no template of this name. Known templates: .*{first.key}"):
+    with pytest.raises(FileError, match=f"is not a template. Choose one of: .*{first.key}"):
         template("ghost")
 
 

@@ -75,7 +75,7 @@ def test_arguments_that_the_layer_itself_refuses() -> None:
     broken = digits({"conv": conv, "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})})
     problem = coded(broken, "bad-arguments")
     assert (problem.severity, problem.node) == ("error", "conv")
-    assert problem.message.startswith("conv cannot be made: ")
+    assert problem.message.startswith("conv cannot be created: ")
 
 
 def test_one_value_may_stand_for_several() -> None:

@@ -125,7 +125,7 @@ def test_equal_warnings_are_shown_once() -> None:
     [one] = grouped(found, ())
     assert one.message == (
         "dead_0 has an unconnected output, so it is not part of the run. Connect its output, or remove it. "
-        "The same holds for dead_1, dead_2, dead_3, dead_4 and 7 more."
+        "This also applies to dead_1, dead_2, dead_3, dead_4 and 7 more."
     )
     assert (one.node, one.also) == ("dead_0", tuple(f"dead_{number}" for number in range(1, 12)))
     two = report(dead_ends(2)).problems

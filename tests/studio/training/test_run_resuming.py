@@ -216,7 +216,10 @@ def test_a_run_of_another_graph_says_what_fits(session, digits, cut) -> None:
     run = session(digits(epochs=3, hidden={"out_features": 31}), resume=found)
     failed = next(event for event in finished(run) if isinstance(event, Failed))
     assert failed.by_input
-    assert "another graph. Weights: 1 fit; of another shape: hidden.weight is 31×64, there 32×64" in failed.message
+    assert (
+        "another graph. Weights: 1 fit; different shape: hidden.weight has 31×64, the checkpoint 32×64"
+        in failed.message
+    )
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
@@ -225,7 +228,7 @@ def test_a_new_run_takes_what_fits(session, digits, cut, tmp_path: Path) -> None
     wider = digits(epochs=0 + 1, hidden={"out_features": 31})
     run = session(wider, start_from=folder, out=tmp_path / "new", steps=0)
     [warned] = [event for event in finished(run) if isinstance(event, Warned)]
-    assert "1 fit; of another shape: hidden.weight is 31×64, there 32×64" in warned.message
+    assert "1 fit; different shape: hidden.weight has 31×64, the checkpoint 32×64" in warned.message
     _, state, _ = newest_checkpoint(folder)
     assert state is not None
     ours, theirs = load_file(tmp_path / "new/weights.safetensors"), run_resuming.weights_in_checkpoint(state)
@@ -254,7 +257,7 @@ def test_a_run_is_resumed_once_at_a_time(session, cut, whole: Path) -> None:
     first.step()
     while first.state != "paused":
         first.events(0.05)
-    with pytest.raises(FileError, match=r"cut: is being trained by this process\. Wait until that run has ended"):
+    with pytest.raises(FileError, match=r"cut: is being trained by this process\. Wait until the run has ended"):
         run_resuming.load_run(folder)
     second = session(late.document, resume=late)
     [refused] = [event for event in finished(second) if isinstance(event, Failed)]

@@ -98,7 +98,7 @@ def test_overlap_counts_samples_where_rows_are_repeated(tmp_path: Path) -> None:
     assert finding.message.startswith(
         "263 of 263 validation samples have the same input as a training sample (12 different inputs), for example"
     )
-    assert "1 of them has another target there." in finding.message
+    assert "1 of them has a different target there." in finding.message
     assert "The 1,053 training samples have only 12 different inputs." in finding.message
 
 
