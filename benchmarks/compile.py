@@ -241,7 +241,7 @@ def take_first_step(options: argparse.Namespace) -> None:
     loading: list[float] = []
     if options.inside == "engine":
         step = compiled(step, by="fit")
-        _time(importlib.import_module("engine.compiler.kernels.kernel_cache").Module, "load", loading)
+        _time(importlib.import_module("engine.compiler.kernels.kernel_cache").KernelModule, "load", loading)
     start = time.perf_counter()
     step()
     first = time.perf_counter()

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
-from engine import dtypes, random
+from engine import dtypes
+from engine import random as generators
 from engine.backend import Device, cuda_available, namespace
 from engine.errors import OutOfMemoryError
 from engine.random import initial_seed, manual_seed, seed
@@ -144,33 +145,33 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 def get_rng_state(device: Any = "cuda") -> State:
     """Return `engine.get_rng_state()`."""
-    return random.get_rng_state()
+    return generators.get_rng_state()
 
 
 def set_rng_state(new_state: tuple[int, int, int], device: Any = "cuda") -> None:
     """Call `engine.set_rng_state`."""
-    random.set_rng_state(new_state)
+    generators.set_rng_state(new_state)
 
 
 def get_rng_state_all() -> list[State]:
     """Return the state of the global generator, once per GPU."""
-    return [random.get_rng_state()] * device_count()
+    return [generators.get_rng_state()] * device_count()
 
 
 def set_rng_state_all(new_states: Iterable[tuple[int, int, int]]) -> None:
     """Set the state of the global generator to the first state."""
     for state in list(new_states)[:1]:
-        random.set_rng_state(state)
+        generators.set_rng_state(state)
 
 
 def manual_seed_all(seed: int) -> None:
     """Call `engine.manual_seed`: all devices draw the same numbers."""
-    random.manual_seed(seed)
+    generators.manual_seed(seed)
 
 
 def seed_all() -> None:
     """Call `engine.seed`."""
-    random.seed()
+    generators.seed()
 
 
 # -- current device and events ------------------------------------------------------------------

@@ -55,7 +55,7 @@ def _named(name: str, fields: tuple[str, ...]) -> Any:
 
         def __repr__(self) -> str:
             parts = ",\n".join(f"{field}={part!r}" for field, part in zip(fields, self, strict=True))
-            return f"{__name__}.{name}(\n{parts})"
+            return f"engine.return_types.{name}(\n{parts})"
 
     Result.__name__ = Result.__qualname__ = name
     return Result

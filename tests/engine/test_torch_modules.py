@@ -277,7 +277,7 @@ def test_weights_are_read_from_the_folder_of_downloads(tmp_path: Path, monkeypat
     folder.mkdir(parents=True)
     engine.save({"weight": engine.arange(3.0)}, folder / "weights.safetensors")
     assert engine.hub.load_state_dict_from_url(url)["weight"].tolist() == [0, 1, 2]
-    with pytest.raises(AttributeError, match="install a model's package"):
+    with pytest.raises(AttributeError, match="install the model's package"):
         engine.hub.load  # noqa: B018
 
 

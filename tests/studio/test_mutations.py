@@ -25,6 +25,7 @@ from PIL import Image
 
 import engine
 from engine import data, fit
+from engine.data.images import image_decoding
 from studio import cli
 from studio.cli import command_line as app_module
 from studio.cli import run_command
@@ -306,7 +307,7 @@ def test_data_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             (folder / (image + suffix)).unlink()
 
     def png(content: bytes) -> object:
-        return data.pictures.decode_image(content, "colour", "a.png")  # pyright: ignore[reportAttributeAccessIssue]
+        return image_decoding.decode_image(content, "colour", "a.png")
 
     def tar(content: bytes) -> object:
         overwrite(shards / "a.tar", content)

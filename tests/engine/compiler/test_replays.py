@@ -208,7 +208,7 @@ def run(optimizer: int, events: Sequence[tuple[str, int, int, bool]], *, compile
 BETWEEN = st.tuples(st.sampled_from(list(EVENTS)), st.integers(0, 5), st.integers(0, 2), st.integers(0, 9).map(bool))
 
 
-@pytest.mark.filterwarnings("ignore:the schedule's step:UserWarning")
+@pytest.mark.filterwarnings("ignore:scheduler.step.. was called before:UserWarning")
 @settings(max_examples=40)
 @given(st.integers(0, 3), st.lists(BETWEEN, min_size=2, max_size=8))
 def test_replays_do_what_python_does(optimizer: int, events: list[tuple[str, int, int, bool]]) -> None:
@@ -218,7 +218,7 @@ def test_replays_do_what_python_does(optimizer: int, events: list[tuple[str, int
         assert repr(ours) == repr(eager)  # NaN is NaN
 
 
-@pytest.mark.filterwarnings("ignore:the schedule's step:UserWarning")
+@pytest.mark.filterwarnings("ignore:scheduler.step.. was called before:UserWarning")
 @pytest.mark.parametrize("name", EVENTS)
 def test_each_change_between_replays_is_seen(name: str) -> None:
     events = [("nothing", 2, 0, True), ("nothing", 1, 0, True), (name, 1, 0, True), (name, 2, 0, True)]

@@ -37,6 +37,7 @@ from studio.lowering import LoweringError, check, lower, program
 from studio.lowering.checks import schedule_checks, structure_checks
 from studio.lowering.codegen import source_writer, syntax_trees
 from studio.lowering.codegen.safe_identifiers import class_name
+from studio.lowering.schedules import schedule_chains
 from studio.nodes import catalogue
 from tests.studio.hostile.audit import ROOT, Audit, Forbidden
 from tests.studio.hostile.documents import BASES, EXPLOIT, Hostile, hostile, named
@@ -271,11 +272,11 @@ def classes(stem: str) -> set[str]:
 
 def unguarded() -> None:
     """Takes away what keeps a file's text out of generated code, as it once was, to see that the hook sees that."""
-    program.verified = ast.parse
+    program.verify_source = ast.parse
     syntax_trees.identifier = str
     structure_checks._unknown_types = lambda graph: iter(())
     source_writer.SourceWriter.facts = lambda self, name: self.flow.facts[name]
-    schedule_checks._behind = lambda graph, name: [
+    schedule_chains.schedules_behind = schedule_checks.schedules_behind = lambda graph, name: [
         end.node for port in graph.types[name].outputs for end in graph.readers(schedule_checks.End(name, port.name))
     ]
 

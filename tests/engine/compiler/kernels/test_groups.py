@@ -97,7 +97,7 @@ def test_nothing_is_written_over_what_is_read_later() -> None:
     x = group.input(normal(5, 6))
     y = group.add("relu", x)
     out = group.add("sub", x, group.add("sum", y, dim=1, keepdim=True))
-    with pytest.raises(LoweringUnsupported, match="read again"):
+    with pytest.raises(LoweringUnsupported, match="overwrites an input that is read later"):
         compile(group.fused((5, 6), [y, out], in_place=((0, 0),)))
     compile(group.fused((5, 6), [y, out], in_place=((1, 0),)))
 
