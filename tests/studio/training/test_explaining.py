@@ -96,7 +96,7 @@ def test_a_break_parts_two_regions(digits: Document, monkeypatch: pytest.MonkeyP
     assert first.nodes == {"flatten", "hidden", "relu"}
     assert {"dropout", "logits", "adam"} <= second.nodes
     [bridge] = found.bridges
-    assert (bridge.title, bridge.node, bridge.index) == ("Decision by a tensor", "relu", 0)
+    assert (bridge.title, bridge.node, bridge.index) == ("Branch on tensor values", "relu", 0)
     assert {str(wire) for wire in bridge.wires} == {"relu.output -> dropout.input"}
 
 
