@@ -1,4 +1,4 @@
-"""Looking at what ran, as plain data: the ops of a call, and the autograd graph behind a tensor."""
+"""Recorded ops and autograd graphs as plain data."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from engine.tensors import Tensor
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """One node of an autograd graph: an op's backward, or a leaf that gradients are added up for."""
+    """Node of an autograd graph: the backward of an op, or a leaf."""
 
     id: int
     op: str
     """Name of the op; "leaf" for leaves."""
     spec: Spec
-    """Of the op's first output, or the leaf."""
+    """Spec of the op's first output, or of the leaf."""
     where: SourceLocation
-    """The line that called the op, if it ran while recording."""
+    """Source line that called the op, if it ran while recording."""
     gradient_norm: float | None
-    """Euclidean norm of the gradient that reached it, if a backward pass was recorded."""
+    """Euclidean norm of the gradient of the first output, if a backward pass was recorded."""
     leaf: str | None
-    """Name of the parameter; "" for a leaf without a name; None for ops."""
+    """Name of the parameter; "" for a leaf without name; None for ops."""
     saved_bytes: int
-    """What it keeps for the backward pass."""
+    """Bytes saved for the backward pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """An autograd graph; edges lead from a node to those that its gradients go to."""
+    """Autograd graph. Edges point from a node to the nodes that receive its gradients."""
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[tuple[int, int], ...]
 
 
 def trace() -> Observer:
-    """A context manager that collects the ops called inside as `.calls`."""
+    """Context manager that collects the ops called inside as `.calls`."""
     return Observer()
 
 
 def recording() -> Observer:
-    """A context manager under which autograd nodes learn their line, and backward measures gradients."""
+    """Context manager that records source lines of autograd nodes, and gradient norms in backward passes."""
     return Observer(norms=True)
 
 
 def autograd_graph(
     tensor: Tensor, observer: Observer | None = None, names: Mapping[str, Tensor] | None = None
 ) -> Graph:
-    """The graph that `tensor.backward()` walks; take it before the pass frees it, or with retain_graph.
+    """Return the graph that `tensor.backward()` traverses. Call it before the pass frees it, or with retain_graph.
 
     Args:
-        observer: the recording under which forward and backward ran
+        observer: recording under which forward and backward ran
         names: parameters by name, for the leaves
     """
     root = tensor.edge

@@ -1,11 +1,11 @@
-"""Names of a package that import their module when they are first used (PEP 562).
+"""Lazy imports: names of a package that import their module on first use (PEP 562).
 
-After the first use a name is an ordinary global of the package.
+After its first use a name is an ordinary global of the package.
 
-Two threads may use a name for the first time at once. Python locks single modules, not packages: a thread can import a
-submodule while another one is still running the package's `__init__`, and then sees half of it. One lock for all lazy
-names prevents that. Import statements do not take it. They hold module locks already, which a thread with this lock may
-be waiting for.
+Two threads may use a name for the first time concurrently. Python locks single modules, not packages: one thread can
+import a submodule while another is still running the package's `__init__`, and see a partly initialized package. A
+lock for all lazy names prevents that. Import statements do not take the lock, since they already hold module locks
+that a thread with this lock may be waiting for.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def attach(
     modules: Iterable[str] = (),
     missing: Callable[[str], str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns `__getattr__` and `__dir__` for a package. `__all__` is then computed on demand, too.
+    """Return `__getattr__` and `__dir__` for a package. `__all__` is computed on demand too.
 
     Args:
-        package: the name of the package
-        names: for each module the names to take from it, as in an import statement: "Device as device, cuda_available"
-        collections: modules whose `__all__` belongs to the package; they are searched in this order
-        modules: names of submodules that belong to `__all__`; the others can be reached as well
-        missing: the text of the AttributeError for a name that does not exist
+        package: name of the package
+        names: names to import per module, as in an import statement: "Device as device, cuda_available"
+        collections: modules whose `__all__` is part of the package's, in search order
+        modules: submodules that are part of `__all__`; other submodules are accessible too
+        missing: returns the message of the AttributeError for an unknown name
     """
     sources = dict(_sources(names))
 
@@ -71,7 +71,7 @@ def attach(
 
 
 def module(name: str) -> Any:
-    """Return a module that is imported when one of its attributes is first used."""
+    """Return a proxy of a module that is imported when an attribute is first used."""
     return _LazyModule(name)
 
 
@@ -98,7 +98,7 @@ _LOCK = threading.RLock()
 
 
 def _sources(names: Mapping[str, str]) -> Iterable[tuple[str, tuple[str, str]]]:
-    """For each name of the package the module that defines it and its name there."""
+    """Return for each name of the package its defining module and its name there."""
     for module, listed in names.items():
         for item in listed.split(", "):
             attribute, _, name = item.partition(" as ")

@@ -1,4 +1,4 @@
-"""Watching ops as they run: who called which op from where, and what gradients came back."""
+"""Observation of ops as they run: op, source line, and gradient norms."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One op call. Inputs are Specs, numbers, or None."""
+    """Op call. Inputs are Specs, numbers or None."""
 
     op: str
     inputs: tuple[Any, ...]
     statics: dict[str, Any]
     outputs: tuple[Spec, ...]
     where: SourceLocation
-    """The first line outside the engine on the way to the call."""
+    """First line outside the engine in the call stack."""
     macs: Any
-    """Multiply-adds; symbolic when a size is."""
+    """Multiply-accumulate operations; symbolic if a size is."""
 
 
 @dataclass(slots=True)
 class Observer:
-    """Collects calls and gradient norms while it is entered. Observers nest; the inner one is told."""
+    """Context manager that collects calls and gradient norms. Of nested observers only the innermost records."""
 
     norms: bool = False
-    """Measure gradients in a backward pass; reads numbers, so it is slow."""
+    """Measure gradient norms in backward passes. Slow, since it reads the values."""
     calls: list[Call] = field(default_factory=list)
     gradient_norms: dict[int, float] = field(default_factory=dict)
-    """Sequence number of a node → norm of the gradient that reached its first output."""
+    """Sequence number of a node → norm of the gradient of its first output."""
     _outer: list[Any] = field(default_factory=list)
 
     def __enter__(self) -> Observer:
@@ -57,7 +57,7 @@ class Observer:
         MODES.observer = self._outer.pop()
 
     def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> SourceLocation:
-        """Told of an op that ran; says where it was called."""
+        """Record an op call and return its source location."""
         where = call_site()
         specs = tuple(getattr(value, "spec", value) for value in inputs)
         outputs = tuple(out.spec for out in outs)
@@ -72,10 +72,10 @@ class Observer:
 
 
 class Relay:
-    """An observer that leaves the collecting to the one that was there before it, if any."""
+    """Observer that passes calls on to the previous observer, if there is one."""
 
     lines = True
-    """Whether autograd nodes learn their line, although nobody collects."""
+    """Whether autograd nodes record their source line, even if no observer collects calls."""
 
     def __init__(self, outer: Any) -> None:
         self.outer = outer
@@ -91,7 +91,7 @@ class Relay:
 
 
 def norm_of(tensor: Any) -> float | None:
-    """Euclidean norm, computed unobserved in double precision; None if there are no numbers."""
+    """Return the Euclidean norm in float64, computed unobserved; None for a tensor without data."""
     if tensor is None or tensor.is_meta:
         return None
     observer, MODES.observer = MODES.observer, None
@@ -106,11 +106,11 @@ def norm_of(tensor: Any) -> float | None:
 def _is_passed_over(filename: str) -> bool:
     if filename.startswith((_ENGINE, _NUMPY)):
         return True
-    return filename.startswith(_PYTHON) and "-packages" not in filename  # which others install there
+    return filename.startswith(_PYTHON) and "-packages" not in filename  # packages are installed there too
 
 
 def call_site() -> SourceLocation:
-    """File and line of the innermost frame that is neither the engine's, nor NumPy's, nor Python's own."""
+    """Return file and line of the innermost frame outside the engine, NumPy and Python's library."""
     frame = sys._getframe(1)
     while frame is not None and _is_passed_over(frame.f_code.co_filename):
         frame = frame.f_back

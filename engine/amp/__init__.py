@@ -1,4 +1,4 @@
-"""Mixed precision: products in float16 or bfloat16 where that is safe."""
+"""Automatic mixed precision: autocast and gradient scaling."""
 
 from engine.amp import cuda as cuda
 from engine.amp.autocast import autocast as autocast

@@ -1,4 +1,4 @@
-"""Mixed precision: products in 16 bits, delicate sums in 32."""
+"""Autocast: runs ops in float16, bfloat16 or float32 as listed in `engine.amp.op_lists`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ DEFAULTS = {"cpu": bfloat16, "cuda": float16}
 
 
 class autocast:
-    """Inside, ops choose their precision: products run in `dtype`, and what is delicate in float32.
+    """Context manager and decorator for mixed precision: matrix products run in `dtype`, sensitive ops in float32.
 
-    A context manager and a decorator; blocks nest, and ``enabled=False`` turns it off again inside. Put forward pass
-    and loss inside and the backward pass outside. `engine.amp.op_lists` lists the ops. float64 stays as
-    it is. Source: Micikevicius et al., Mixed precision training, arXiv 1710.03740.
+    Blocks can be nested; ``enabled=False`` turns autocast off in a nested block. Run the forward pass and the loss
+    inside, the backward pass outside. `engine.amp.op_lists` lists the ops. float64 inputs are not
+    cast. Source: Micikevicius et al., Mixed precision training, arXiv 1710.03740.
 
     Args:
-        device_type: "cpu" or "cuda": where tensors are cast
-        dtype: the lower precision; float16 on "cuda" and bfloat16 on "cpu" if left out
-        enabled: whether anything is done
-        cache_enabled: cast each parameter once in a block
+        device_type: device type of the tensors to cast, "cpu" or "cuda"
+        dtype: lower precision; default: float16 on "cuda", bfloat16 on "cpu"
+        enabled: whether autocast is on
+        cache_enabled: cast each parameter only once per block
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class autocast:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether ops on `device_type` choose their precision now."""
+    """Return whether autocast is on for `device_type`."""
     return MODES.autocast is not None and device_type in MODES.autocast.dtypes
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """The lower precision of the present block, or the one that a block would have."""
+    """Return the lower precision of autocast for `device_type`."""
     if is_autocast_enabled(device_type):
         return MODES.autocast.dtypes[device_type]
     if device_type not in DEFAULTS:
@@ -97,16 +97,16 @@ def get_autocast_dtype(device_type: str) -> DType:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether parameters are cast once in a block."""
+    """Return whether casts of parameters are cached."""
     return MODES.autocast is None or MODES.autocast.cache is not None
 
 
 def clear_autocast_cache() -> None:
-    """Forget the parameters that were cast."""
+    """Clear the cache of parameter casts."""
     if MODES.autocast is not None and MODES.autocast.cache is not None:
         MODES.autocast.cache.clear()
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast knows this kind of device."""
+    """Return whether autocast supports the device type."""
     return device_type in DEFAULTS

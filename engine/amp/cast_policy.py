@@ -1,4 +1,4 @@
-"""What autocast does to the inputs of an op."""
+"""Casts of op inputs under autocast."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CastPolicy:
-    """Autocast of one thread: the lower precision for each kind of device where it is on."""
+    """Autocast state of a thread: the lower precision per device type for which it is on."""
 
     def __init__(self, dtypes: dict[str, DType], cache: CastCache | None) -> None:
         self.dtypes = dtypes
         self.cache = cache
 
     def prepare(self, op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
-        """The inputs in the precision that `op` runs in."""
+        """Cast the inputs to the precision in which `op` runs."""
         kind = _kind(inputs, self.dtypes)
         if kind is None or (target := self._target(op.name, kind, inputs)) is None:
             return inputs
         return [self._cast(value, target) if _eligible(value, kind) else value for value in inputs]
 
     def call(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Calls a function that is written in ops, in the precision that is listed for it by its name, if one is."""
+        """Call a composite function in the precision listed for its name, if it is listed."""
         values = (*args, *kwargs.values())
         kind = _kind(values, self.dtypes)
         name = function.__name__
@@ -39,18 +39,18 @@ class CastPolicy:
             return function(*args, **kwargs)
         if (target := self._target(name, kind, values)) is not None:
             values = [self._cast(value, target) if _eligible(value, kind) else value for value in values]
-        MODES.autocast = None  # inside nothing is cast any more
+        MODES.autocast = None  # ops inside are not cast again
         try:
             return function(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
         finally:
             MODES.autocast = self
 
     def _lists(self, kind: str) -> str:
-        """The kind of device whose lists count."""
+        """Return the device type whose lists apply."""
         return kind if kind != "meta" else "cuda" if "cuda" in self.dtypes else "cpu"
 
     def _target(self, name: str, kind: str, values: Sequence[Any]) -> DType | None:
-        """The precision that is listed for a name; None where it takes what it is given."""
+        """Return the dtype listed for a name; None if the inputs keep their dtypes."""
         lists = self._lists(kind)
         if name in LOWER_PRECISION[lists]:
             return self.dtypes[kind]
@@ -70,7 +70,7 @@ class CastPolicy:
 
 
 class CastCache:
-    """Parameters that were cast once inside an autocast block, so that ten uses of a weight are one conversion."""
+    """Cache of parameters cast in an autocast block, so that each weight is converted once."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, DType], tuple[Any, int, Tensor]] = {}
@@ -89,7 +89,7 @@ class CastCache:
 
 
 def _kind(inputs: Sequence[Any], dtypes: dict[str, DType]) -> str | None:
-    """The kind of device of the tensors, if autocast is on there."""
+    """Return the device type of the tensors if autocast is on for it."""
     for value in inputs:
         if isinstance(value, Tensor):
             kind = value.device.type
@@ -108,7 +108,7 @@ def _eligible(value: Any, kind: str) -> bool:
 
 
 def cast_by_name(function: F) -> F:
-    """Marks a function that is written in ops and has a precision of its own in `engine.amp.op_lists`, by its name."""
+    """Decorate a composite function that is listed by name in `engine.amp.op_lists`."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

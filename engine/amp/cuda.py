@@ -1,4 +1,4 @@
-"""Mixed precision by the names of torch.cuda.amp, where the device is understood."""
+"""torch.cuda.amp: autocast and GradScaler with the device type "cuda"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Autograd functions of one's own under autocast."""
+"""Decorators for custom autograd functions under autocast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.tensors import Tensor
 def custom_fwd(
     fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: DType | None = None
 ) -> Callable[..., Any]:
-    """Decorates a Function's forward: under autocast its tensors are cast to `cast_inputs`, and nothing inside is."""
+    """Decorate the forward of a Function: under autocast, cast inputs to `cast_inputs` and run with autocast off."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -32,7 +32,7 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorates a Function's backward: it runs as its forward did, with autocast or without."""
+    """Decorate the backward of a Function: run it with the autocast state of its forward."""
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 

@@ -1,4 +1,4 @@
-"""Scaling losses so that small gradients survive float16."""
+"""Loss scaling, which keeps small gradients from underflowing in float16."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.tensors.creation import tensor
 
 
 class OptimizerStage(Enum):
-    """How far an optimizer is in the present iteration."""
+    """State of an optimizer in the current iteration."""
 
     READY = 0
     UNSCALED = 1
@@ -24,18 +24,18 @@ class OptimizerStage(Enum):
 
 
 class GradScaler:
-    """Multiplies the loss, divides the gradients, and leaves out steps whose gradients are not finite.
+    """Scale the loss, unscale the gradients, and skip steps with gradients that are not finite.
 
-    The factor is halved after such a step, and doubled after many good ones. Source: Micikevicius et al., arXiv
-    1710.03740.
+    The scale is reduced after a skipped step and increased after `growth_interval` steps without one. Source:
+    Micikevicius et al., arXiv 1710.03740.
 
     Args:
         device: "cuda" or "cpu"; without a GPU, "cuda" turns scaling off
-        init_scale: the factor to start with
-        growth_factor: what the factor grows by
-        backoff_factor: what it is multiplied by when gradients were not finite
-        growth_interval: good steps until it grows
-        enabled: without it, all methods pass things on
+        init_scale: initial scale
+        growth_factor: factor by which the scale is increased
+        backoff_factor: factor by which the scale is reduced after gradients that are not finite
+        growth_interval: consecutive steps with finite gradients before the scale is increased
+        enabled: if False, methods return their inputs unchanged and step() calls `optimizer.step()`
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class GradScaler:
         self._found_inf: dict[int, bool] = {}
 
     def scale(self, outputs: Any) -> Any:
-        """A loss, or a nest of losses, times the factor."""
+        """Multiply a tensor, or a nested structure of tensors, by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -78,14 +78,14 @@ class GradScaler:
         )
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients by the factor now, for instance to clip them before the step."""
+        """Divide the gradients by the scale, for instance to clip them before the step."""
         if not self._enabled:
             return
         stage = self._stages.get(id(optimizer), OptimizerStage.READY)
         if stage is OptimizerStage.UNSCALED:
             raise RuntimeError("unscale_() was already called for this optimizer since the last update()")
         if stage is OptimizerStage.STEPPED:
-            raise RuntimeError("unscale_() is called after step(). Call it before.")
+            raise RuntimeError("unscale_() was called after step(). Call it before step().")
         inverse, finite = 1 / self._scale, True
         with no_grad():
             for group in optimizer.param_groups:
@@ -104,11 +104,11 @@ class GradScaler:
         self._stages[id(optimizer)] = OptimizerStage.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """`optimizer.step()`, left out if a gradient is not finite; unscales first where that was not done."""
+        """Call `optimizer.step()` unless a gradient is not finite. Unscales the gradients first if needed."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs or args:
-            raise RuntimeError("GradScaler: step() takes no closure: gradients are judged before the step")
+            raise RuntimeError("GradScaler: step() does not support a closure: gradients are checked before the step")
         stage = self._stages.get(id(optimizer), OptimizerStage.READY)
         if stage is OptimizerStage.STEPPED:
             raise RuntimeError("step() was already called for this optimizer since the last update()")
@@ -120,13 +120,13 @@ class GradScaler:
         return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Adapt the factor, once after all optimizers' steps; or set it to `new_scale`."""
+        """Update the scale, once after the steps of all optimizers; or set it to `new_scale`."""
         if not self._enabled:
             return
         if new_scale is not None:
             scale, tracker = float(new_scale), self._growth_tracker
         elif not self._found_inf:
-            raise AssertionError("GradScaler: there were no gradients to judge before update(). Call step() first.")
+            raise AssertionError("GradScaler: no gradients were checked before update(). Call step() first.")
         else:
             scale, tracker = self._adapted(any(self._found_inf.values()))
         self._changing()
@@ -135,7 +135,7 @@ class GradScaler:
         self._found_inf.clear()
 
     def _adapted(self, found_inf: bool) -> tuple[float, int]:
-        """The next factor, and how many good steps there were since it last changed."""
+        """Return the next scale and the number of steps since it last changed."""
         if found_inf:
             return self._scale * self._backoff_factor, 0
         tracker = self._growth_tracker + 1
@@ -145,18 +145,18 @@ class GradScaler:
         return grown if math.isfinite(float(tensor(grown, dtype=float32).item())) else self._scale, 0
 
     def _changing(self) -> None:
-        """Before the factor or the counts change: an interrupted compiled call takes that back."""
+        """Register a change of state, so that an interrupted compiled call can undo it."""
         note_attributes(self, "_scale", "_growth_tracker")
         note_items(self._stages)
         note_items(self._found_inf)
 
-    # -- figures
+    # -- state
 
     def is_enabled(self) -> bool:
         return self._enabled
 
     def get_scale(self) -> float:
-        """The factor; 1 if scaling is off."""
+        """Return the scale; 1 if scaling is off."""
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
@@ -178,7 +178,7 @@ class GradScaler:
         self._growth_interval = new_interval
 
     def state_dict(self) -> dict[str, Any]:
-        """PyTorch's format; empty if scaling is off."""
+        """Return the state in PyTorch's format; empty if scaling is off."""
         if not self._enabled:
             return {}
         return {
@@ -194,7 +194,7 @@ class GradScaler:
             return
         if not state_dict:
             raise RuntimeError(
-                "this state is empty: it was saved by a GradScaler that was off. Load it into one that is off too."
+                "the state is empty: it was saved with enabled=False. Load it into a GradScaler with enabled=False."
             )
         self._scale = state_dict["scale"]
         self._growth_factor = state_dict["growth_factor"]

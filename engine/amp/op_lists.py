@@ -1,6 +1,6 @@
-"""What runs in which precision under autocast, by name: ops, composites, functions marked `listed`. PyTorch's lists.
+"""PyTorch's autocast lists: precision by name, for ops, composites and functions decorated with `listed`.
 
-What is not listed takes the dtypes that it is given. What is written in ops takes them op by op, unless it is listed.
+Ops that are not listed keep the dtypes of their inputs. Composites that are not listed are cast op by op.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LOWER_PRECISION = {
     "cpu": frozenset(_LOWER_PRECISION),
     "cuda": frozenset({*_LOWER_PRECISION, "addmv", "addr", "gru_layer", "mv"}),
 }
-"""Run in the lower precision: what spends its time in multiply-adds, and keeps their sums in a wider register."""
+"""Run in the lower precision: ops dominated by multiply-adds, which accumulate in a wider register."""
 
 _FLOAT32 = {
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist", "cosine_embedding_loss", "cross_entropy",
@@ -38,7 +38,7 @@ FLOAT32 = {
         "rsqrt", "cumprod", "cumsum", "sinh", "softmax", "softplus", "sum", "tan",
     }),
 }  # fmt: skip
-"""Run in float32: what overflows, or adds up many small numbers."""
+"""Run in float32: ops that may overflow, or sum many small numbers."""
 
 WIDEST_INPUT = {
     "cpu": frozenset({"cat", "gru_layer"}),
@@ -47,15 +47,15 @@ WIDEST_INPUT = {
         "vdot",
     }),
 }  # fmt: skip
-"""Run in the widest of the dtypes they are given."""
+"""Run in the widest input dtype."""
 
 INPUT_PRECISION = {
     "cpu": frozenset({"addmv", "addr", "bilinear", "dot", "mv", "segment_reduce", "vdot"}),
     "cuda": frozenset({"segment_reduce"}),
 }
-"""What takes the dtypes that it is given, although the ops in it would not."""
+"""Keep the input dtypes, although ops inside are listed."""
 
 NAMES = {
     kind: LOWER_PRECISION[kind] | FLOAT32[kind] | WIDEST_INPUT[kind] | INPUT_PRECISION[kind] for kind in LOWER_PRECISION
 }
-"""All that is listed, for each kind of device."""
+"""All listed names per device type."""

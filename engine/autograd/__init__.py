@@ -1,4 +1,4 @@
-"""Differentiation as PyTorch offers it: gradients, functions with gradients of their own, checks, graphs."""
+"""Automatic differentiation with PyTorch's interface: gradients, custom functions, gradient checks, graphs."""
 
 from engine.autograd import forward_ad as forward_ad
 from engine.autograd import functional as functional

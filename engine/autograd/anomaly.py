@@ -1,4 +1,4 @@
-"""Finding the forward line behind a backward pass that fails or gives NaN."""
+"""Anomaly mode: finds the forward op whose backward pass fails or produces NaN."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from engine.observe import Relay
 
 
 class set_detect_anomaly:
-    """Turns anomaly mode on or off, as a call or a context manager.
+    """Turn anomaly mode on or off, as a function call or a context manager.
 
-    In it every op remembers the line that called it. A backward pass that raises, or whose gradients hold NaN, names
-    the op and that line. Slow; for looking for mistakes.
+    Every op records the source line of its call. A backward pass that raises, or computes NaN, reports the op and that
+    line. Slow; use it only for debugging.
 
     Args:
-        mode: on or off
-        check_nan: raise AutogradError when a gradient holds NaN
+        mode: whether anomaly mode is on
+        check_nan: raise AutogradError when a gradient contains NaN
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -36,10 +36,10 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Inside, a backward pass that raises, or whose gradients hold NaN, names the forward op and its line.
+    """Context manager: errors and NaN in a backward pass report the forward op and its source line.
 
     Args:
-        check_nan: raise AutogradError when a gradient holds NaN
+        check_nan: raise AutogradError when a gradient contains NaN
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -54,7 +54,7 @@ class detect_anomaly:
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-    """Turns anomaly mode on or off."""
+    """Turn anomaly mode on or off."""
     set_detect_anomaly(mode, check_nan)
 
 
@@ -67,7 +67,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 class _LineRecorder(Relay):
-    """Has every op learn its line."""
+    """Records the source line of every op."""
 
 
 def _without_anomaly(observer: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What `forward` of a Function leaves for its `backward`: the argument `ctx`."""
+"""The `ctx` argument of a Function: passes data from `forward` to `backward`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.tensors import Tensor
 
 
 class FunctionCtx:
-    """Any attribute may be set on it; tensors should go through `save_for_backward`."""
+    """Context of a Function call. Any attribute may be set; save tensors with `save_for_backward`."""
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
-        """Whether each argument of `forward` wants a gradient."""
+        """For each argument of `forward`, whether it needs a gradient."""
         self._materialize = True
         self._to_save: tuple[Tensor | None, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
@@ -25,28 +25,28 @@ class FunctionCtx:
         self._name = ""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps inputs or results for `saved_tensors`, with a check that nobody writes to them in between."""
+        """Save inputs or outputs for `saved_tensors`. Modifying them in place before backward is an error."""
         for number, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save tensors, but argument {number} is of type "
-                    f"{type(tensor).__name__}. Set other things as attributes of ctx."
+                    f"{type(tensor).__name__}. Set other values as attributes of ctx."
                 )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """For forward-mode differentiation, which the engine does not do: keeps nothing."""
+        """Accepted for compatibility: forward-mode differentiation is not supported, so nothing is saved."""
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Names the inputs that `forward` changed in place; it must return them."""
+        """Mark the inputs that `forward` modified in place. It must return them."""
         self._dirty = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Names the results that have no gradient."""
+        """Mark outputs that have no gradient."""
         self._constant = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros instead of None for results that nothing depends on."""
+        """Set whether `backward` receives zeros instead of None for outputs without gradient."""
         self._materialize = value
 
     @property
@@ -61,7 +61,7 @@ class FunctionCtx:
     saved_variables = saved_tensors
 
     def _keep(self, name: str, results: Mapping[int, int]) -> None:
-        """Takes what is to be saved, results (id → index) without the node that they are about to get."""
+        """Convert the saved tensors; outputs (id → index) are stored without grad_fn, to avoid a reference cycle."""
         self._name = name
         self._saved = [
             None if tensor is None else Kept(tensor, results.get(id(tensor)), number)
@@ -75,7 +75,7 @@ class FunctionCtx:
 
 
 class Kept:
-    """A saved tensor: an input as it is, a result as an alias that gets its history when asked for."""
+    """Saved tensor of a Function: an input, or an alias of an output whose grad_fn is set on access."""
 
     __slots__ = ("edge", "index", "number", "value", "version")
 

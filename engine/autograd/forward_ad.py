@@ -1,9 +1,9 @@
-"""Derivatives carried along with the computation: dual tensors, a primal with a tangent.
+"""Forward-mode derivatives with dual tensors: a primal with a tangent.
 
-Between `make_dual` and `unpack_dual` ops are recorded as for a backward pass, and the tangent of a result is the
-product of the Jacobian with the tangents, found by differentiating twice (J. Townsend, "A new trick for calculating
-Jacobian vector products", 2017). So the numbers are those of forward mode, and the memory is that of backward mode: a
-graph is kept. Inside `no_grad` nothing is recorded, and there are no tangents.
+Between `make_dual` and `unpack_dual`, ops are recorded as for a backward pass. The tangent of a result is its
+Jacobian-vector product, computed by two backward passes (J. Townsend, "A new trick for calculating Jacobian vector
+products", 2017). The values equal those of forward mode, but memory use is that of reverse mode, since the graph is
+kept. Inside `no_grad` nothing is recorded, so results have no tangents.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from engine.tensors.creation import zeros_like
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns; the tangent is None where the tensor does not depend on a dual one."""
+    """Result of `unpack_dual`. The tangent is None if the tensor does not depend on a dual tensor."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 class _Level(threading.local):
-    """The duals of this thread's level, and their tangents; None outside of one."""
+    """Dual tensors of this thread's level and their tangents; None outside of a level."""
 
     duals: list[tuple[Tensor, Tensor]] | None = None
 
@@ -39,22 +39,22 @@ _LEVEL = _Level()
 
 
 def enter_dual_level() -> int:
-    """Begin a level: dual tensors can be made until it is left. There is one at a time, as in PyTorch."""
+    """Enter a dual level, in which dual tensors can be created. As in PyTorch, levels cannot be nested."""
     if _LEVEL.duals is not None:
-        raise RuntimeError("enter_dual_level(): levels cannot be nested. Leave the one that is entered first.")
+        raise RuntimeError("enter_dual_level(): levels cannot be nested. Exit the current level first.")
     _LEVEL.duals = []
     return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End the level: its tangents are forgotten."""
+    """Exit the dual level and discard its tangents."""
     if _LEVEL.duals is None or level not in (None, 0):
-        raise RuntimeError("exit_dual_level(): only the level that was entered last can be left.")
+        raise RuntimeError("exit_dual_level(): only the innermost level can be exited.")
     _LEVEL.duals = None
 
 
 class dual_level:
-    """A level for the code inside, in which forward derivatives are computed."""
+    """Context manager for a dual level, in which forward derivatives are computed."""
 
     def __enter__(self) -> int:
         return enter_dual_level()
@@ -64,19 +64,19 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """`tensor` with a direction: what is computed from it has the derivative in that direction, see `unpack_dual`.
+    """Return a dual tensor of `tensor` and `tangent`. Results computed from it have tangents, see `unpack_dual`.
 
-    The dual keeps `tangent` itself, or a copy in the layout and the dtype of `tensor`. Where the dtypes differ, the
-    derivatives have the wider one, and are computed in that of `tensor`.
+    The dual tensor keeps `tangent`, or a copy in the layout and dtype of `tensor`. If the dtypes differ, derivatives
+    are computed in the dtype of `tensor` and returned in the wider dtype.
     """
     if _LEVEL.duals is None:
-        raise RuntimeError("make_dual(): there is no level. Call it inside `with forward_ad.dual_level():`.")
+        raise RuntimeError("make_dual(): there is no dual level. Call it inside `with forward_ad.dual_level():`.")
     for name, one in (("tensor", tensor), ("tangent", tangent)):
         if not one.is_floating_point():
-            raise DTypeError(f"make_dual(): the {name} must be of floating point, not {one.dtype.name}")
+            raise DTypeError(f"make_dual(): the {name} must be floating-point, not {one.dtype.name}")
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise ShapeError(
-            f"make_dual(): the tangent must be {format_shape(tensor.shape)} as the tensor, "
+            f"make_dual(): the tangent must have the tensor's shape {format_shape(tensor.shape)}, "
             f"not {format_shape(tangent.shape)}"
         )
     with enable_grad():
@@ -86,7 +86,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The tensor, and its derivative in the direction of the duals that it was computed from."""
+    """Return the primal and the tangent of a tensor."""
     duals = _LEVEL.duals
     if not duals or not tensor.requires_grad:
         return UnpackedDualTensor(tensor, None)
@@ -110,7 +110,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def _leads_elsewhere(tensor: Tensor, own: set[int]) -> bool:
-    """Whether the graph below has a leaf that is not one of the duals: then a backward pass is wanted as well."""
+    """Return whether the graph has a leaf that is not a dual tensor, so that a backward pass may be needed too."""
     stack: list[object] = [tensor if tensor._node is None else tensor._node]
     seen: set[int] = set()
     while stack:

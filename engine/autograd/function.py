@@ -1,4 +1,4 @@
-"""Operations with a gradient that the user writes.
+"""Custom autograd functions.
 
 class Square(Function):
     @staticmethod
@@ -30,11 +30,11 @@ from engine.tensors import Tensor
 
 
 class Function:
-    """Base of operations with a hand-written gradient; subclass it and call `apply`.
+    """Base class of custom autograd functions. Subclass it and call `apply`.
 
-    `forward(ctx, *args)` computes, with autograd off; `backward(ctx, *grad_outputs)` returns one gradient for each
-    argument of `forward`, None where there is none. Alternatively `forward(*args)` comes with
-    `setup_context(ctx, inputs, output)`. A `backward` written with tensor operations can be differentiated again.
+    `forward(ctx, *args)` runs with autograd off. `backward(ctx, *grad_outputs)` returns one gradient per argument of
+    `forward`, or None for arguments without gradient. Alternatively, define `forward(*args)` and
+    `setup_context(ctx, inputs, output)`. A `backward` that uses tensor ops can itself be differentiated.
     """
 
     generate_vmap_rule = False
@@ -46,17 +46,17 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """What the operation computes."""
+        """Compute the outputs."""
         raise NotImplementedError("a Function needs a static method forward(ctx, *args)")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Keeps what `backward` needs, when `forward` does not take `ctx`."""
+        """Save data for `backward`, if `forward` does not take `ctx`."""
         raise NotImplementedError("setup_context is not implemented")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Gradients of the arguments of `forward` from those of its results."""
+        """Compute the gradients of the arguments of `forward` from those of its outputs."""
         raise NotImplementedError(
             "a Function needs a static method backward(ctx, *grad_outputs), or vjp, to be differentiated"
         )
@@ -65,12 +65,12 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Forward-mode derivative; never called by the engine, which differentiates in reverse."""
+        """Forward-mode derivative. Never called: the engine differentiates in reverse mode."""
         raise NotImplementedError("forward-mode differentiation is not supported; see engine.autograd.functional.jvp")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Calls `forward` and records `backward` for autograd."""
+        """Run `forward` and record `backward` for autograd."""
         needs = tuple([isinstance(value, Tensor) and value.requires_grad for value in args])
         ctx = FunctionCtx(needs)
         with no_grad():
@@ -87,12 +87,12 @@ class Function:
     def _backward(cls) -> Callable[..., Any]:
         by_hand = [name for name in ("backward", "vjp") if getattr(cls, name) is not Function.backward]
         if len(by_hand) == 2:
-            raise AutogradError(f"{cls.__name__} defines both backward and vjp. They are two names of one: keep one.")
+            raise AutogradError(f"{cls.__name__} defines both backward and vjp, which are aliases. Remove one of them.")
         return getattr(cls, by_hand[0] if by_hand else "backward")
 
 
 def _record(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], results: list[Any]) -> list[Any]:
-    """The results with their place in the graph."""
+    """Set grad_fn of the outputs and return them."""
     inputs = {id(value) for value in args if isinstance(value, Tensor)}
     dirty = {id(tensor) for tensor in ctx._dirty}
     constant = {id(tensor) for tensor in ctx._constant}
@@ -135,7 +135,7 @@ def _specs(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _attach(value: Tensor, node: FunctionNode, index: int) -> None:
-    """Makes `node` the history of a result; for a view that was written to, also of the tensor behind it."""
+    """Set `node` as grad_fn of an output; for a view modified in place, of its base too."""
     if value._base is not None:
         with enable_grad():
             value.copy_(value.detach()._with_history(node, index))
@@ -144,7 +144,7 @@ def _attach(value: Tensor, node: FunctionNode, index: int) -> None:
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a `backward` that is not made of differentiable operations: its result cannot be differentiated."""
+    """Decorate a `backward` that uses non-differentiable operations. Differentiating its result raises an error."""
 
     @functools.wraps(function)
     def wrapped(ctx: Any, *grads: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The node of a call of a user's Function."""
+"""Autograd node of a custom Function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.tensors.creation import zeros
 
 
 class FunctionNode(Node):
-    """Runs `backward`. What `ctx` has is also found here, as in PyTorch: `y.grad_fn.saved_tensors`."""
+    """Node that runs `backward`. Has the attributes of `ctx`, as in PyTorch: `y.grad_fn.saved_tensors`."""
 
     __slots__ = ("ctx", "function", "inputs", "places")
 
@@ -31,7 +31,7 @@ class FunctionNode(Node):
         super().__init__(edges, tuple([((), None) if spec is None else spec[:2] for spec in results]), where)
         self.function, self.ctx = function, ctx
         self.inputs = inputs
-        """(shape, array dtype, device) of each argument of `forward`; None for what is no tensor."""
+        """(shape, array dtype, device) of each argument of `forward`; None for arguments that are not tensors."""
         self.places = results
         ctx._node = weakref.ref(self)
 
@@ -71,14 +71,14 @@ class FunctionNode(Node):
         return zeros(shape, dtype=from_numpy(dtype), device=device)
 
     def _checked(self, found: list[Any]) -> list[Any]:
-        """One gradient for each argument, each in the argument's shape and dtype."""
+        """Return one gradient per argument, in its shape and dtype. Raises AutogradError if that is not possible."""
         wanted, name = len(self.edges), self.name()
         while len(found) > wanted and found[-1] is None:
             found.pop()
         if len(found) != wanted:
             raise AutogradError(
                 f"{name} returned an incorrect number of gradients: expected {wanted}, one for each argument of "
-                f"forward, got {len(found)}. Return None for those that have none."
+                f"forward, got {len(found)}. Return None for arguments without gradient."
             )
         return [None if gradient is None else self._fitted(i, gradient) for i, gradient in enumerate(found)]
 
@@ -88,7 +88,7 @@ class FunctionNode(Node):
         if self.inputs[index] is None:
             raise AutogradError(
                 f"{self.name()} returned a gradient different from None at position {index}, "
-                "but that argument of forward is no tensor. Return None in its place."
+                "but that argument of forward is not a tensor. Return None for it."
             )
         if self.edges[index] is None:
             return None

@@ -1,9 +1,9 @@
-"""Derivatives of functions: products with the Jacobian and the Hessian, and these matrices themselves.
+"""Derivatives of functions: Jacobians, Hessians, and their products with vectors.
 
-Functions take and return a tensor or a tuple of tensors; results have the same form. With `create_graph` they can be
-differentiated further. With `strict` an input that an output does not depend on is an error, otherwise its part is 0.
-Forward derivatives are reverse ones taken twice (J. Townsend, "A new trick for calculating Jacobian vector products",
-2017).
+Functions take and return a tensor or a tuple of tensors; results have the same structure. With `create_graph` the
+results can be differentiated. With `strict` an input that an output does not depend on raises an error; otherwise
+its derivative is 0. Jacobian-vector products use two backward passes (J. Townsend, "A new trick for calculating
+Jacobian vector products", 2017).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Tensors = tuple[Tensor, ...]
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """`func(*inputs)`, and the product of `v`, shaped like it, with its Jacobian."""
+    """Return `func(*inputs)` and the vector-Jacobian product with `v`, which has the shape of the result."""
     with enable_grad():
         call = _Call(func, inputs, create_graph, "vjp", strict)
         seeds = _vectors(v, call.outputs, "v", "the function's result", one=True)
@@ -33,7 +33,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """`func(*inputs)`, and the product of its Jacobian with `v`, shaped like `inputs`."""
+    """Return `func(*inputs)` and the Jacobian-vector product with `v`, which has the shape of `inputs`."""
     with enable_grad():
         call = _Call(func, inputs, create_graph, "jvp", strict)
         vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
@@ -53,15 +53,15 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian: for each output and input, a tensor of the output's shape followed by the input's.
+    """Return the Jacobian: for each output and input a tensor with the output's shape followed by the input's.
 
     Args:
-        func: takes tensors, returns a tensor or several
+        func: takes tensors, returns one tensor or several
         inputs: a tensor or a tuple of tensors
-        create_graph: the result can be differentiated
-        strict: refuse outputs that do not depend on an input
-        vectorize: accepted for PyTorch's sake; rows are computed one after the other
-        strategy: accepted for PyTorch's sake; rows are computed in reverse
+        create_graph: make the result differentiable
+        strict: raise an error for outputs that do not depend on an input
+        vectorize: no effect: rows are computed one by one
+        strategy: no effect: rows are computed in reverse mode
     """
     _check_strategy(strategy, vectorize)
     with enable_grad():
@@ -79,7 +79,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The second derivatives of a function that returns one number: for each two inputs, a tensor of both shapes."""
+    """Return the Hessian of a function with a one-element result: for each pair of inputs a tensor of both shapes."""
     _check_strategy(outer_jacobian_strategy, vectorize)
     several = isinstance(inputs, tuple)
 
@@ -91,7 +91,7 @@ def hessian(
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """`func(*inputs)`, one number, and the product of `v`, shaped like `inputs`, with its Hessian."""
+    """Return `func(*inputs)` and the vector-Hessian product with `v`, which has the shape of `inputs`."""
     with enable_grad():
         call = _Call(_single("vhp", func), inputs, create_graph, "vhp", strict)
         vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
@@ -101,7 +101,7 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """`func(*inputs)`, one number, and the product of its Hessian with `v`; `vhp` gives the same faster."""
+    """Return `func(*inputs)` and the Hessian-vector product with `v`. `vhp` is faster and equal."""
     with enable_grad():
         call = _Call(_single("hvp", func), inputs, create_graph, "hvp", strict)
         vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
@@ -112,39 +112,39 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return call.result(create_graph), call.like_inputs(_cut(products, create_graph))
 
 
-# -- inside -----------------------------------------------------------------------------------
+# -- implementation ---------------------------------------------------------------------------
 
 
 class _Call:
-    """A function, called on inputs that gradients are taken with respect to."""
+    """Call of a function, with inputs prepared for differentiation."""
 
     def __init__(self, func: Function, inputs: Any, create_graph: bool, name: str, strict: bool) -> None:
         self.name = name
         self.one_input = isinstance(inputs, Tensor)
         given = _tensors(inputs, f"{name}(): the inputs")
-        # With create_graph the result must depend on the caller's tensors; otherwise it must not touch their history.
+        # With create_graph the result must depend on the caller's tensors; otherwise their graph must not change.
         self.inputs = tuple(
             [t.clone() if create_graph and t.requires_grad else t.detach().requires_grad_() for t in given]
         )
         outputs = func(*self.inputs)
         self.one_output = isinstance(outputs, Tensor)
-        self.outputs = _tensors(outputs, f"{name}(): what the function returns")
+        self.outputs = _tensors(outputs, f"{name}(): the result of the function")
         for number, out in enumerate(self.outputs):
             if strict and not out.requires_grad:
                 raise AutogradError(
                     f"{name}(): output {number} of the function does not require gradients: it does not depend on the "
                     "inputs.",
-                    in_code="Leave strict=True out to get zeros.",
+                    in_code="Omit strict=True to get zeros.",
                 )
 
     def gradients(self, outs: Tensors, seeds: Any, create_graph: bool, strict: bool) -> Tensors:
-        """With respect to the inputs."""
+        """Return the gradients with respect to the inputs."""
         found = _gradients(outs, self.inputs, seeds, create_graph)
         if strict and None in found:
             raise AutogradError(
-                f"{self.name}(): the function does not depend on input {found.index(None)}, or not in the order of "
-                "derivative asked for.",
-                in_code="Leave strict=True out to get zeros.",
+                f"{self.name}(): the function does not depend on input {found.index(None)}, or a "
+                "derivative of lower order is constant.",
+                in_code="Omit strict=True to get zeros.",
             )
         found = _zeros_if_none(found, self.inputs)
         if strict and create_graph:
@@ -157,7 +157,7 @@ class _Call:
                 raise AutogradError(
                     f"{self.name}(): derivative {number} does not depend on the inputs, so it cannot be "
                     "differentiated again.",
-                    in_code="Leave strict=True or create_graph=True out.",
+                    in_code="Omit strict=True or create_graph=True.",
                 )
 
     def jacobian_of(self, out: Tensor, create_graph: bool, strict: bool) -> Tensors:
@@ -201,14 +201,14 @@ def _tensors(value: Any, what: str) -> Tensors:
 
 
 def _vectors(v: Any, like: Tensors, name: str, what: str, *, one: bool) -> Tensors | None:
-    """`v` if it fits, or None if it may be left out: where there is one number only."""
+    """Return `v` after a check of its shape, or None if it is omitted for a one-element result."""
     if v is None:
         if one and len(like) == 1 and like[0].numel() == 1:
             return (zeros_like(like[0]) + 1,)
-        raise AutogradError(f"{name} can only be left out if {what} is a single number. Give a tensor of its shape.")
+        raise AutogradError(f"{name} is required unless {what} has one element. Pass a tensor of its shape.")
     found = _tensors(v, name)
     if len(found) != len(like):
-        raise AutogradError(f"{name} must have a tensor for each of {what}: {len(like)}, not {len(found)}")
+        raise AutogradError(f"{name} must have one tensor for each of {what}: {len(like)}, not {len(found)}")
     for number, (vector, tensor) in enumerate(zip(found, like, strict=True)):
         if tuple(vector.shape) != tuple(tensor.shape):
             raise ShapeError(
@@ -218,13 +218,13 @@ def _vectors(v: Any, like: Tensors, name: str, what: str, *, one: bool) -> Tenso
 
 
 def _single(name: str, func: Function) -> Function:
-    """`func`, checked to return one number."""
+    """Wrap `func` with a check that its result has one element."""
 
     def checked(*args: Tensor) -> Tensor:
         out = func(*args)
         if not isinstance(out, Tensor) or out.numel() != 1:
             given = format_shape(out.shape) if isinstance(out, Tensor) else type(out).__name__
-            raise AutogradError(f"{name}(): the function must return a single number, not {given}")
+            raise AutogradError(f"{name}(): the function must return a tensor with one element, not {given}")
         return out.reshape(())
 
     return checked

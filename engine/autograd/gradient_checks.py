@@ -1,4 +1,4 @@
-"""Comparing gradients with finite differences."""
+"""Checks of gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -50,27 +50,27 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the gradients of `func` equal finite differences; raises GradcheckError if they do not.
+    """Check the gradients of `func` against finite differences. Raises GradcheckError if they differ.
 
     Args:
-        func: takes `inputs`, returns a tensor or several
-        inputs: those with requires_grad are checked; they should be float64
-        eps: how far an element is moved to either side
-        atol: how far analytic and numeric values may be apart
-        rtol: the same, relative to the numeric value
-        raise_exception: otherwise return False
-        nondet_tol: how far two backward passes may be apart
-        check_undefined_grad: kept for PyTorch's sake: each output is differentiated with the others undefined anyway
-        check_grad_dtypes: gradients must have the dtypes of their inputs
+        func: takes `inputs`, returns one tensor or several
+        inputs: tensors with requires_grad are checked; they should be float64
+        eps: step of the finite differences
+        atol: absolute tolerance
+        rtol: relative tolerance
+        raise_exception: if False, return False instead of raising
+        nondet_tol: tolerance between two backward passes
+        check_undefined_grad: no effect: each output is always differentiated with the other gradients undefined
+        check_grad_dtypes: check that gradients have the dtypes of their inputs
         check_batched_grad: compare with ``grad(is_grads_batched=True)``
-        check_batched_forward_grad: not supported: the engine differentiates in reverse
-        check_forward_ad: not supported: the engine differentiates in reverse
-        check_backward_ad: check the gradients at all
-        fast_mode: compare one random projection in place of every element
-        masked: kept for PyTorch's sake; it is for sparse tensors
+        check_batched_forward_grad: not supported: the engine differentiates in reverse mode
+        check_forward_ad: not supported: the engine differentiates in reverse mode
+        check_backward_ad: check the gradients of reverse mode
+        fast_mode: compare a random projection instead of every element
+        masked: no effect: for sparse tensors
     """
     if check_forward_ad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck: the engine differentiates in reverse only. Leave check_forward_ad out.")
+        raise NotImplementedError("gradcheck: the engine only differentiates in reverse mode. Omit check_forward_ad.")
     tolerance = _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes, check_batched_grad, fast_mode)
     try:
         if check_backward_ad:
@@ -101,13 +101,13 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether the gradients of the gradients of `func` equal finite differences, for given or random `grad_outputs`.
+    """Check the second derivatives of `func` against finite differences, for given or random `grad_outputs`.
 
     Args:
-        func: takes `inputs`, returns a tensor or several
-        inputs: those with requires_grad are checked; they should be float64
-        grad_outputs: what the first gradient is weighed with; random if left out
-        gen_non_contig_grad_outputs: make the random ones not contiguous
+        func: takes `inputs`, returns one tensor or several
+        inputs: tensors with requires_grad are checked; they should be float64
+        grad_outputs: gradients of the outputs; random by default
+        gen_non_contig_grad_outputs: make the random gradients non-contiguous
 
     The other arguments are those of `gradcheck`.
     """
@@ -134,13 +134,13 @@ def gradgradcheck(
     )  # fmt: skip
 
 
-# -- inside -----------------------------------------------------------------------------------
+# -- implementation ---------------------------------------------------------------------------
 
 
 def _check(func: Function, inputs: tuple[Any, ...], tolerance: _Tolerance) -> None:
     checked = [i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad]
     if not checked:
-        raise ValueError("gradcheck needs an input with requires_grad=True, and none of them has it")
+        raise ValueError("gradcheck needs at least one input with requires_grad=True")
     for number in checked:
         _check_input(number, inputs[number])
     outputs = _outputs(func(*inputs))
@@ -161,13 +161,13 @@ def _check_input(number: int, tensor: Tensor) -> None:
     array = tensor._numbers()
     if array.size and any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
         raise GradcheckError(
-            f"gradcheck: input {number} repeats one element in memory, so single elements cannot be moved.",
+            f"gradcheck: elements of input {number} share memory, so they cannot be changed one by one.",
             in_code="Call contiguous() on it.",
         )
 
 
 def _compare(func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, how: _Tolerance) -> None:
-    """Every element of an output with respect to every element of an input."""
+    """Compare every element of an output with respect to every element of an input."""
     numeric = _numeric(func, inputs, block, out, how.eps)
     analytic = _analytic(out, inputs[block[1]], block, how)
     wrong = ~np.isclose(analytic, numeric, rtol=how.rtol, atol=how.atol, equal_nan=True)
@@ -181,12 +181,12 @@ def _compare(func: Function, inputs: tuple[Any, ...], block: tuple[int, int], ou
         f"gradcheck: Jacobian mismatch for output {block[0]} with respect to input {block[1]}: element "
         f"{list(at_out)} of the output by element {list(at_in)} of the input is {analytic[row, column]:.6g} by the "
         f"gradient and {numeric[row, column]:.6g} by finite differences ({int(wrong.sum())} of {wrong.size} entries "
-        f"are off).\nnumerical:\n{numeric}\nanalytical:\n{analytic}"
+        f"differ).\nnumerical:\n{numeric}\nanalytical:\n{analytic}"
     )
 
 
 def _numeric(func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, eps: float) -> Array:
-    """Rows are elements of the output, columns those of the input."""
+    """Return the numerical Jacobian: rows are elements of the output, columns of the input."""
     array = inputs[block[1]]._numbers()
     found = np.zeros((int(out.numel()), array.size))
     for column, at in enumerate(itertools.product(*map(range, array.shape))):
@@ -201,7 +201,7 @@ def _numeric(func: Function, inputs: tuple[Any, ...], block: tuple[int, int], ou
 
 
 def _value(func: Function, inputs: tuple[Any, ...], number: int) -> Array:
-    """An output's numbers, in memory of their own."""
+    """Return a copy of an output's values."""
     return np.array(_outputs(func(*inputs))[number].detach().cpu().double().numpy()).reshape(-1)
 
 
@@ -223,7 +223,7 @@ def _analytic(out: Tensor, value: Tensor, block: tuple[int, int], how: _Toleranc
 
 
 def _row(out: Tensor, value: Tensor, seed: Tensor, block: tuple[int, int], how: _Tolerance) -> Array:
-    """The gradient of one weighing of an output, after checks that need no comparison."""
+    """Return the gradient for one gradient of the output, after checks of dtype and determinism."""
     (first,) = grad(out, value, seed, retain_graph=True, allow_unused=True)
     (second,) = grad(out, value, seed, retain_graph=True, allow_unused=True)
     if first is None or second is None:
@@ -244,7 +244,7 @@ def _row(out: Tensor, value: Tensor, seed: Tensor, block: tuple[int, int], how: 
 def _compare_projection(
     func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, how: _Tolerance
 ) -> None:
-    """One random combination of outputs in one random direction of the input."""
+    """Compare a random combination of the outputs along a random direction of the input."""
     draw = Generator(0, stream=block[0] * 1000 + block[1])
     value = inputs[block[1]]
     array = value._numbers()
@@ -264,7 +264,7 @@ def _compare_projection(
         raise GradcheckError(
             f"gradcheck: Jacobian mismatch for output {block[0]} with respect to input {block[1]}: in a random "
             f"direction it is {analytic:.6g} by the gradient and {numeric:.6g} by finite differences.",
-            in_code="Use fast_mode=False to see which element is off.",
+            in_code="Use fast_mode=False to see which element differs.",
         )
 
 
@@ -284,7 +284,7 @@ def _differentiable(result: Any) -> tuple[Tensor, ...]:
 
 
 def _weights(outputs: Sequence[Tensor], *, contiguous: bool) -> list[Tensor]:
-    """Random gradients of `outputs`; always the same, so that a failure can be repeated."""
+    """Return random gradients of `outputs`; always the same, so that failures are reproducible."""
     draw = Generator(0)
     found: list[Tensor] = []
     for out in outputs:

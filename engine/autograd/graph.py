@@ -1,4 +1,4 @@
-"""The graph itself: its nodes, what they keep, and hooks on several tensors at once."""
+"""Access to the autograd graph: nodes, saved tensor hooks, and hooks on several tensors."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = [
 
 
 class saved_tensors_hooks:
-    """Inside, tensors that are saved for the backward pass are kept as `pack_hook` returns them.
+    """Context manager: tensors saved for the backward pass are stored as `pack_hook` returns them.
 
     Args:
-        pack_hook: gets a tensor, returns anything
-        unpack_hook: gets that, returns a tensor with the same numbers
+        pack_hook: takes a tensor, returns any object
+        unpack_hook: takes that object, returns a tensor with the same values
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -50,7 +50,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Inside, tensors that are saved for the backward pass wait in main memory, and come back when needed."""
+    """Context manager: tensors saved for the backward pass are stored on the CPU until they are needed."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
@@ -64,9 +64,9 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside, `saved_tensors_hooks` raises an error with this text."""
+    """Context manager: using `saved_tensors_hooks` raises an error with this message."""
     if MODES.packing is not None:
-        raise AutogradError("saved_tensors_hooks are in use here, so they cannot be disabled")
+        raise AutogradError("saved_tensors_hooks are active, so they cannot be disabled")
     outer, MODES.packing_refused = MODES.packing_refused, error_message
     try:
         yield
@@ -76,13 +76,13 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """Inside, what is saved for the backward pass are copies, so that the tensors themselves may be written to."""
+    """Context manager: copies are saved for the backward pass, so that saved tensors may be modified in place."""
     with saved_tensors_hooks(lambda tensor: tensor.clone(), lambda tensor: tensor):
         yield
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where the gradient of `tensor` goes: can stand for it in `grad` and `backward` without keeping it alive."""
+    """Return the gradient edge of `tensor`. `grad` and `backward` accept it in place of the tensor."""
     edge = tensor.edge
     if edge is None:
         raise AutogradError("get_gradient_edge() needs a tensor that requires gradients")
@@ -90,22 +90,22 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Tells autograd that the memory of `tensor` was written to by other means."""
+    """Increment the version of `tensor`, after code outside the engine wrote to its memory."""
     for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if one.is_inference():
-            raise AutogradError("an inference tensor does not count how often it was written to")
+            raise AutogradError("an inference tensor has no version counter")
         one._storage.version += 1
 
 
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: Literal["all", "any"] = "all"
 ) -> RemovableHandle:
-    """Calls `fn` once in each backward pass that reaches some of `tensors`.
+    """Call `fn` once in each backward pass that computes gradients of some of `tensors`.
 
     Args:
-        tensors: the tensors whose gradients are waited for
-        fn: gets the list of all gradients, None for tensors that the pass does not reach; under "any" one gradient
-        mode: "all" waits for all gradients, "any" calls `fn` with the first
+        tensors: tensors whose gradients are collected
+        fn: with "all", takes the list of gradients, None for tensors not reached; with "any", one gradient
+        mode: "all" waits for all gradients, "any" calls `fn` with the first one
     """
     if mode not in ("all", "any"):
         raise ValueError(f'register_multi_grad_hook: mode must be "all" or "any", not {mode!r}')

@@ -1,4 +1,4 @@
-"""Inference mode: like `no_grad`, and what is made inside stays unknown to autograd for good."""
+"""Inference mode: like `no_grad`, but tensors created inside cannot be used by autograd later."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from engine.tensors import Tensor
 
 
 class inference_mode:
-    """Inside, nothing is recorded for autograd, and new tensors cannot be used in what is recorded later.
+    """Context manager and decorator: ops are not recorded, and new tensors cannot be used in recorded ops later.
 
     Args:
-        mode: False turns recording on again within another inference mode
+        mode: False turns recording on again inside an inference mode
     """
 
-    def __new__(cls, mode: Any = True) -> Any:  # `@inference_mode` without call
+    def __new__(cls, mode: Any = True) -> Any:  # `@inference_mode` without parentheses
         return under(cls, mode) if callable(mode) and not isinstance(mode, bool) else super().__new__(cls)
 
     def __init__(self, mode: bool = True) -> None:
@@ -44,12 +44,12 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode."""
+    """Return whether a tensor was created in inference mode."""
     return input.is_inference()
 
 
 class _InferenceMarker(Relay):
-    """Marks what ops make; views of normal tensors stay normal, as in PyTorch."""
+    """Marks the results of ops as inference tensors; as in PyTorch, views of normal tensors stay normal."""
 
     lines = False
 

@@ -1,4 +1,4 @@
-"""PyTorch's `Variable` of old, which is a tensor by now."""
+"""PyTorch's deprecated `Variable`, now a synonym for Tensor."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from engine.tensors import Tensor
 
 
 class VariableMeta(type):
-    """Makes `Variable` stand for tensors in calls and in `isinstance`."""
+    """Metaclass that makes `Variable(...)` return tensors and `isinstance` accept them."""
 
     def __call__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
         if volatile:
             if requires_grad:
-                raise ValueError("Variable() cannot be volatile and require gradients. Leave volatile out.")
-            warnings.warn("volatile has no effect any more. Compute inside no_grad() instead.", stacklevel=2)
+                raise ValueError("Variable() cannot be volatile and require gradients. Omit volatile.")
+            warnings.warn("volatile no longer has an effect. Compute inside no_grad() instead.", stacklevel=2)
         return data.detach().requires_grad_(requires_grad)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -23,7 +23,7 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """`Variable(tensor)` is a tensor of the same numbers, in the same memory and of the same dtype, without history.
+    """Return a detached tensor that shares memory with `tensor`. Deprecated.
 
-    Use the tensor itself; `requires_grad_()` makes it a leaf that gradients are computed for.
+    Use the tensor itself; `requires_grad_()` makes it a leaf that requires gradients.
     """

@@ -1,4 +1,4 @@
-"""Functions of functions: derivatives, batches, modules as functions of their parameters. PyTorch's `torch.func`."""
+"""Function transforms, as in `torch.func`: derivatives, batching, and modules as functions of their parameters."""
 
 from engine.func.derivatives import grad as grad
 from engine.func.derivatives import grad_and_value as grad_and_value

@@ -1,7 +1,7 @@
-"""Derivatives as functions of functions: `grad(f)` is the function that gives the gradient of `f`.
+"""Derivatives as function transforms: `grad(f)` is the function that computes the gradient of `f`.
 
 Arguments and results are tensors, or dicts, lists and tuples of tensors, such as a model's parameters by name. Results
-can be differentiated further where the arguments require gradients, so these functions can be applied to one another.
+are differentiable if the arguments require gradients, so these transforms can be nested.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Argnums = int | tuple[int, ...]
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The gradient of a function whose result is one number.
+    """Return a function that computes the gradient of `func`, whose result must have one element.
 
     Args:
-        func: gives a tensor of one element or, with `has_aux`, that and anything else
-        argnums: which arguments the gradient is with respect to; several give a tuple
-        has_aux: pass on the second result of `func`
+        func: returns a tensor with one element; with `has_aux`, that and auxiliary data
+        argnums: index of the argument to differentiate with respect to; several indices return a tuple
+        has_aux: return the auxiliary data of `func` too
     """
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -39,7 +39,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """As `grad`, but giving the gradient and the result."""
+    """Return a function that computes the gradient and the value of `func`. Arguments as for `grad`."""
 
     def both(*args: Any, **kwargs: Any) -> Any:
         tracked = _Tracked(args, argnums)
@@ -48,7 +48,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
             value, aux = result if has_aux else (result, None)
             if not isinstance(value, Tensor) or value.numel() != 1:
                 found = f"a tensor of shape {list(value.shape)}" if isinstance(value, Tensor) else repr(value)
-                raise AutogradError(f"grad(): the function must give a tensor of one element, not {found}.")
+                raise AutogradError(f"grad(): the function must return a tensor with one element, not {found}.")
             found = tracked.gradients([value], None)
         value, aux = tracked.released(value), tracked.released(aux)
         return tracked.shaped(found), (value, aux) if has_aux else value
@@ -57,7 +57,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """The result of `func`, and the function from a vector shaped like it to its product with the Jacobian."""
+    """Return the result of `func` and a function that computes vector-Jacobian products at `primals`."""
     tracked = _Tracked(primals, tuple(range(len(primals))))
     with enable_grad():
         result = func(*tracked.args)
@@ -79,14 +79,14 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """The result of `func(*primals)`, and the product of its Jacobian with `tangents`, in the form of the result.
+    """Return the result of `func(*primals)` and its Jacobian-vector product with `tangents`.
 
     Args:
-        func: takes and gives tensors or structures of them; with `has_aux`, it gives that and anything else
-        primals: the arguments of `func`
-        tangents: the directions, in the form of `primals`
-        strict: refuse results that do not depend on a primal
-        has_aux: pass on the second result of `func`
+        func: takes and returns tensors or structures of them; with `has_aux`, also returns auxiliary data
+        primals: arguments of `func`
+        tangents: directions, with the structure of `primals`
+        strict: raise an error for results that do not depend on a primal
+        has_aux: return the auxiliary data of `func` too
     """
     graph, more = _wants_graph((primals, tangents)), []
     primals, value = tuple(primals), None
@@ -99,7 +99,7 @@ def jvp(
         if has_aux:
             value, aux = value
             more.append(aux if graph else rebuilt(aux, (leaf.detach() for leaf in leaves(aux))))
-        _require_tensors("jvp(): what the function returns", value)
+        _require_tensors("jvp(): the result of the function", value)
         return tuple(leaves(value))
 
     flat = tuple(leaves(primals)), tuple(leaves(tangents))
@@ -108,9 +108,9 @@ def jvp(
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """The result of `func(*primals)`, and the function from tangents to the product of its Jacobian there with them.
+    """Return the result of `func(*primals)` and a function that computes Jacobian-vector products there.
 
-    `func` is called once, however often the second is.
+    `func` runs once, however often the returned function is called.
     """
     tracked = _Tracked(primals, tuple(range(len(primals))))
     with enable_grad():
@@ -142,13 +142,13 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 
 
 def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
-    """The Jacobian of a function from tensors to tensors.
+    """Return a function that computes the Jacobian of `func`, row by row in reverse mode.
 
     Args:
-        func: gives a tensor or a structure of tensors or, with `has_aux`, that and anything else
-        argnums: which arguments it is with respect to; several give a tuple
-        has_aux: pass on the second result of `func`
-        chunk_size: taken for PyTorch's sake; the rows are computed one by one
+        func: returns a tensor or a structure of tensors; with `has_aux`, that and auxiliary data
+        argnums: index of the argument to differentiate with respect to; several indices return a tuple
+        has_aux: return the auxiliary data of `func` too
+        chunk_size: no effect: rows are computed one by one
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -164,17 +164,17 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
 
 
 def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """As `jacrev`, which computes it row by row for both; so `randomness` makes no difference."""
+    """Same as `jacrev`: the Jacobian is computed in reverse mode. `randomness` has no effect."""
     return jacrev(func, argnums, has_aux=has_aux)
 
 
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
-    """The matrix of second derivatives."""
+    """Return a function that computes the Hessian of `func`."""
     return jacrev(jacrev(func, argnums), argnums)
 
 
 class _Tracked:
-    """Arguments of which some are followed by autograd."""
+    """Arguments of a call, some of them prepared for differentiation."""
 
     def __init__(self, args: Sequence[Any], argnums: Argnums) -> None:
         self.one = isinstance(argnums, int)
@@ -190,7 +190,7 @@ class _Tracked:
         self.args = [followed.get(place, arg) for place, arg in enumerate(args)]
 
     def gradients(self, outputs: list[Tensor], vectors: list[Tensor] | None, *, keep: bool = False) -> list[Tensor]:
-        """Zeros for inputs that the outputs do not depend on; with a history if somebody follows, or `keep`."""
+        """Return gradients, zeros for unused inputs. Differentiable if an argument requires them, or with `keep`."""
         outputs, vectors = self._dependent(outputs, vectors)
         if not outputs:
             return [zeros_like(x) for x in self.inputs]
@@ -200,7 +200,7 @@ class _Tracked:
         return found if keep else [self.released(one) for one in found]
 
     def rows(self, output: Tensor) -> list[Tensor]:
-        """The Jacobian of one output with respect to every input."""
+        """Return the Jacobian of one output with respect to every input."""
         flat = output.reshape(-1)
         rows = [self.gradients([flat[i]], None) for i in range(len(flat))]
         columns = [[row[place] for row in rows] for place in range(len(self.inputs))]
@@ -213,7 +213,7 @@ class _Tracked:
         return tree if self.keeps_graph else rebuilt(tree, (leaf.detach() for leaf in leaves(tree)))
 
     def shaped(self, found: list[Any]) -> Any:
-        """Results by leaf in the form of the arguments."""
+        """Arrange results, given per leaf, in the structure of the arguments."""
         parts = iter(found)
         trees = tuple(rebuilt(tree, parts) for tree in self.trees)
         return trees[0] if self.one else trees

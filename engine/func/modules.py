@@ -23,15 +23,15 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """`module(*args, **kwargs)` with other tensors in place of its own parameters and buffers.
+    """Call `module(*args, **kwargs)` with the given tensors instead of its parameters and buffers.
 
     Args:
-        module: what is called; it is as before afterwards
-        parameter_and_buffer_dicts: the tensors by name, in one dict or several; those not named stay
-        args: the arguments; one that is no tuple is the only one
-        kwargs: the arguments by keyword
-        tie_weights: a tensor given for one of several names that the module has for it is given for all of them
-        strict: refuse names that are missing
+        module: module to call; unchanged afterwards
+        parameter_and_buffer_dicts: tensors by name, in one dict or several; other tensors are kept
+        args: positional arguments; a value that is not a tuple is the only argument
+        kwargs: keyword arguments
+        tie_weights: also replace tied parameters, which the module has under another name
+        strict: raise an error for missing names
     """
     several = isinstance(parameter_and_buffer_dicts, Sequence)
     parts: Any = parameter_and_buffer_dicts if several else [parameter_and_buffer_dicts]
@@ -44,19 +44,19 @@ def functional_call(
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters and the buffers of several modules of one form, each stacked along a new first dimension.
+    """Stack the parameters and buffers of several models of one class along a new first dimension.
 
-    With `vmap` and `functional_call` they run as an ensemble. Source: PyTorch's tutorial "Model ensembling".
+    With `vmap` and `functional_call` the models run as an ensemble. Source: PyTorch's tutorial "Model ensembling".
     """
     if not models:
-        raise ValueError("stack_module_state(): there are no models. Give one at least.")
+        raise ValueError("stack_module_state(): the list of models is empty. Pass at least one.")
     kinds = {type(model) for model in models}
     if len(kinds) > 1:
         raise ValueError(
             f"stack_module_state(): the models must be of one class, not {', '.join(k.__name__ for k in kinds)}"
         )
     if len({model.training for model in models}) > 1:
-        raise ValueError("stack_module_state(): some models train and some do not. Call train() or eval() on all.")
+        raise ValueError("stack_module_state(): only some models are in training mode. Call train() or eval() on all.")
     parameters = [dict(model.named_parameters()) for model in models]
     buffers = [dict(model.named_buffers()) for model in models]
     return ({name: _stacked(name, [one[name] for one in parameters]) for name in parameters[0]},
@@ -64,7 +64,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Let every batch norm in `root` go by its batch alone, so that samples can be run one by one."""
+    """Make all batch norms in `root` use batch statistics only, so that vmap can run samples one by one."""
     for module in root.modules():
         if isinstance(module, BatchNorm):
             module.running_mean = module.running_var = module.num_batches_tracked = None
@@ -82,7 +82,7 @@ def _stacked(name: str, tensors: list[Tensor]) -> Tensor:
 
 
 def _tied(module: Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What the other names of given tensors stand for."""
+    """Return the tensors for the other names of tied parameters."""
     own = {name: table[name.rpartition(".")[2]] for name, table in _tables(module)}
     given = {id(own[name]): tensor for name, tensor in tensors.items() if own.get(name) is not None}
     return {name: given[id(one)] for name, one in own.items() if id(one) in given and name not in tensors}
@@ -90,7 +90,7 @@ def _tied(module: Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @contextmanager
 def _swapped(module: Module, tensors: Mapping[str, Tensor], strict: bool) -> Iterator[None]:
-    """`module` with other tensors, for a while."""
+    """Context manager: replaces tensors of `module` temporarily."""
     own = dict(_tables(module))
     unknown, missing = sorted(set(tensors) - set(own)), sorted(set(own) - set(tensors))
     if unknown or (strict and missing):

@@ -1,4 +1,4 @@
-"""`rearrange`: dimensions by name, as in einops (Rogozhnikov, "Einops", ICLR 2022)."""
+"""`rearrange`: transpose, split and merge dimensions by name, as in einops (Rogozhnikov, "Einops", ICLR 2022)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from engine.shape import format_shape
 from engine.tensors import Tensor
 
 Group = tuple[str, ...]
-"""The names of one dimension; several in brackets, none for one of size 1."""
+"""Names of a dimension; several if merged in brackets, none for a dimension of size 1."""
 
 
 def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: int) -> Tensor:
-    """The tensor with its dimensions in the order, joined and parted, that the pattern names.
+    """Reorder, merge and split the dimensions of a tensor as the pattern describes.
 
     ``rearrange(images, "b h w c -> b c h w")``; ``rearrange(x, "b (h w) -> b h w", h=8)``.
 
     Args:
-        tensor: one tensor, or several of one shape, which are stacked first
-        pattern: names of the dimensions before and after "->"; "(a b)" is one made of two, "1" one of size 1, "..." any
-        axes_lengths: sizes of dimensions that do not follow from the others
+        tensor: one tensor, or several of one shape, which are stacked along a new first dimension
+        pattern: dimension names before and after "->"; "(a b)": merged dimensions, "1": size 1, "...": any dimensions
+        axes_lengths: sizes of dimensions that cannot be inferred
     """
     x = tensor if isinstance(tensor, Tensor) else stack(list(tensor))
     before, after = _sides(pattern, x.ndim)
@@ -39,7 +39,7 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
 def _sides(pattern: str, ndim: int) -> tuple[list[Group], list[Group]]:
     parts = pattern.split("->")
     if len(parts) != 2:
-        raise ShapeError(f"rearrange: a pattern has one '->', but {pattern!r} has {len(parts) - 1}")
+        raise ShapeError(f"rearrange: a pattern must have one '->', but {pattern!r} has {len(parts) - 1}")
     left, right = (list(_groups(part, pattern)) for part in parts)
     rest = ndim - sum(group != ("...",) for group in left)
     dots = [(f"...{i}",) for i in range(max(rest, 0))]
@@ -57,25 +57,25 @@ def _sides(pattern: str, ndim: int) -> tuple[list[Group], list[Group]]:
 def _groups(text: str, pattern: str) -> Iterator[Group]:
     for found in re.finditer(r"\(([^()]*)\)|(\.\.\.|\w+)|(\S)", text):
         if found[3]:
-            raise ShapeError(f"rearrange: {found[3]!r} is not understood in {pattern!r}")
+            raise ShapeError(f"rearrange: invalid text {found[3]!r} in {pattern!r}")
         group = found[1].split() if found[1] is not None else [found[2]]
         yield tuple(name for name in group if name != "1")
 
 
 def _sizes(pattern: str, before: list[Group], x: Tensor, given: dict[str, int]) -> dict[str, int]:
     if len(before) != x.ndim:
-        raise ShapeError(f"rearrange: {pattern!r} is for {len(before)} dimensions, but x is {format_shape(x.shape)}")
+        raise ShapeError(f"rearrange: {pattern!r} needs {len(before)} dimensions, but x is {format_shape(x.shape)}")
     sizes: dict[str, int] = dict(given)
     for group, size in zip(before, x.shape, strict=True):
         unknown = [name for name in group if name not in sizes]
         known = math.prod(sizes[name] for name in group if name in sizes)
         if len(unknown) > 1:
             raise ShapeError(
-                f"rearrange: the sizes of {' and '.join(unknown)} are not known.",
-                in_code=f"Give one, as {unknown[0]}=…",
+                f"rearrange: the sizes of {' and '.join(unknown)} cannot be inferred.",
+                in_code=f"Pass one, as {unknown[0]}=…",
             )
         if size % known if unknown and known else size != known:
-            raise ShapeError(f"rearrange: a dimension of size {size} is not made of ({' '.join(group)}): {given}")
+            raise ShapeError(f"rearrange: cannot split a dimension of size {size} into ({' '.join(group)}): {given}")
         if unknown:
             sizes[unknown[0]] = size // known
     return sizes

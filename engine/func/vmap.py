@@ -1,8 +1,8 @@
-"""`vmap`: a function of one sample as a function of a batch.
+"""`vmap`: vectorizes a function of one sample over a batch.
 
-The function is called for one sample after the other and what it gives is stacked. So everything that works on one
-sample works here, `if` on its numbers and `.item()` included, which PyTorch refuses; but it takes the time of as many
-calls, where PyTorch has a rule for each op that does all samples at once.
+The function runs once per sample and the results are stacked. So every operation works, including `if` on values and
+`.item()`, which PyTorch does not support. But the time is that of one call per sample, while PyTorch has batching
+rules that process all samples at once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.tensors import Tensor
 from engine.tensors.structure import items, leaves, rebuilt
 
 Dims: TypeAlias = Any
-"""Which dimension is the batch's: a number, None for what all samples share, or a structure of these."""
+"""Batch dimension: an index, None for data shared by all samples, or a structure of these."""
 
 
 def vmap(
@@ -28,15 +28,15 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that applies `func` to every sample of a batch. It calls `func` as often as there are samples.
+    """Return a function that applies `func` to each sample of a batch. `func` runs once per sample.
 
     Args:
-        func: takes tensors, or structures of them, of one sample; returns tensors or a structure of them
-        in_dims: where the samples are in the arguments, as a number, or a tuple with a number, None for what all
-            samples share, or a structure of these for each argument; all share what is given by keyword
-        out_dims: where they shall be in the results; None for what is the same for all
-        randomness: whether samples draw the same numbers, different ones, or may draw none
-        chunk_size: taken for PyTorch's sake; samples are run one by one
+        func: takes and returns tensors of one sample, or structures of them
+        in_dims: batch dimension of the arguments: an index, or a tuple with an index, None (shared by all
+            samples) or a structure of these for each argument; keyword arguments are shared
+        out_dims: batch dimension of the results; None for results that are equal for all samples
+        randomness: "same" or "different" random numbers per sample, or "error" if any are drawn
+        chunk_size: no effect: samples run one by one
     """
     if randomness not in ("error", "same", "different"):
         raise RuntimeError(f'vmap(): randomness must be "error", "same" or "different", not {randomness!r}')
@@ -58,7 +58,7 @@ def vmap(
             found.append(_checked(func(*given, **kwargs)))
             if randomness == "error" and random.get_rng_state() != state:
                 raise RuntimeError(
-                    'vmap(): the function draws random numbers. Say randomness="different" to draw others for each '
+                    'vmap(): the function draws random numbers. Pass randomness="different" for new numbers per '
                     'sample, or "same".'
                 )
         return _joined(found, out_dims)
@@ -66,11 +66,11 @@ def vmap(
     return batched
 
 
-# -- where the samples are in the arguments -----------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------
 
 
 def _replaced(tree: Any, items: Iterator[Any]) -> Any:
-    """The structure with other leaves."""
+    """Return the structure with other leaves."""
     if isinstance(tree, Mapping):
         return {key: _replaced(item, items) for key, item in tree.items()}
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
@@ -81,30 +81,30 @@ def _replaced(tree: Any, items: Iterator[Any]) -> Any:
 
 
 def _spread_in(args: Any, dims: Dims) -> list[int | None]:
-    """The dimension for each leaf of the arguments; all samples share those given by keyword."""
+    """Return the batch dimension of each leaf of the arguments; None for keyword arguments."""
     if not isinstance(dims, (int, tuple, list)):
-        raise ValueError(f"vmap(): in_dims must be a number or a tuple with one for each argument, not {dims!r}")
+        raise ValueError(f"vmap(): in_dims must be an integer or a tuple with one item per argument, not {dims!r}")
     if not args:
-        raise ValueError("vmap(): the function got no arguments, so there is no batch. Call it with tensors.")
+        raise ValueError("vmap(): the function was called without arguments. Call it with tensors.")
     if not isinstance(dims, int) and len(dims) != len(args):
-        raise ValueError(f"vmap(): in_dims is for {len(dims)} arguments, but there are {len(args)}")
+        raise ValueError(f"vmap(): in_dims has {len(dims)} items, but there are {len(args)} arguments")
     found = list(_spread(args, tuple(dims) if isinstance(dims, list) else dims, "in_dims"))
     for place, (item, dim) in enumerate(zip(items(args), found, strict=True)):
         if dim is None:
             continue
         if not isinstance(item, Tensor):
             raise ValueError(
-                f"vmap(): in_dims has {dim} for a {type(item).__name__}, which is no tensor. Give None there."
+                f"vmap(): in_dims has {dim} for a {type(item).__name__}, which is not a tensor. Use None for it."
             )
         if not -item.ndim <= dim < item.ndim:
             raise ValueError(f"vmap(): in_dims has {dim} for tensor {place}, which has {item.ndim} dimensions")
     if all(dim is None for dim in found):
-        raise ValueError("vmap(): in_dims has None for everything, so there is no batch. Give a number somewhere.")
+        raise ValueError("vmap(): in_dims is None for all arguments. Pass the batch dimension of at least one.")
     return found
 
 
 def _spread(tree: Any, dims: Dims, name: str) -> Iterator[int | None]:
-    """The dimension for each leaf of `tree`: `dims` has its structure, or a number or None for parts of it."""
+    """Return the batch dimension of each leaf of `tree`. An index or None in `dims` applies to a whole subtree."""
     if dims is None or isinstance(dims, int):
         yield from [dims for _ in items(tree)]
     elif isinstance(tree, Mapping) and isinstance(dims, Mapping) and tree.keys() == dims.keys():
@@ -114,15 +114,15 @@ def _spread(tree: Any, dims: Dims, name: str) -> Iterator[int | None]:
         for item, part in zip(tree, dims, strict=True):
             yield from _spread(item, part, name)
     else:
-        raise ValueError(f"vmap(): {name}={dims!r} has not the structure of what it is for")
+        raise ValueError(f"vmap(): the structure of {name}={dims!r} does not match the data")
 
 
 def _count(tensors: Sequence[Any], places: Sequence[int | None]) -> int:
     sizes = [int(x.shape[d]) for x, d in zip(tensors, places, strict=True) if d is not None]
     if len(set(sizes)) > 1:
-        raise ValueError(f"vmap(): the batches must have one size, not {sizes}")
+        raise ValueError(f"vmap(): the batch sizes must be equal, not {sizes}")
     if sizes[0] == 0:
-        raise ValueError("vmap(): a batch of no samples, so what the function gives is not known.")
+        raise ValueError("vmap(): the batch has no samples, so the shape of the result is unknown.")
     return sizes[0]
 
 
@@ -137,11 +137,11 @@ def _checked(result: Any) -> Any:
 
 
 def _joined(found: Sequence[Any], dims: Dims) -> Any:
-    """Results of the samples, stacked leaf by leaf."""
+    """Stack the results of the samples, leaf by leaf."""
     first = found[0]
     if isinstance(dims, (list, tuple)) and isinstance(first, Tensor):
         if len(dims) != 1:
-            raise ValueError(f"vmap(): out_dims is for {len(dims)} results, but there is one")
+            raise ValueError(f"vmap(): out_dims has {len(dims)} items, but there is one result")
         dims = dims[0]
     places = _spread(first, dims, "out_dims")
     columns = zip(*[leaves(one) for one in found], strict=True)

@@ -1,7 +1,7 @@
-"""The autograd graph: nodes, what they keep, hooks, and the backward pass. Knows no array library.
+"""The autograd graph: nodes, saved tensors, hooks and the backward pass. Independent of the array library.
 
-Tensors are used through a few members only: `edge`, `_array`, `_storage.version`, `_grad`, `+`, and of leaves `_hooks`
-and `_accumulate(gradient)`. The pass is iterative: a graph of any length neither recurses nor leaks.
+Members used of a tensor: `edge`, `_array`, `_storage.version`, `_grad`, `+`, and for leaves `_hooks` and
+`_accumulate(gradient)`. The backward pass is iterative, so graphs of any depth are freed and run without recursion.
 """
 
 from engine.graph.gradients import backward as backward

@@ -1,4 +1,4 @@
-"""Saying which forward call a failure of the backward pass comes from."""
+"""Error texts of anomaly mode: the forward call whose backward failed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.graph.node import Node
 
 
 def explain(node: Node) -> str:
-    """The forward call behind a node, with its line where that is known."""
+    """Return a description of the forward call of a node, with its source line if recorded."""
     text = f"the backward pass of {node.label}()"
     if node.where is None:
         return text
@@ -21,7 +21,7 @@ def explain(node: Node) -> str:
 
 
 def check_finite(node: Node, found: Sequence[Any]) -> None:
-    """Raises AutogradError if a gradient that `node` computed holds NaN."""
+    """Raise AutogradError if a gradient computed by `node` contains NaN."""
     for index, gradient in enumerate(found):
         if gradient is not None and not gradient.is_meta and _has_nan(gradient._numbers()):
             raise AutogradError(

@@ -1,9 +1,9 @@
-"""The backward pass: sends gradients from roots down to leaves.
+"""The backward pass: propagates gradients from roots to leaves.
 
-Nodes run latest first, which is a topological order, so that each runs once with the whole of its gradient. Gradients
-of leaves wait for the end, unless somebody has an interest in an earlier moment: a leaf with hooks, or one whose
-`.grad` is to be added to. Then the edges that still lead to leaves are counted, and a leaf gets its gradient with the
-last of them.
+Nodes run in order of decreasing sequence number. This is a topological order, so each node runs once, with its full
+gradient. Gradients of leaves are delivered at the end, unless a leaf has hooks or its `.grad` is accumulated into. For
+these leaves the remaining edges are counted, and a leaf receives its gradient when the last of its edges has been
+processed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.modes import MODES
 from engine.system.reference_counts import owns_gradient
 
 Observer = Callable[[Node, list[Any]], None]
-"""Told of each node and the gradients that reach it."""
+"""Called with each node and the gradients that reach it."""
 
 
 def run_backward(
@@ -33,12 +33,12 @@ def run_backward(
     accumulate: bool = True,
     observer: Observer | None = None,
 ) -> list[Any]:
-    """Runs a backward pass; returns the gradients of `inputs`.
+    """Run a backward pass. Returns the gradients of `inputs`.
 
     Args:
         roots: edges to start from, each with its gradient
-        inputs: edges whose gradients are wanted; nothing that does not lead to them is run
-        accumulate: add to the `.grad` of leaves, of those among `inputs` if there are any
+        inputs: edges whose gradients are returned; only nodes that lead to them run
+        accumulate: add to `.grad` of the leaves; with `inputs`, only of the leaves among them
     """
     modes = MODES
     outer, around = modes.grad, modes.walk
@@ -62,7 +62,7 @@ def run_backward(
 
 
 class _GraphTask:
-    """What is asked of a pass beyond the gradients of all leaves."""
+    """Targets of a backward pass: the gradients to return and the nodes that lead to them."""
 
     __slots__ = ("captured", "check_nan", "observer", "useful", "wanted")
 
@@ -77,13 +77,13 @@ class _GraphTask:
         self.observer = observer
         self.check_nan = check_nan
         self.wanted: dict[int, list[int]] = {}
-        """Id of a node or leaf → outputs of which the gradient is asked for."""
+        """Id of a node or leaf → output indices whose gradients are returned."""
         for target, index in inputs or ():
             self.wanted.setdefault(id(target), []).append(index)
         self.useful = None if inputs is None else leading_to(roots, set(self.wanted))
 
     def visit(self, node: Node, grads: list[Any]) -> bool:
-        """Whether the node is to run."""
+        """Return whether the node must run."""
         if self.observer is not None:
             self.observer(node, grads)
         indices = self.wanted.get(id(node))
@@ -95,7 +95,7 @@ class _GraphTask:
 
 
 class _BackwardPass:
-    """Gradients on their way: those that wait for their node, and those that have come to a leaf."""
+    """State of a running backward pass: gradients waiting for their node or leaf."""
 
     __slots__ = (
         "_below", "accumulate", "at_end", "heap", "keep", "leaves", "node", "pending", "remaining", "roots", "task",
@@ -107,16 +107,16 @@ class _BackwardPass:
         self.roots = [edge for edge, _ in roots]
         self.keep, self.accumulate, self.task = keep, accumulate, task
         self.at_end: list[Callable[[], Any]] = []
-        """Called when the pass is over, also by an error."""
+        """Callbacks at the end of the pass, also after an error."""
         self._below: set[int] | None = None
         self.node: Node | None = None
-        """The one that runs."""
+        """The running node."""
         self.pending: dict[Node, list[Any]] = {}
         self.heap: list[tuple[int, Node]] = []
         self.leaves: dict[int, list[Any]] = {}
         """Id → [leaf, gradient so far]."""
         self.remaining: Counter[int] | None = None
-        """Id of a leaf → edges from which a gradient may still come, once that is of interest."""
+        """Id of a leaf → number of edges that may still contribute; counted only if needed."""
 
     def run(self) -> None:
         heap, pending, task, keep = self.heap, self.pending, self.task, self.keep
@@ -141,14 +141,14 @@ class _BackwardPass:
                 found = hooks.run_after(found, grads)
             if task is not None and task.check_nan:
                 check_finite(node, found)
-            grads = None  # nothing that was passed on is to be held while the next node runs
+            grads = None  # free the gradients before the next node runs
             early = self.send(node.edges, found)
             found = None
-            if early and heap:  # else the pass is over, and every leaf gets what it has
+            if early and heap:  # otherwise the pass is over, and all leaves receive their gradients
                 self._settle(node)
 
     def send(self, edges: Sequence[Edge], grads: Sequence[Any]) -> bool:
-        """Adds a gradient to what waits at each edge; whether a leaf's is wanted before the end."""
+        """Add each gradient to the sum at its edge. Returns whether a leaf must receive its gradient before the end."""
         pending, leaves = self.pending, self.leaves
         useful = None if self.task is None else self.task.useful
         early = self.remaining is not None
@@ -174,7 +174,7 @@ class _BackwardPass:
         return early
 
     def _settle(self, node: Node) -> None:
-        """Delivers the gradients of the leaves that nothing more can reach, now that `node` has run."""
+        """Deliver the gradients of leaves that are complete after `node` has run."""
         if self.remaining is None:
             self.remaining = leaf_edges(node for _, node in self.heap)
             ready = list(self.leaves)
@@ -186,7 +186,7 @@ class _BackwardPass:
                 self.deliver(key)
 
     def deliver(self, key: int) -> None:
-        """Gives a leaf its gradient."""
+        """Pass the gradient to a leaf."""
         entry = self.leaves.pop(key)
         leaf, hooks = entry[0], entry[0]._hooks
         if hooks is not None:
@@ -198,7 +198,7 @@ class _BackwardPass:
             self.task.captured[key, 0] = entry[1]
         if not self.accumulate:
             return
-        owned = owns_gradient(entry)  # asked first: among a call's arguments the gradient would be held once more
+        owned = owns_gradient(entry)  # checked first: as a call argument the gradient would have one more reference
         leaf._accumulate(entry[1], copy=not owned)
         if hooks is not None:
             for hook in tuple(hooks.accumulated.values()):
@@ -207,11 +207,11 @@ class _BackwardPass:
 
     @property
     def for_all_leaves(self) -> bool:
-        """Whether it adds to the `.grad` of every leaf."""
+        """Whether the pass adds to `.grad` of all leaves."""
         return self.accumulate and (self.task is None or self.task.useful is None)
 
     def expects(self, edge: Edge) -> bool:
-        """Whether the pass leads to `edge`."""
+        """Return whether the pass computes the gradient of `edge`."""
         if self._below is None:
             nodes = reachable([root for root in self.roots if root is not None])
             self._below = {id(root[0]) for root in self.roots if root is not None} | {id(node) for node in nodes}

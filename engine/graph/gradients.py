@@ -1,4 +1,4 @@
-"""The two ways to ask for gradients: `backward` adds them to the `.grad` of leaves, `grad` returns them."""
+"""Entry points of differentiation: `backward` accumulates into `.grad` of leaves, `grad` returns gradients."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Adds the gradients of the sum of `tensors` with respect to every leaf to the leaf's `.grad`.
+    """Compute the gradients of `tensors` with respect to the leaves and add them to their `.grad`.
 
     Args:
-        tensors: a tensor or several, or gradient edges
-        grad_tensors: the gradient of each; not needed for single numbers
-        retain_graph: keep what the graph has saved, for a further pass; by default as `create_graph`
-        create_graph: record the pass itself, for gradients of gradients
-        inputs: the only tensors whose `.grad` changes
+        tensors: one tensor or several, or gradient edges
+        grad_tensors: gradient of each tensor; not needed for tensors with one element
+        retain_graph: keep saved tensors for another backward pass; default: `create_graph`
+        create_graph: record the backward pass, for higher-order gradients
+        inputs: accumulate only into these tensors; default: all leaves
     """
     outs = _several(tensors)
     roots = list(zip(_edges(outs, "backward()"), _seeds(outs, grad_tensors, "backward()"), strict=True))
@@ -36,7 +36,7 @@ def backward(
     if inputs is not None:
         ins = _several(inputs.values() if isinstance(inputs, Mapping) else inputs)
         if not ins:
-            raise AutogradError("backward(): inputs is empty. Leave it out to reach every leaf.")
+            raise AutogradError("backward(): inputs is empty. Omit it to accumulate into all leaves.")
         wanted = _input_edges(ins, "backward()")
         for tensor in ins:
             if not isinstance(tensor, GradientEdge) and not tensor.is_leaf:
@@ -55,18 +55,18 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of the sum of `outputs` with respect to `inputs`, one for each; no `.grad` changes.
+    """Return the gradients of the sum of `outputs` with respect to each input. `.grad` does not change.
 
     Args:
-        outputs: a tensor or several, or gradient edges
-        inputs: a tensor or several; a mapping gives a mapping
-        grad_outputs: the gradient of each output; not needed for single numbers
-        retain_graph: keep what the graph has saved, for a further pass; by default as `create_graph`
-        create_graph: record the pass itself, for gradients of gradients
-        only_inputs: only True, as in PyTorch
-        allow_unused: give None for an input that the outputs do not depend on, instead of an error
-        is_grads_batched: `grad_outputs` have a further first dimension, over which the passes are repeated
-        materialize_grads: give zeros for an input that the outputs do not depend on
+        outputs: one tensor or several, or gradient edges
+        inputs: one tensor or several; a mapping returns a mapping
+        grad_outputs: gradient of each output; not needed for outputs with one element
+        retain_graph: keep saved tensors for another backward pass; default: `create_graph`
+        create_graph: record the backward pass, for higher-order gradients
+        only_inputs: only True is supported, as in PyTorch
+        allow_unused: return None for unused inputs instead of raising an error
+        is_grads_batched: `grad_outputs` have an additional first dimension; one pass runs for each of its elements
+        materialize_grads: return zeros for unused inputs
     """
     if isinstance(inputs, Mapping):
         found = grad(
@@ -75,12 +75,12 @@ def grad(
         )  # fmt: skip
         return dict(zip(inputs, found, strict=True))
     if not only_inputs:
-        raise NotImplementedError("grad(only_inputs=False): use backward() to add to the .grad of all leaves")
+        raise NotImplementedError("grad(): only_inputs=False is not supported. Use backward() for .grad of all leaves.")
     if materialize_grads and allow_unused is False:
-        raise ValueError("grad(): materialize_grads=True gives zeros for unused inputs, so allow_unused=False is wrong")
+        raise ValueError("grad(): materialize_grads=True allows unused inputs, so allow_unused cannot be False")
     outs, ins = _several(outputs), _several(inputs)
     if not ins:
-        raise AutogradError("grad(): inputs is empty. Name the tensors whose gradients you want.")
+        raise AutogradError("grad(): inputs is empty. Pass the tensors to differentiate with respect to.")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(outs, ins, grad_outputs, keep, create_graph, bool(allow_unused), materialize_grads)
@@ -100,11 +100,11 @@ def grad(
 
 
 def _batched(outs: Any, ins: Any, seeds: Any, keep: bool, create: bool, unused: bool, zeros: bool) -> Any:
-    """One pass for each row of `seeds`; the rows of the results belong to them."""
+    """Run one pass per row of `seeds` and stack the results."""
     seeds = _several(seeds)
     sizes = {int(seed.shape[0]) for seed in seeds if seed is not None and seed.ndim}
     if len(sizes) != 1:
-        raise ShapeError("grad(is_grads_batched=True) needs grad_outputs with a first dimension of one size")
+        raise ShapeError("grad(is_grads_batched=True) needs grad_outputs with first dimensions of equal size")
     size = sizes.pop()
     rows: list[Any] = []
     for number in range(size):
@@ -117,7 +117,7 @@ def _batched(outs: Any, ins: Any, seeds: Any, keep: bool, create: bool, unused: 
 
 
 def _several(tensors: Any) -> tuple[Any, ...]:
-    """A tensor, or several of them. Tensors themselves can be iterated over, so these are the types to name."""
+    """Return one or several tensors as a tuple. Checks for containers, since tensors are iterable too."""
     if isinstance(tensors, GradientEdge) or not isinstance(tensors, (Sequence, Iterator, ValuesView)):
         return (tensors,)
     return tuple(tensors)
@@ -128,8 +128,8 @@ def _edges(outs: Sequence[Any], call: str) -> list[Any]:
     if None in edges:
         which = f"output {edges.index(None)} does not require gradients" if len(edges) > 1 or call == "grad()" else ""
         raise AutogradError(
-            f"{call}: {which or 'the tensor does not require gradients'}: it depends on nothing that is trained.",
-            in_code="Set requires_grad=True on a leaf that leads to it.",
+            f"{call}: {which or 'the tensor does not require gradients'}, since no leaf it depends on does.",
+            in_code="Call requires_grad_() on a leaf before the computation.",
         )
     return edges
 
@@ -145,17 +145,19 @@ def _input_edges(ins: Sequence[Any], call: str) -> list[Any]:
 
 
 def _seeds(outs: Sequence[Any], given: Any, call: str) -> list[Any]:
-    """The gradients that a pass starts with."""
+    """Return the initial gradients of a pass."""
     seeds = (None,) * len(outs) if given is None else _several(given)
     if len(seeds) != len(outs):
-        raise AutogradError(f"{call}: got {len(outs)} tensors but {len(seeds)} gradients. Give one for each, or None.")
+        raise AutogradError(
+            f"{call}: got {len(outs)} tensors but {len(seeds)} gradients. Pass one per tensor, or None."
+        )
     return [_seed(out, seed) for out, seed in zip(outs, seeds, strict=True)]
 
 
 def _seed(out: Any, gradient: Any) -> Any:
     if isinstance(out, GradientEdge):
         if gradient is None:
-            raise AutogradError("a gradient edge needs a gradient to start from: it has no value to make one of")
+            raise AutogradError("backward from a gradient edge needs an explicit gradient")
         return gradient
     if gradient is None:
         return out._unit_gradient()

@@ -1,4 +1,4 @@
-"""Nodes of the autograd graph: what every kind of them has."""
+"""Nodes of the autograd graph."""
 
 from __future__ import annotations
 
@@ -15,75 +15,75 @@ from engine.shape import Spec
 sequence = itertools.count()
 
 SourceLocation: TypeAlias = tuple[str, int] | None
-"""File name and line of the code that called an op; known while somebody looks."""
+"""File name and line of the code that called an op. Recorded only while an observer is active."""
 
 
 class Leaf(Protocol):
-    """What the backward pass needs of a leaf tensor."""
+    """Interface of leaf tensors for the backward pass."""
 
     _array: Any
     _hooks: Hooks | None
     _grad: Any
 
     def _accumulate(self, gradient: Any, *, copy: bool) -> None:
-        """Adds a gradient to `.grad`."""
+        """Add a gradient to `.grad`."""
         ...
 
 
 Edge: TypeAlias = "tuple[Node | Leaf, int] | None"
-"""Destination of a gradient: a node and the number of its output, or a leaf tensor and 0. None: no gradient needed."""
+"""Destination of a gradient: a node and its output index, or a leaf and 0. None: no gradient needed."""
 
 
 class Node:
-    """One step of a backward pass: turns gradients of a call's outputs into gradients of its inputs."""
+    """Base of autograd nodes: computes input gradients from output gradients."""
 
     __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "outputs", "sequence", "where")
 
     def __init__(self, edges: Sequence[Edge], outputs: Sequence[tuple[Any, Any]], where: SourceLocation) -> None:
         self.sequence = next(sequence)
-        """Grows with every node: what leads to a node has smaller numbers."""
+        """Increases with every node; the nodes that a node depends on have smaller numbers."""
         self.edges = edges
-        """One for each input; None where nobody wants a gradient."""
+        """One edge per input; None if the input needs no gradient."""
         self.outputs = outputs
         """(shape, array dtype) of each output."""
         self.where = where
         self.hooks: Hooks | None = None
 
     def gradients(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
-        """Gradients of the inputs from those of the outputs, either None where there is none.
+        """Return the gradients of the inputs from those of the outputs. None means no gradient, in both.
 
         Args:
-            keep: do not free what is saved; the node will run again
-            useful: ids of the targets that gradients are wanted for; all if None
+            keep: keep saved tensors, since the node will run again
+            useful: ids of the edge targets whose gradients are needed; None: all
         """
         raise NotImplementedError
 
     @property
     def label(self) -> str:
-        """What it is the gradient of."""
+        """Name of the forward op."""
         raise NotImplementedError
 
     def kept(self) -> list[Any]:
-        """What it keeps for the backward pass."""
+        """Arrays saved for the backward pass."""
         return []
 
     def output_spec(self, index: int) -> Spec:
         shape, dtype = self.outputs[index]
         return Spec(tuple(shape), dtypes.from_numpy(dtype))
 
-    # -- PyTorch's view of it
+    # -- PyTorch's interface
 
     def name(self) -> str:
         raise NotImplementedError
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes that its gradients go to; (None, 0) for inputs without gradient."""
+        """Nodes that receive the input gradients; (None, 0) for inputs without gradient."""
         return tuple([(None, 0) if edge is None else (function_of(edge[0]), edge[1]) for edge in self.edges])
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """Whatever anybody wants to attach."""
+        """Dict for user data."""
         try:
             return self._metadata
         except AttributeError:
@@ -94,15 +94,15 @@ class Node:
         return self.sequence
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
-        """Calls ``hook(grad_inputs, grad_outputs)`` after the node ran; what it returns replaces `grad_inputs`."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node runs. A result replaces `grad_inputs`."""
         return RemovableHandle.add(self.ensure_hooks().after, hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
-        """Calls ``hook(grad_outputs)`` before the node runs; what it returns replaces them."""
+        """Call ``hook(grad_outputs)`` before the node runs. A result replaces `grad_outputs`."""
         return RemovableHandle.add(self.ensure_hooks().before, hook)
 
     def ensure_hooks(self) -> Hooks:
-        """Its hooks, made at first use."""
+        """Return the hooks of the node, created on first use."""
         if self.hooks is None:
             self.hooks = Hooks()
         return self.hooks
@@ -112,7 +112,7 @@ class Node:
 
 
 class AccumulateGrad(Node):
-    """A leaf as a node: adds up what reaches it in `variable.grad`. Shares the leaf's hooks."""
+    """Node of a leaf: accumulates gradients in `variable.grad`. Shares the hooks of the leaf."""
 
     __slots__ = ("variable",)
 
@@ -143,7 +143,7 @@ class AccumulateGrad(Node):
 
 
 class PassThrough(Node):
-    """Hands gradients on: gives a tensor that took another's place that other's history."""
+    """Identity node: passes gradients on. Used when a tensor takes over the history of another."""
 
     __slots__ = ()
 
@@ -159,7 +159,7 @@ class PassThrough(Node):
 
 
 class ErrorNode(Node):
-    """Stands where a gradient cannot be had, and says why when one is asked for."""
+    """Node without a gradient: raises an error when the backward pass reaches it."""
 
     __slots__ = ("message",)
 
@@ -179,7 +179,7 @@ class ErrorNode(Node):
 
 
 class GradientEdge(NamedTuple):
-    """An output of a node: what a gradient can be asked for or started from without the tensor itself."""
+    """Output of a node, for `grad` and `backward` without the tensor itself."""
 
     node: Node
     output_nr: int
@@ -190,7 +190,7 @@ class GradientEdge(NamedTuple):
 
 
 def function_of(target: Any) -> Node:
-    """The node that an edge leads to, also for a leaf."""
+    """Return the node of an edge; for a leaf, its AccumulateGrad."""
     return target if isinstance(target, Node) else AccumulateGrad(target)
 
 

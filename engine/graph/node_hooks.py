@@ -1,4 +1,4 @@
-"""Functions that a backward pass calls at a node or a leaf, and what becomes of what they return."""
+"""Hooks that a backward pass calls at a node or leaf."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ Hook = Callable[..., Any]
 
 
 class Hooks:
-    """The hooks of one node or leaf, in the order in which they run."""
+    """Hooks of a node or leaf, in the order in which they run."""
 
     __slots__ = ("accumulated", "after", "before", "retained", "tensors")
 
     def __init__(self) -> None:
         self.tensors: dict[int, tuple[int, Hook]] = {}
-        """`hook(gradient)` of one output: output index and function."""
+        """`hook(gradient)` of an output, with the output index."""
         self.retained: dict[int, Hook] = {}
-        """Output index → who keeps that output's gradient, as the hooks above left it."""
+        """Output index → hook that retains the gradient after the tensor hooks."""
         self.before: dict[int, Hook] = {}
         """`hook(grad_outputs)`."""
         self.after: dict[int, Hook] = {}
         """`hook(grad_inputs, grad_outputs)`."""
         self.accumulated: dict[int, Hook] = {}
-        """`hook(leaf)`, when the leaf's `.grad` is up to date."""
+        """`hook(leaf)`, after `.grad` was accumulated."""
 
     def on_tensor(self, index: int, hook: Hook) -> RemovableHandle:
         return RemovableHandle.add(self.tensors, (index, _callable(hook)))
 
     def run_on_tensors(self, grads: list[Any]) -> None:
-        """Lets the tensors' hooks change `grads`. A hook may remove itself."""
+        """Run the tensor hooks on `grads`. A hook may remove itself."""
         for index, hook in tuple(self.tensors.values()):
             if grads[index] is not None:
                 grads[index] = _checked(hook(grads[index]), grads[index])
@@ -75,7 +75,7 @@ def _replaced(found: Any, grads: list[Any]) -> list[Any]:
         return grads
     found = list(found) if isinstance(found, (tuple, list)) else [found]
     if len(found) != len(grads):
-        raise AutogradError(f"a hook must return as many gradients as it gets: {len(grads)}, not {len(found)}")
+        raise AutogradError(f"a hook must return as many gradients as it receives: {len(grads)}, not {len(found)}")
     return [
         gradient if gradient is None or old is None else _checked(gradient, old)
         for gradient, old in zip(found, grads, strict=True)

@@ -1,4 +1,4 @@
-"""The names that PyTorch gives its graph nodes, for printing: ``grad_fn=<MmBackward0>``."""
+"""PyTorch's names of autograd nodes: ``grad_fn=<MmBackward0>``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 Inputs: TypeAlias = Sequence[Any]
-"""(shape, array dtype) of each input of the op; the number itself for a Python number."""
+"""(shape, array dtype) of each input of the op; a Python number is stored as the number."""
 
 SAME: dict[str, str] = {
     "assign": "CopyBackwards", "batch_norm": "NativeBatchNorm0", "cast": "ToCopy0", "clamp": "Clamp1",
@@ -17,7 +17,7 @@ SAME: dict[str, str] = {
     "inv": "LinalgInvEx0", "layer_norm": "NativeLayerNorm0", "matrix_exp": "LinalgMatrixExp0", "narrow": "Slice0",
     "reshape": "View0", "square": "Pow0", "to_device": "ToCopy0", "zeta": "SpecialZeta0",
 }  # fmt: skip
-"""Ops whose PyTorch node has another name. A name that ends in a digit is completed to `NAMEBackwardDIGIT`."""
+"""Ops whose PyTorch node has another name. A name that ends in a digit becomes `NAMEBackwardDIGIT`."""
 
 
 def _matmul(inputs: Inputs, statics: dict[str, Any]) -> str:
@@ -33,7 +33,7 @@ def _linear(inputs: Inputs, _: dict[str, Any]) -> str:
 
 
 def _slice(_: Inputs, statics: dict[str, Any]) -> str:
-    """By the last thing that the index does."""
+    """Return the name for the last step of the index."""
     done = [item for item in statics["index"] if item is not Ellipsis and item != slice(None)]
     last = done[-1] if done else slice(None)
     return "Unsqueeze0" if last is None else "Slice0" if isinstance(last, slice) else "Select0"
@@ -44,7 +44,7 @@ def _over_dimensions(name: str) -> Callable[[Inputs, dict[str, Any]], str]:
 
 
 def _with_tensor(name: str) -> Callable[[Inputs, dict[str, Any]], str]:
-    """0 for a second operand that is a number, 1 for a tensor."""
+    """Append 0 if the second operand is a number, 1 if it is a tensor."""
     return lambda inputs, _: f"{name}{int(not _is_number(inputs[1]))}"
 
 
@@ -53,7 +53,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _of_dimensions(dim: Any) -> int:
-    """PyTorch's number for a call without, with one, and with several dimensions."""
+    """Return PyTorch's digit for a call with no, one or several dimensions."""
     return 0 if dim is None else 1 if isinstance(dim, int) else 2
 
 
@@ -84,11 +84,11 @@ BY_CALL: dict[str, Callable[[Inputs, dict[str, Any]], str]] = {
     "sum": _over_dimensions("Sum"),
     "xlogy": lambda inputs, _: "Xlogy1" if not isinstance(inputs[0], tuple) else f"Xlogy{_is_number(inputs[1]) * 2}",
 }
-"""Ops for which PyTorch has several nodes, by the call's inputs and static arguments."""
+"""Ops with several PyTorch nodes: the name depends on the inputs and static arguments."""
 
 
 def node_name(op: str, inputs: Inputs, statics: dict[str, Any]) -> str:
-    """PyTorch's name for the node of a call. Ops without a PyTorch counterpart get their own name in the same form."""
+    """Return PyTorch's name of the node of a call. Ops that PyTorch lacks get a name in the same form."""
     if op in BY_CALL:
         name = BY_CALL[op](inputs, statics)
     else:
@@ -97,4 +97,4 @@ def node_name(op: str, inputs: Inputs, statics: dict[str, Any]) -> str:
 
 
 _WORD = re.compile(r"^[a-z]|(?<=\d)[a-z]")
-"""The letters that PyTorch capitalizes: at the start of a word and after a digit, as in `Log1PBackward0`."""
+"""Letters that PyTorch capitalizes: first letters of words and letters after a digit, as in `Log1PBackward0`."""

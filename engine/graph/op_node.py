@@ -1,4 +1,4 @@
-"""The node of an op call: its gradient is the op record's."""
+"""Autograd node of an op call. Its gradient is defined by the op's record in the registry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTHING: dict[int, Saved] = {}
 
 
 class OpNode(Node):
-    """One op call: what it needs to turn output gradients into input gradients."""
+    """Op call in the autograd graph: saved tensors and metadata for the gradient."""
 
     __slots__ = ("metas", "op", "packed", "plan", "released", "saved", "statics")
 
@@ -37,11 +37,11 @@ class OpNode(Node):
         self.op = op
         self.edges = edges
         self.metas = metas
-        """(shape, array dtype) of each input; the number itself for a Python number."""
+        """(shape, array dtype) of each input; a Python number is stored as the number."""
         self.statics = statics
         self.plan = plan
         self.saved = saved
-        """Input index (−1 − k for output k) → what was saved of it."""
+        """Input index (−1 − k for output k) → saved data."""
         self.outputs = outputs
         self.where = where
         self.hooks = None
@@ -74,7 +74,7 @@ class OpNode(Node):
             if type(found) is not tuple:
                 found = found if type(found) is list else (found,)
             if len(found) != len(covered):
-                raise RegistryError(f"the gradient of {op.name} gave {len(found)} gradients for {len(covered)} inputs")
+                raise RegistryError(f"the gradient of {op.name} returned {len(found)} values for {len(covered)} inputs")
             for index, gradient in zip(covered, found):  # noqa: B905 - strict takes a tenth of a microsecond
                 if gradient is not None and edges[index] is not None:
                     shape, dtype = metas[index]
@@ -82,12 +82,12 @@ class OpNode(Node):
                     if array.dtype is not dtype or array.shape != shape:
                         gradient = _reduce_to_input(gradient, shape, dtype)
                     result[index] = gradient
-        if not keep and self.saved:  # a node that keeps nothing can run again, as in PyTorch
+        if not keep and self.saved:  # as in PyTorch, a node without saved tensors can run again
             self.saved, self.released = _NOTHING, True
         return result
 
     def _unpacked_run(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
-        """Asks hooks once for each tensor, however many rules need it."""
+        """Run the gradient with unpack hooks called once per tensor."""
         packed = self.saved
         self.saved, self.packed = {index: _with_version(self.unpack(index)) for index in packed}, False
         try:
@@ -98,7 +98,7 @@ class OpNode(Node):
                 self.saved, self.released = _NOTHING, True
 
     def unpack(self, index: int) -> Any:
-        """The saved tensor, if nobody has written into it since."""
+        """Return the saved tensor. Raises AutogradError if it was modified in place afterwards."""
         tensor, version = self.saved[index]
         if version is None:
             return self._unpacked(tensor, index)
@@ -110,7 +110,7 @@ class OpNode(Node):
     def kept(self) -> list[Any]:
         return [tensor for tensor, _ in self.saved.values() if not isinstance(tensor, PackedTensor)]
 
-    # PyTorch's names of what is saved. Properties, because a class with __getattr__ is slow to read from.
+    # PyTorch's names of saved values. Properties, because __getattr__ slows down attribute access of a class.
 
     @property
     def _saved_self(self) -> Any:
@@ -140,10 +140,10 @@ class OpNode(Node):
         if self.released:
             raise_freed(self)
         if index not in self.saved:
-            raise AttributeError(f"{self.name()} has not saved that: its gradient does not need it")
+            raise AttributeError(f"{self.name()} did not save this value: its gradient does not need it")
         return self.unpack(index)
 
-    # -- what a rule asks for
+    # -- interface for gradient functions
 
     def _arguments(self, rule: GradientRule) -> list[Any]:
         if self.op.variadic:
@@ -190,18 +190,18 @@ class OpNode(Node):
 
 
 class SavedTensor:
-    """One of the tensors that a node keeps."""
+    """Tensor saved by a node."""
 
     def __init__(self, node: OpNode, index: int) -> None:
         node._saved(index)
         self._node, self._index = node, index
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Keeps the tensor as `pack_hook` returns it, from now on."""
+        """Pass the tensor through `pack_hook` now and through `unpack_hook` when it is needed."""
         node, index = self._node, self._index
         tensor, version = node.saved[index]
         if version is None:
-            raise AutogradError("this saved tensor has hooks already")
+            raise AutogradError("this saved tensor already has hooks")
         node.saved = {**node.saved, index: pack(tensor, Packing(pack_hook, unpack_hook))}
         node.packed = True
 
@@ -215,7 +215,7 @@ def _with_version(tensor: Any) -> Saved:
 
 
 def _reduce_to_input(gradient: Any, shape: Any, dtype: Any) -> Any:
-    """Sums what broadcasting repeated, and returns to the input's dtype."""
+    """Sum over broadcast dimensions and convert to the dtype of the input."""
     if gradient._array.shape != shape:
         gradient = gradient.sum_to_size(shape)
     return gradient if gradient._array.dtype == dtype else gradient.to(dtypes.from_numpy(dtype))

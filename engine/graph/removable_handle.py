@@ -1,4 +1,4 @@
-"""Taking a hook away again."""
+"""Handles that remove hooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ids = itertools.count()
 
 
 class RemovableHandle:
-    """Takes a hook away again: call `remove()`, or use it as a context manager."""
+    """Handle of a hook. Call `remove()` or use it as a context manager to remove the hook."""
 
     def __init__(self, *hooks: dict[int, Any]) -> None:
         self.id = next(_ids)
@@ -17,7 +17,7 @@ class RemovableHandle:
 
     @classmethod
     def add(cls, hooks: dict[int, Any], hook: Any, *, first: bool = False) -> Self:
-        """Puts `hook` behind the others, or before them."""
+        """Add `hook` after the others, or before them."""
         handle = cls(hooks)
         others = dict(hooks) if first else {}
         if first:

@@ -1,4 +1,4 @@
-"""Tensors that nodes keep for the backward pass, under `saved_tensors_hooks` in the form that a hook gave them."""
+"""Tensors saved for the backward pass, packed by `saved_tensors_hooks` if these are active."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from engine.graph.node import Edge, Node, PassThrough, format_location
 from engine.modes import MODES, Packing
 
 Saved = tuple[Any, "int | None"]
-"""A tensor and its version when it was saved; or what a hook made of it (`PackedTensor`) and None."""
+"""A tensor and its version when it was saved; or a `PackedTensor` and None."""
 
 
 class PackedTensor:
-    """What a pack hook made of a tensor, and how to get a tensor again."""
+    """Result of a pack hook, with the unpack hook."""
 
     __slots__ = ("unpack", "value")
 
@@ -23,7 +23,7 @@ class PackedTensor:
 
 
 def pack(tensor: Any, packing: Packing) -> Saved:
-    """`tensor` as the innermost pack hook wants it kept."""
+    """Pass `tensor` through the innermost pack hook."""
     version = tensor._storage.version
     outer, MODES.grad = MODES.grad, False
     try:
@@ -47,13 +47,13 @@ def unpack(packed: PackedTensor, spec: Any) -> Any:
         raise TypeError(f"an unpack hook must return a tensor, not {type(tensor).__name__}")
     if spec is not None and tuple(tensor._array.shape) != tuple(spec[0]):
         raise AutogradError(
-            f"an unpack hook returned a tensor of shape {tuple(tensor._array.shape)} for one of shape {tuple(spec[0])}"
+            f"an unpack hook must return a tensor of shape {tuple(spec[0])}, not {tuple(tensor._array.shape)}"
         )
     return tensor
 
 
 def with_history(tensor: Any, edge: Edge) -> Any:
-    """`tensor`, fresh from a hook, as if it were the tensor that `edge` is of."""
+    """Return the unpacked tensor with the grad_fn of the tensor that was packed."""
     if edge is None:
         return tensor.detach()
     target, index = edge
@@ -77,13 +77,13 @@ def raise_freed(node: Node) -> NoReturn:
     raise AutogradError(
         f"backward through {node.name()}{format_location(node.where)} a second time: the first backward freed its "
         "saved tensors.",
-        in_code="Pass retain_graph=True to the first one to keep it.",
+        in_code="Pass retain_graph=True to the first backward.",
     )
 
 
 def raise_inference_tensor(tensor: Any) -> NoReturn:
     raise AutogradError(
-        f"Inference tensors cannot be saved for backward: {tensor.spec} was made in inference_mode() and is used in a "
+        f"Inference tensors cannot be saved for backward: {tensor.spec} was created in inference_mode() but used in a "
         "computation that autograd records.",
-        in_code="Make a normal tensor of it with clone(), or use no_grad() instead of inference_mode().",
+        in_code="Use clone() for a normal tensor, or no_grad() instead of inference_mode().",
     )

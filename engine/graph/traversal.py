@@ -1,4 +1,4 @@
-"""Walking the graph without running it."""
+"""Traversal of the autograd graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.graph.node import Node
 
 
 def reachable(roots: Iterable[tuple[Any, int]]) -> list[Node]:
-    """All nodes below `roots`, earliest first."""
+    """Return all nodes reachable from `roots`, in the order of their creation."""
     seen: set[Node] = set()
     stack = [target for target, _ in roots]
     while stack:
@@ -22,7 +22,7 @@ def reachable(roots: Iterable[tuple[Any, int]]) -> list[Node]:
 
 
 def leading_to(roots: Iterable[tuple[Any, int]], targets: set[int]) -> frozenset[int]:
-    """Ids of the nodes and leaves from which a target can be reached, targets included."""
+    """Return the ids of all nodes and leaves from which a target is reachable, including the targets."""
     parents: dict[int, list[int]] = {}
     stack = [target for target, _ in roots]
     seen = set(map(id, stack))
@@ -47,6 +47,6 @@ def leading_to(roots: Iterable[tuple[Any, int]], targets: set[int]) -> frozenset
 
 
 def leaf_edges(nodes: Iterable[Node]) -> Counter[int]:
-    """How many edges lead to each leaf, by id, from `nodes` and all below them."""
+    """Count the edges to each leaf, by id, from `nodes` and all nodes reachable from them."""
     below = reachable((node, 0) for node in nodes)
     return Counter(id(edge[0]) for node in below for edge in node.edges if edge and not isinstance(edge[0], Node))

@@ -1,11 +1,11 @@
-"""Prints the table.
+"""Print which of PyTorch's public names the engine has.
 
 python -m engine.parity                            every name
-python -m engine.parity --namespace nn.functional  those of one namespace
-python -m engine.parity --namespace "import paths" PyTorch's modules
-python -m engine.parity --left-out                 those left out, with reasons
-python -m engine.parity --missing                  those that are neither there nor left out for a reason
-python -m engine.parity --json                     one object
+python -m engine.parity --namespace nn.functional  names of one namespace
+python -m engine.parity --namespace "import paths" paths of PyTorch's modules
+python -m engine.parity --left-out                 names left out, with reasons
+python -m engine.parity --missing                  names that are missing without a reason
+python -m engine.parity --json                     output as JSON
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     spaces = [*(space.removeprefix("torch.") for space in stored()), MODULES]
     parser.add_argument(
-        "--namespace", type=lambda text: text.removeprefix("torch."), choices=spaces, help="only this one"
+        "--namespace", type=lambda text: text.removeprefix("torch."), choices=spaces, help="show only this namespace"
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--missing", dest="state", action="store_const", const="missing", help="only names without reason"
+        "--missing", dest="state", action="store_const", const="missing", help="only names without a reason"
     )
     which.add_argument("--left-out", dest="state", action="store_const", const="left out", help="only names left out")
-    parser.add_argument("--json", action="store_true", help="one object, for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args(arguments)
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's public names, and which of them the engine has."""
+"""PyTorch's public names and whether the engine has them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.torch_compat.left_out import reason
 from engine.torch_compat.paths import PATHS
 
 HOMONYMS = {"torch.ops"}
-"""PyTorch's names that mean something else in the engine."""
+"""Names of PyTorch that have another meaning in the engine."""
 
 State = Literal["there", "left out", "missing"]
 
@@ -28,7 +28,7 @@ class Name:
     name: str
     there: bool
     reason: str
-    """Why the engine does not have it; empty if there is no reason."""
+    """Why the engine does not have it; empty if no reason is given."""
 
     @property
     def path(self) -> str:
@@ -50,7 +50,7 @@ def version() -> str:
 
 
 MODULES = "import paths"
-"""The namespace of the entries for module paths."""
+"""Namespace of the entries for module paths."""
 
 
 def modules() -> list[str]:

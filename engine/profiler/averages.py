@@ -38,12 +38,12 @@ class EventList(list[Average]):
         return sum(row.self_cpu_time_total for row in self)
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int | None = 55) -> str:
-        """The rows as text.
+        """Return the rows as a text table.
 
         Args:
             sort_by: column, largest first: "cpu_time_total", "self_cpu_time_total", "cpu_time" or "count"
-            row_limit: at most so many rows; -1 for all
-            max_name_column_width: longer names are cut off; None for any length
+            row_limit: maximum number of rows; -1: all
+            max_name_column_width: longer names are truncated; None: no limit
         """
         if sort_by is not None and sort_by not in COLUMNS:
             raise ValueError(f"table(): rows are sorted by {', '.join(COLUMNS)}, not by {sort_by!r}")

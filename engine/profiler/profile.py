@@ -91,7 +91,7 @@ def tensorboard_trace_handler(
         use_python_export: no effect
     """
     if use_gzip:
-        raise ValueError("tensorboard_trace_handler() writes no compressed files. Leave out use_gzip.")
+        raise ValueError("tensorboard_trace_handler() does not support compression. Omit use_gzip.")
 
     def write(profiler: Any) -> None:
         os.makedirs(dir_name, exist_ok=True)
@@ -104,11 +104,11 @@ def tensorboard_trace_handler(
 class profile:
     """Context manager that times the ops of this thread, and ranges named by `record_function`.
 
-    What is timed is the work of NumPy for each op. Ops of compiled functions run together in plans, kernels on GPUs run
-    beside Python, and other threads have their own ops: none of these is timed.
+    Measures the time of NumPy kernels. Not measured: ops of compiled functions, which run in plans; GPU kernels, which
+    run asynchronously; and ops of other threads.
 
     Args:
-        activities: kept for PyTorch's sake: the processor is timed
+        activities: no effect: the CPU is timed
         schedule: what to do in each step, which `step` ends; default: record everything
         on_trace_ready: called with the profiler after each recording
         record_shapes, profile_memory, with_stack, with_flops, with_modules, acc_events, use_cuda: no effect

@@ -71,11 +71,11 @@ def _call_kernels_by(call: Callable[..., Any]) -> None:
 
 
 class record_function:
-    """Names a range of a program for `profile`, as a context manager or a decorator.
+    """Time a named range of a program in `profile`, as a context manager or a decorator.
 
     Args:
-        name: of the range
-        args: what else belongs to the name
+        name: name of the range
+        args: additional text for the name
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:

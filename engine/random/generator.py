@@ -1,26 +1,26 @@
-"""Counter-based random numbers: the same seed gives the same numbers on every device, and any place in a
-stream can be reached at once.
+"""Counter-based random numbers: the same seed gives the same numbers on every device, with random access to
+any position of a stream.
 
 The bits are Philox4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), exactly as
-`numpy.random.Philox(key=(seed, stream), counter=(offset, 0, 0, 0))` draws them. A kernel on another device
-reproduces a draw from three numbers, `(seed, stream, offset)`:
+`numpy.random.Philox(key=(seed, stream), counter=(offset, 0, 0, 0))` generates them. A kernel on another device
+reproduces a draw from three integers, `(seed, stream, offset)`:
 
 - Block ``b`` (``b = 0, 1, …``) of the draw is the Philox function of the key ``(seed, stream)`` and the counter
   ``(offset + b + 1, 0, 0, 0)``: four words of 64 bits. Word ``w`` of the draw is word ``w % 4`` of block ``w // 4``.
-- Every draw takes whole blocks, so a draw of ``n`` words moves `offset` by ``ceil(n / 4)``.
-- `float32` takes half a word an element, the low half first: element ``i`` is half ``i % 2`` of word ``i // 2``,
+- Every draw uses whole blocks, so a draw of ``n`` words advances `offset` by ``ceil(n / 4)``.
+- `float32` uses half a word per element, the low half first: element ``i`` is half ``i % 2`` of word ``i // 2``,
   called ``h``. Uniform: ``(h >> 8) * 2**-24``. Normal, for each word: ``r = sqrt(-2 ln((low + 1) * 2**-32))`` and
   ``a = 2π * high * 2**-32``; elements ``2w`` and ``2w + 1`` are ``r cos a`` and ``r sin a``.
-- `float64` takes a word an element. Uniform: ``(word >> 11) * 2**-53``. Normal, for words ``2j`` and ``2j + 1``: the
+- `float64` uses one word per element. Uniform: ``(word >> 11) * 2**-53``. Normal, for words ``2j`` and ``2j + 1``: the
   same with ``((word + 2**11) >> 11) * 2**-53`` without wrapping and ``(word >> 11) * 2**-53``.
-- Whole numbers below ``n`` are ``floor(word * n / 2**64)`` of one word each for ``n <= 2**32``, and the same with
-  two words (128 bits, the high one first) above. No value's probability is off by more than one part in ``2**32``.
-- A permutation is the stable order of one 64-bit key an element.
-- Numbers that belong to rows, such as those of augmentations, have the row in the second place of the counter: block
-  ``b`` of row ``r`` is the function of the key and the counter ``(offset + b + 1, r, 0, 0)``. So they depend neither on
-  which other rows are drawn nor on the order.
+- Integers below ``n`` are ``floor(word * n / 2**64)`` with one word each for ``n <= 2**32``, and the same with
+  two words (128 bits, the high one first) above. Each probability is exact to one part in ``2**32``.
+- A permutation is the stable sort order of one 64-bit key per element.
+- Numbers for rows, such as those of augmentations, have the row in the second word of the counter: block
+  ``b`` of row ``r`` is the function of the key and the counter ``(offset + b + 1, r, 0, 0)``. So they do not depend on
+  which other rows are drawn, or on the order.
 
-Uniform and whole numbers are the same bit for bit everywhere; normal numbers to the rounding of ln, cos and sin.
+Uniform numbers and integers are bit-identical on all devices; normal numbers differ by the rounding of ln, cos and sin.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ Shape: TypeAlias = int | Iterable[int]
 
 
 class Generator:
-    """A stream of random numbers. The module describes how they are computed from `seed`.
+    """Random number generator. The module's docstring defines its numbers as a function of `seed`.
 
     Args:
-        seed: any whole number; negative ones count from 2**64 down, as in PyTorch
-        stream: which of the independent streams of this seed; `fork` picks one by name
-        offset: blocks of four words that are already used up
-        device: taken as in PyTorch; the numbers do not depend on it
+        seed: integer; negative values are taken modulo 2**64, as in PyTorch
+        stream: index of an independent stream of this seed; `fork` selects one by name
+        offset: number of blocks of four words already used
+        device: accepted for compatibility; the numbers do not depend on it
     """
 
     def __init__(
@@ -116,16 +116,16 @@ class Generator:
         self._offset = index(offset) & MASK
 
     def fork(self, *labels: int | str) -> Generator:
-        """The independent generator of these labels, for instance ``fork("shuffle", epoch)``.
+        """Return an independent generator for these labels, for instance ``fork("shuffle", epoch)``.
 
-        It depends on seed, stream and labels, not on how much was drawn before; its stream is a 64-bit hash of them.
+        It depends on seed, stream and labels, not on the offset. Its stream is a 64-bit hash of them.
         """
         names = [label if isinstance(label, str) else index(label) for label in labels]
         digest = hashlib.blake2b(repr((self._stream, names)).encode(), digest_size=8).digest()
         return Generator(self._seed, int.from_bytes(digest, "little"))
 
     def reserve(self, words: int) -> State:
-        """Take the blocks of `words` words without drawing them: where a kernel that draws for itself begins."""
+        """Skip the blocks of `words` words and return the state before them, for a kernel that draws its numbers."""
         with self._lock:
             state = self.get_state()
             if MODES.undo is not None:
@@ -170,7 +170,7 @@ class Generator:
     def integers(self, low: int, high: int, shape: Shape = ()) -> NDArray[np.int64]:
         """Draw int64 numbers uniformly from low, …, high - 1. Raises ValueError if the range is empty."""
         if not -(2**63) <= low < high <= 2**63:
-            raise ValueError(f"there is no int64 number from {low} to below {high}")
+            raise ValueError(f"low must be less than high within int64, but they are {low} and {high}")
         shape, count = _shape(shape)
         span = high - low
         words = words_of_integer(span)
@@ -200,7 +200,7 @@ class Generator:
     def _polar32(self, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
         pairs = self._halves(count + count % 2).reshape(-1, 2).astype(np.float32)
         pairs *= np.float32(2**-32)
-        # float32 cannot tell h + 1 from h for large h; the added 2**-32 keeps the logarithm of h = 0 finite.
+        # float32 cannot represent h + 1 for large h; adding 2**-32 afterwards keeps the logarithm finite at h = 0.
         radius = np.sqrt(np.float32(-2) * np.log(pairs[:, 0] + np.float32(2**-32)))
         return radius, pairs[:, 1] * np.float32(2 * math.pi)
 
@@ -213,19 +213,19 @@ class Generator:
 def _shape(shape: Shape) -> tuple[tuple[int, ...], int]:
     sizes = tuple(index(size) for size in shape) if isinstance(shape, Iterable) else (index(shape),)
     if any(size < 0 for size in sizes):
-        raise ValueError(f"a shape has no negative sizes, but {sizes} has")
+        raise ValueError(f"sizes cannot be negative: {sizes}")
     return sizes, math.prod(sizes)
 
 
 def words_of_integer(span: int) -> int:
-    """Return the number of words that `Generator.integers` takes per number for a range of `span`."""
+    """Return the number of words that `Generator.integers` uses per number for a range of `span`."""
     return 1 if span <= 2**32 else 2
 
 
 def _is_single(dtype: DType) -> bool:
-    """Return whether numbers of `dtype` are made from half words. float16 rounds those of float32."""
+    """Return whether numbers of `dtype` are made from half words. float16 is rounded from float32."""
     if not dtype.is_floating_point:
-        raise DTypeError(f"random numbers with a fraction need a floating-point dtype, not {dtype.name}")
+        raise DTypeError(f"dtype must be floating-point, not {dtype.name}")
     return dtype is not float64
 
 
@@ -233,7 +233,7 @@ def _as(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
     return values.astype(dtype.numpy, copy=False)
 
 
-# -- the generator of those who do not name one -------------------------------------------------
+# -- default generator ---------------------------------------------------------------------------
 
 
 class _Instead(threading.local):

@@ -74,14 +74,14 @@ def draw_rows(state: State, rows: NDArray[np.int64], n: int) -> Words:
 
 
 def _keys(seed: int, stream: int) -> list[tuple[int, int]]:
-    """Those of all rounds."""
+    """Return the keys of all rounds."""
     return [((seed + turn * _WEYL[0]) & MASK, (stream + turn * _WEYL[1]) & MASK) for turn in range(_ROUNDS)]
 
 
 def _of_few(counters: Words, seed: int, stream: int) -> Words:
-    """The Philox function of B counters, 2×B → B×4, in whole numbers that hold a word of each every 128 bits.
+    """Philox function of B counters, 2×B → B×4, on Python integers that hold one word per 128 bits.
 
-    Their products with a word have room there, so that one multiplication is that of all blocks.
+    The product of two words fits in 128 bits, so that one multiplication computes all blocks.
     """
     count = counters.shape[1]
     low, keys = _spread(seed, stream, count)
@@ -99,18 +99,18 @@ def _of_few(counters: Words, seed: int, stream: int) -> Words:
 
 @lru_cache(maxsize=16)
 def _spread(seed: int, stream: int, count: int) -> tuple[int, list[tuple[int, int]]]:
-    """Every 128 bits, `count` times: what hides all but a word, and the keys. The same for all batches of an epoch."""
+    """Return masks and keys repeated every 128 bits, `count` times. Equal for all batches of an epoch, so cached."""
     each = int.from_bytes((b"\1" + bytes(15)) * count, "little")
     return each * MASK, [(each * key, each * other) for key, other in _keys(seed, stream)]
 
 
 def _of_many(counters: Words, seed: int, stream: int) -> Words:
-    """The same with NumPy arrays."""
+    """Philox function of many counters, on NumPy arrays."""
     words = np.zeros((2, *counters.shape), np.uint64)
     words[:, 0] = counters
     even, odd = words[0], words[1]
     for key in np.array(_keys(seed, stream), np.uint64)[:, :, np.newaxis]:
-        # The upper half of `even * _COLUMN`, as `high_product` has it, with as few arrays as it takes.
+        # The upper half of `even * _COLUMN`, as in `high_product`, with as few temporary arrays as possible.
         high, low = even >> _HALF, even & _LOW
         middle = low * _COLUMN_LOW
         middle >>= _HALF
@@ -145,10 +145,10 @@ def unit64(words: Words) -> NDArray[np.float64]:
 
 
 def order_of(words: Words) -> NDArray[np.int64]:
-    """The stable order of words.
+    """Return the stable sort order of words.
 
-    Sorted are the words themselves, with their places in the lowest bits: a fraction of the time that sorting places
-    takes. The few that differ in those bits alone are put in order afterwards.
+    Sorts the words with their positions in the lowest bits, which is much faster than argsort. The few words that
+    differ only in those bits are put in order afterwards.
     """
     places = np.uint64((1 << max(len(words) - 1, 0).bit_length()) - 1)
     packed = words & ~places

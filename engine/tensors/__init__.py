@@ -1,7 +1,7 @@
-"""Tensors: the class, its memory and history, the dispatch of ops to it, and the functions that create tensors.
+"""The tensor class, its memory and autograd state, op dispatch, and the functions that create tensors.
 
-Importing any module of this package first runs this file, which gives `Tensor` its methods: those of the op registry,
-and those that are written as functions of this package.
+Importing a module of this package first runs this file. It adds the methods of `Tensor`: the ops of the registry and
+the functions of this package that are also methods.
 """
 
 from engine.shape import Size as Size

@@ -1,4 +1,4 @@
-"""A tensor's place in the autograd graph: where its gradient goes, what it collects, who is told."""
+"""Autograd state of a tensor: requires_grad, grad_fn, grad, hooks and views."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class AutogradMixin(TensorMethods):
-    """Base of Tensor: everything that autograd adds to an array."""
+    """Base of Tensor: attributes and methods for autograd."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class AutogradMixin(TensorMethods):
     _storage: Any
     _view: tuple[Any, ...] | None
 
-    # -- where it is
+    # -- position in the autograd graph
 
     @property
     def requires_grad(self) -> bool:
@@ -46,10 +46,10 @@ class AutogradMixin(TensorMethods):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Whether a gradient is collected for this tensor."""
+        """Set whether autograd records ops on this tensor. In place; returns the tensor."""
         me = cast("Tensor", self)
         if requires_grad and not me.is_floating_point():
-            raise AutogradError(f"only floating-point tensors can require gradients, not {me.dtype.name}")
+            raise AutogradError(f"only floating-point tensors can require gradients; this one is {me.dtype.name}")
         if not self.is_leaf and not requires_grad:
             raise AutogradError(
                 "requires_grad can only be turned off on leaves.", in_code="Use detach() for a tensor without history."
@@ -57,14 +57,14 @@ class AutogradMixin(TensorMethods):
         if requires_grad and self._storage.version < 0 and not MODES.inference:
             raise AutogradError(
                 "an inference tensor cannot require gradients outside inference_mode().",
-                in_code="Make a normal tensor of it with clone().",
+                in_code="Use clone() for a normal tensor.",
             )
         self._requires_grad = requires_grad
         return me
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node that computes the gradients of what this tensor was computed from; None for a leaf."""
+        """Autograd node that computed this tensor; None for a leaf."""
         self._refresh()
         return self._node
 
@@ -74,13 +74,13 @@ class AutogradMixin(TensorMethods):
 
     @property
     def output_nr(self) -> int:
-        """Which output of `grad_fn` it is."""
+        """Index of this tensor among the outputs of `grad_fn`."""
         self._refresh()
         return self._index
 
     @property
     def edge(self) -> Edge:
-        """Where this tensor's gradient goes; None if nobody wants one."""
+        """Node and input index that receive this tensor's gradient; None if it needs no gradient."""
         if self._view is not None:
             self._refresh()
         if not self._requires_grad:
@@ -89,16 +89,16 @@ class AutogradMixin(TensorMethods):
 
     @property
     def _version(self) -> int:
-        """How often the memory was written to."""
+        """Number of in-place writes to the tensor's memory."""
         if self._storage.version < 0:
-            raise AutogradError("an inference tensor does not count how often it was written to")
+            raise AutogradError("an inference tensor has no version counter")
         return self._storage.version
 
     def is_inference(self) -> bool:
-        """Whether it was made in `inference_mode()`: autograd cannot use it."""
+        """Return whether the tensor was created in `inference_mode()`. Autograd cannot use such tensors."""
         return self._storage.version < 0
 
-    # -- its gradient
+    # -- gradient
 
     @property
     def grad(self) -> Tensor | None:
@@ -112,7 +112,7 @@ class AutogradMixin(TensorMethods):
                 raise TypeError(f"grad must be a tensor or None, not {type(value).__name__}")
             if (value.spec, value.device) != (me.spec, me.device):
                 raise ShapeError(
-                    f"grad must be like its tensor: {me.spec} on {me.device}, not {value.spec} on {value.device}"
+                    f"grad must match its tensor, {me.spec} on {me.device}, but is {value.spec} on {value.device}"
                 )
         if MODES.undo is not None:
             MODES.undo.append((setattr, self, "_grad", self._grad))
@@ -125,18 +125,18 @@ class AutogradMixin(TensorMethods):
         create_graph: bool = False,
         inputs: Sequence[Tensor] | Tensor | None = None,
     ) -> None:
-        """Adds the gradient of this tensor with respect to every leaf to the leaf's `.grad`.
+        """Compute the gradients of this tensor with respect to the leaves and add them to their `.grad`.
 
         Args:
-            gradient: where the pass starts; not needed for a single number
-            retain_graph: keep what the graph has saved, for a further pass; by default as `create_graph`
-            create_graph: record the pass itself, for gradients of gradients
-            inputs: the only tensors whose `.grad` changes
+            gradient: gradient of this tensor, in its shape; not needed for a tensor with one element
+            retain_graph: keep saved tensors for another backward pass; default: `create_graph`
+            create_graph: record the backward pass, for higher-order gradients
+            inputs: accumulate only into these tensors; default: all leaves
         """
         graph.backward((self,), (gradient,), retain_graph, create_graph, inputs)
 
     def _unit_gradient(self) -> Tensor:
-        """What a backward pass from a single number starts with."""
+        """Return the gradient that backward() starts with when none is passed: 1."""
         me = cast("Tensor", self)
         if self._array.shape and me.numel() != 1:
             raise AutogradError(
@@ -146,7 +146,7 @@ class AutogradMixin(TensorMethods):
         return me._filled_alike(1)
 
     def retain_grad(self) -> None:
-        """Keeps the gradient of a tensor that is no leaf in `.grad`."""
+        """Keep the gradient of a non-leaf tensor in `.grad`. Has no effect on a leaf."""
         if not self.requires_grad:
             raise AutogradError(
                 "retain_grad() needs a tensor that requires gradients.", in_code="Call requires_grad_() first."
@@ -164,12 +164,12 @@ class AutogradMixin(TensorMethods):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether it is no leaf and keeps its gradient all the same."""
+        """Whether the tensor is a non-leaf that keeps its gradient in `.grad`."""
         node = self.grad_fn
         return node is not None and node.hooks is not None and self._index in node.hooks.retained
 
     def _accumulate(self, gradient: Tensor, *, copy: bool) -> None:
-        """Adds to `.grad`. Without `copy`, a gradient that is no view of something else is kept as it is."""
+        """Add to `.grad`. Without `copy`, a first gradient that is not a view is stored without copying."""
         if MODES.undo is not None:
             MODES.undo.append((setattr, self, "_grad", self._grad))
         if self._grad is None:
@@ -192,7 +192,7 @@ class AutogradMixin(TensorMethods):
     # -- hooks
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Calls ``hook(gradient)`` when the gradient is known; what it returns, if anything, takes its place."""
+        """Call ``hook(gradient)`` when the gradient is computed. A tensor that it returns replaces the gradient."""
         if not self.requires_grad:
             raise AutogradError(
                 "a hook needs a tensor that requires gradients.", in_code="Call requires_grad_() first."
@@ -202,13 +202,13 @@ class AutogradMixin(TensorMethods):
         return self._leaf_hooks().on_tensor(0, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Calls ``hook(tensor)`` each time `.grad` of this leaf is complete, while the pass is still under way."""
+        """Call ``hook(tensor)`` after a backward pass has accumulated `.grad` of this leaf."""
         if not self.requires_grad:
             raise AutogradError(
                 "a hook needs a tensor that requires gradients.", in_code="Call requires_grad_() first."
             )
         if self._node is not None:
-            raise AutogradError("only leaves collect gradients: use register_hook() for a computed tensor")
+            raise AutogradError("only leaves accumulate gradients: use register_hook() for a non-leaf tensor")
         return RemovableHandle.add(self._leaf_hooks().accumulated, hook)
 
     def _leaf_hooks(self) -> Hooks:
@@ -219,7 +219,7 @@ class AutogradMixin(TensorMethods):
     # -- views and aliases
 
     def _refresh(self) -> None:
-        """Applies the view's ops again if the base got new history by an in-place write."""
+        """Reapply the ops of the view if an in-place write gave the base a new grad_fn."""
         if self._view is not None:
             chain, seen = self._view
             base = cast("Tensor", self._base)
@@ -234,7 +234,7 @@ class AutogradMixin(TensorMethods):
                 self._keep_retaining(node, index)
 
     def _keep_retaining(self, node: Node | None, index: int) -> None:
-        """After a write gave new history, retain the gradient of what the tensor is now, no more of what it was."""
+        """After an in-place write changed grad_fn, retain the gradient of the new value instead of the old one."""
         if node is not None and node.hooks is not None and node is not self._node and self._node is not None:
             keep = node.hooks.retained.pop(index, None)
             if keep is not None:

@@ -1,4 +1,4 @@
-"""How a tensor becomes one of another dtype, on another device, or in another order."""
+"""Conversion of tensors to another dtype, device or memory format."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ class ConversionMixin:
         return self._storage.device
 
     def is_floating_point(self) -> bool:
-        """Whether the elements may have fractions."""
+        """Return whether the dtype is floating-point."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether the elements are complex: never."""
+        """Return False: there are no complex dtypes."""
         return False
 
     def is_signed(self) -> bool:
-        """Whether there are elements below zero in the dtype."""
+        """Return whether the dtype has negative values."""
         return self.dtype.is_signed
 
     @property
     def real(self) -> Tensor:
-        """The real part: the tensor itself."""
+        """Real part: the tensor itself, since there are no complex dtypes."""
         return cast("Tensor", self)
 
     @property
     def imag(self) -> Tensor:
-        raise DTypeError(f"a {self.dtype.name} tensor has no imaginary part: there are no complex tensors here")
+        raise DTypeError(f"a {self.dtype.name} tensor has no imaginary part: complex dtypes are not supported")
 
     def to_dense(self, dtype: DType | None = None, *, masked_grad: bool = True) -> Tensor:
-        """The tensor itself: none is sparse."""
+        """Return the tensor itself: all tensors are dense."""
         return self.to(dtype=dtype)
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
-        """This tensor with another dtype, on another device, or like another tensor. Itself if nothing changes.
+        """Convert dtype or device. Returns the tensor itself if nothing changes and `copy` is False.
 
-        `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, each with non_blocking, copy and memory_format.
+        Call forms: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`. All take `copy`, `memory_format`.
         """
         dtype, device, copy, order = _target(args, kwargs)
         me = result = cast("Tensor", self)
@@ -72,7 +72,7 @@ class ConversionMixin:
         return result.clone() if copy and result is me else result
 
     def type(self, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Any:
-        """The name of the tensor's type, or the tensor with another one: a dtype, or PyTorch's "FloatTensor"."""
+        """Return the type's name, or convert to `dtype`: a dtype, a tensor type, or a name such as "FloatTensor"."""
         if dtype is None:
             module = "" if self.device is CPU else f"{self.device.type}."
             return f"engine.{module}{self.dtype.title}Tensor"
@@ -82,11 +82,11 @@ class ConversionMixin:
         return self.to("cuda" if "cuda." in type_name else self.device, named(dtype))
 
     def type_as(self, other: Tensor) -> Tensor:
-        """This tensor with the dtype and on the device of another."""
+        """Convert to the dtype and device of `other`."""
         return self.to(other)
 
     def cpu(self, memory_format: memory_format | None = None) -> Tensor:
-        """On the CPU."""
+        """Copy to the CPU. Returns the tensor itself if it is there already."""
         return self.to(CPU, memory_format=memory_format)
 
     def cuda(
@@ -95,56 +95,56 @@ class ConversionMixin:
         non_blocking: bool = False,
         memory_format: memory_format | None = None,
     ) -> Tensor:
-        """On a GPU."""
+        """Copy to a GPU. Returns the tensor itself if it is there already."""
         return self.to("cuda" if device is None else device, memory_format=memory_format)
 
     def double(self) -> Tensor:
-        """As float64."""
+        """Convert to float64."""
         return self.to(dtypes.float64)
 
     def half(self) -> Tensor:
-        """As float16."""
+        """Convert to float16."""
         return self.to(dtypes.float16)
 
     def bfloat16(self) -> Tensor:
-        """As bfloat16."""
+        """Convert to bfloat16."""
         return self.to(dtypes.bfloat16)
 
     def long(self) -> Tensor:
-        """As int64."""
+        """Convert to int64."""
         return self.to(dtypes.int64)
 
     def short(self) -> Tensor:
-        """As int16."""
+        """Convert to int16."""
         return self.to(dtypes.int16)
 
     def char(self) -> Tensor:
-        """As int8."""
+        """Convert to int8."""
         return self.to(dtypes.int8)
 
     def byte(self) -> Tensor:
-        """As uint8."""
+        """Convert to uint8."""
         return self.to(dtypes.uint8)
 
-    # These hide Python's own names from what follows them in this class.
+    # Last in the class: below them, float, int and bool would mean these methods.
 
     def float(self) -> Tensor:
-        """As float32."""
+        """Convert to float32."""
         return self.to(dtypes.float32)
 
     def int(self) -> Tensor:
-        """As int32."""
+        """Convert to int32."""
         return self.to(dtypes.int32)
 
     def bool(self) -> Tensor:
-        """As bool."""
+        """Convert to bool."""
         return self.to(dtypes.bool_)
 
 
 def _target(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[DType | None, Device | None, bool, memory_format | None]:
-    """dtype, device, whether to copy, and memory format that a call of `to` asks for."""
+    """Return the dtype, device, copy flag and memory format from the arguments of `to`."""
     unknown = kwargs.keys() - {"dtype", "device", "non_blocking", "copy", "memory_format", "other"}
     if unknown:
         raise TypeError(f"to() has no argument {min(unknown)!r}")
@@ -166,7 +166,7 @@ def _target(
 
 
 def named(name: Any) -> DType:
-    """The dtype of a legacy tensor type: "engine.FloatTensor", "FloatTensor" or such a class; Tensor: the default."""
+    """Return the dtype of a legacy type: a class or a name such as "FloatTensor". "Tensor" is the default dtype."""
     text = (name if isinstance(name, str) else name.__name__).rpartition(".")[2]
     if text == "Tensor":
         return dtypes.get_default_dtype()
@@ -174,4 +174,4 @@ def named(name: Any) -> DType:
     for dtype in dtypes.ALL:
         if dtype.title == title:
             return dtype
-    raise RangeError(f"type(): {name!r} is no tensor type.", in_code="Use a dtype such as engine.float32.")
+    raise RangeError(f"type(): {name!r} is not a tensor type.", in_code="Use a dtype such as engine.float32.")

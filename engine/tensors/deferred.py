@@ -1,4 +1,4 @@
-"""Stands for an array that has not been computed yet, while `engine.compiler` records instead of running."""
+"""Deferred arrays: placeholders for results that `engine.compiler` records instead of computing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.modes import MODES
 
 
 class Flags(NamedTuple):
-    """What an array tells of its memory, as `ndarray.flags` does."""
+    """Memory flags of an array, like `ndarray.flags`."""
 
     c_contiguous: bool
     f_contiguous: bool
@@ -19,25 +19,25 @@ class Flags(NamedTuple):
 
 
 class Form(NamedTuple):
-    """All that is known of an array but its numbers."""
+    """Shape, dtype and memory layout of an array."""
 
     shape: tuple[int, ...]
     dtype: Any
     strides: tuple[int, ...]
     owns: bool
-    """It is no part of another array."""
+    """The array is not a view."""
     flags: Flags
 
     @classmethod
     def of(cls, array: Any) -> Form:
         flags = array.flags
-        writeable = bool(getattr(flags, "writeable", True))  # CuPy's arrays always are
+        writeable = bool(getattr(flags, "writeable", True))  # CuPy arrays are always writeable
         contiguous = Flags(bool(flags.c_contiguous), bool(flags.f_contiguous), writeable)
         return cls(tuple(array.shape), array.dtype, tuple(array.strides), array.base is None, contiguous)
 
 
 class Deferred(np.lib.mixins.NDArrayOperatorsMixin):
-    """The array of a tensor whose op was recorded. What asks for numbers has the recording run first."""
+    """Array of a tensor whose op was recorded. Reading its values runs the recording."""
 
     __slots__ = ("__weakref__", "dtype", "form", "owners", "segment", "shape", "slot", "value")
 
@@ -45,30 +45,30 @@ class Deferred(np.lib.mixins.NDArrayOperatorsMixin):
         self, segment: Any, slot: int, form: Form, value: Any = None, owners: list[weakref.ref[Any]] | None = None
     ) -> None:
         self.segment = segment
-        """The recording it belongs to."""
+        """Recording that computes this array."""
         self.slot = slot
         self.form = form
         self.shape, self.dtype = form.shape, form.dtype
         self.value = value
-        """The array, once there is one."""
+        """Computed array, or None."""
         self.owners = [] if owners is None else owners
-        """Tensors that hold this object and are to hold the array instead once it is there."""
+        """Tensors that receive the computed array in place of this object."""
 
     def real(self) -> Any:
-        """The array itself. While it is to be computed, this ends the recording: a graph break."""
+        """Return the computed array. If it is not computed yet, this ends the recording: a graph break."""
         if self.segment is not None:
             self.segment.demand(self.slot)
         return self.value
 
     def settle(self) -> None:
-        """Gives the array to the tensors that waited for it."""
+        """Assign the computed array to the tensors that hold this object."""
         for owner in self.owners:
             tensor = owner()
             if tensor is not None and tensor._array is self:
                 tensor._array = self.value
         self.owners.clear()
 
-    # -- what needs no numbers
+    # -- attributes that need no values
 
     @property
     def ndim(self) -> int:
@@ -104,7 +104,7 @@ class Deferred(np.lib.mixins.NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return self.shape[0]
 
-    # -- what does
+    # -- attributes that need values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.real(), dtype=dtype, copy=copy)
@@ -129,14 +129,14 @@ class Deferred(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def adopt(tensor: Any) -> None:
-    """Has a tensor that shares another one's array get the real one once it is there."""
+    """Register a tensor that shares the array of another, so that it receives the computed array."""
     array = tensor._array
     if type(array) is Deferred:
         array.owners.append(weakref.ref(tensor))
 
 
 def settled(tensor: Any) -> Any:
-    """The array of a tensor, with everything in it that was to be computed and written."""
+    """Return the array of a tensor after running pending computations and writes."""
     array = tensor._array
     if type(array) is Deferred:
         array = tensor._array = array.real()

@@ -1,4 +1,4 @@
-"""`tensor[index]` and `tensor[index] = value`: from what users write to the index ops."""
+"""`tensor[index]` and `tensor[index] = value`: converts indices to calls of the index ops."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from engine.tensors.dispatch import run_in_place
 from engine.tensors.tensor import Tensor
 
 newaxis = None
-"""In an index, a new dimension of size 1."""
+"""New dimension of size 1 in an index."""
 
 
 def getitem(x: Tensor, index: Any) -> Tensor:
-    """Slices give a view, index tensors and masks a copy."""
+    """Index a tensor. Slices return a view; index tensors and masks return a copy."""
     if type(index) is int:
         return EXECUTOR.run(slice_, (x,), {"index": (index,)})
     basic, layout, tensors = _split(x, index)
@@ -36,16 +36,16 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
-    """Writes `value`, broadcast, into the memory of `x`."""
+    """Write `value`, broadcast, to the indexed elements of `x`."""
     basic, layout, tensors = ((index,), (), []) if type(index) is int else _split(x, index)
     if not isinstance(value, Tensor):
         if not tensors and type(value) in (bool, int, float):
             slice_(x, index=basic).fill_(value)
             return
         if value is None or isinstance(value, (str, bytes)):
-            raise TypeError(f"numbers or tensors can be written to a tensor, not a {type(value).__name__}")
+            raise TypeError(f"only numbers and tensors can be assigned to a tensor, not {type(value).__name__}")
         value = x.new_tensor(value)
-    while value.ndim and value.shape[0] == 1:  # leading ones may outnumber the dimensions written to
+    while value.ndim and value.shape[0] == 1:  # the value may have more leading dimensions of size 1 than the target
         value = value.squeeze(0)
     value = value.to(x.device, x.dtype)
     if tensors:
@@ -56,7 +56,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 
 
 def _part(x: Tensor, basic: Index) -> Tensor:
-    """The view that index tensors then pick from."""
+    """Return the view that index tensors then select from."""
     return x if all(item == _ALL for item in basic) else slice_(x, index=basic)
 
 
@@ -64,9 +64,9 @@ _ALL = slice(None)
 
 
 def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
-    """An index in two steps, as PyTorch takes it: a view by numbers, slices and None; then positions by tensors in it.
+    """Split an index into two steps, as PyTorch does: basic indexing gives a view, then index tensors select from it.
 
-    NumPy takes both in one step, and puts the dimensions elsewhere when numbers and index arrays meet.
+    NumPy does both in one step, and orders the dimensions differently when integers and index arrays are mixed.
     """
     items = [_item(item) for item in _items(index)]
     if sum(item is Ellipsis for item in items) > 1:
@@ -95,7 +95,7 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
 
 
 def _without_masks(layout: list[Any], tensors: list[Tensor]) -> tuple[list[Any], list[Tensor]]:
-    """Masks that meet other index tensors as the positions that they mark, which broadcast and can be checked."""
+    """Replace masks that are combined with other index tensors by the indices of their true elements."""
     order: list[Any] = []
     found: list[Tensor] = []
     for item in layout:
@@ -111,22 +111,22 @@ def _without_masks(layout: list[Any], tensors: list[Tensor]) -> tuple[list[Any],
 
 
 def _check_mask(mask: Tensor, x: Tensor, dim: int) -> None:
-    """Raises PositionError for a mask whose sizes are not those of the dimensions that it is for."""
+    """Raise PositionError for a mask whose sizes differ from the dimensions that it indexes."""
     if mask.dtype.kind == 0 and tuple(mask.shape) != tuple(x.shape[dim : dim + mask.ndim]):
         raise PositionError(
-            f"a mask of {format_shape(mask.shape)} is not for {format_shape(x.shape)} from dimension {dim} on: "
-            "its sizes must be the tensor's"
+            f"a mask of {format_shape(mask.shape)} does not match {format_shape(x.shape)} from dimension {dim} on: "
+            "their sizes must be equal"
         )
 
 
 def _items(index: Any) -> Sequence[Any]:
-    """The parts of an index, one for each comma."""
+    """Return the items of an index as a list."""
     if isinstance(index, tuple):
         return index
     if isinstance(index, list) and any(_is_part(item) for item in index):
         warnings.warn(
             EngineWarning(
-                "a list of lists, slices or tensors as an index means a tuple of them, as in PyTorch.",
+                "as in PyTorch, an index that is a list of lists, slices or tensors is treated as a tuple.",
                 in_code="Write x[tuple(list)], or x[engine.tensor(list)].",
             ),
             stacklevel=4,
@@ -140,7 +140,7 @@ def _is_part(item: Any) -> bool:
 
 
 def _item(item: Any) -> Any:
-    """One item of an index: an int, a slice, None, an ellipsis, or a tensor of whole numbers or booleans."""
+    """Normalize an index item: int, slice, None, ellipsis, or a tensor of integers or booleans."""
     if item is None or item is Ellipsis:
         return item
     if isinstance(item, slice):
@@ -152,11 +152,11 @@ def _item(item: Any) -> Any:
         return _whole(item)
     if item.dtype.kind == 2:
         raise IndexTypeError(
-            f"an index tensor must be whole numbers or booleans, not {item.dtype.name}.",
+            f"an index tensor must have an integer dtype or bool, not {item.dtype.name}.",
             in_code="Convert with .long().",
         )
     if item.dtype is uint8:
-        warning = EngineWarning("an index of uint8 is taken as a mask, as in PyTorch.", in_code="Use .bool().")
+        warning = EngineWarning("as in PyTorch, a uint8 index is treated as a mask.", in_code="Use .bool().")
         warnings.warn(warning, stacklevel=5)
         return item.detach().to(bool_)
     return int(item) if item.ndim == 0 and item.dtype.kind == 1 and not item.is_meta else item.detach()
@@ -167,29 +167,27 @@ def _whole(item: Any) -> int:
         return operator.index(item)
     except TypeError:
         raise IndexTypeError(
-            "an index is made of whole numbers, slices, None, an ellipsis, and lists or tensors of whole numbers or "
+            "an index can contain integers, slices, None, an ellipsis, and lists or tensors of integers or "
             f"booleans, not of {type(item).__name__}"
         ) from None
 
 
 def _dimensions(item: Any) -> int:
-    """How many dimensions of the tensor an item takes up."""
+    """Return the number of tensor dimensions that an item indexes."""
     if isinstance(item, Tensor) and item.dtype.kind == 0:
         return item.ndim
     return 0 if item is None or item is Ellipsis else 1
 
 
 def _plain(item: slice) -> slice:
-    """A slice of Python integers, read now: a tensor in it may change before the backward pass."""
+    """Convert a slice to Python integers now, since tensors in it may change before the backward pass."""
     try:
         start, stop, step = _count(item.start), _count(item.stop), _count(item.step)
     except TypeError:
         types = ", ".join(type(one).__name__ for one in (item.start, item.stop, item.step) if one is not None)
-        raise IndexTypeError(
-            f"a slice is made of whole numbers, or of tensors of one whole number, not of {types}"
-        ) from None
+        raise IndexTypeError(f"slice bounds must be integers or tensors with one integer, not {types}") from None
     if step is not None and step < 1:
-        raise ValueError(f"slice step must be positive, not {step}. Use flip() to turn an order around.")
+        raise ValueError(f"slice step must be positive, not {step}. Use flip() to reverse a dimension.")
     return slice(start, stop, step)
 
 
@@ -201,10 +199,10 @@ def _count(item: Any) -> int | None:
 
 
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """Writes `values` at the positions that the index tensors give, or adds them to what is there."""
+    """Write `values` at the positions given by the index tensors, or add them if `accumulate` is True."""
     if values.dtype is not self.dtype:
         raise DTypeError(
-            f"index_put: values must be {self.dtype.name} as the tensor, not {values.dtype.name}.",
+            f"index_put: values must have the tensor's dtype {self.dtype.name}, not {values.dtype.name}.",
             in_code="Convert with .to().",
         )
     index = tuple(_ALL if item is None else item for item in indices)
@@ -218,14 +216,14 @@ def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
 
 
 def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with `values` written, or added, at the positions that the index tensors give."""
+    """Out-of-place version of `index_put_`."""
     return index_put_(self.clone(), indices, values, accumulate)
 
 
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Writes `source` at positions counted through the whole tensor, or adds it to what is there."""
+    """Write `source` at positions in the flattened tensor, or add it if `accumulate` is True."""
     if index.numel() != source.numel():
-        raise PositionError(f"put_(): {index.numel()} positions for {source.numel()} values. Give one for each.")
+        raise PositionError(f"put_(): {index.numel()} positions but {source.numel()} values. Pass one per value.")
     if not self.is_meta and index.numel():
         lowest, highest = int(index.min()), int(index.max())
         if lowest < -self.numel() or highest >= self.numel():
@@ -236,14 +234,14 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with `source` written at positions counted through the whole tensor, or added to what is there."""
+    """Out-of-place version of `put_`."""
     return put_(self.clone(), index, source, accumulate)
 
 
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """Writes one number on the main diagonal; `wrap` goes on with another one below, in a tall matrix."""
+    """Fill the main diagonal with a number; `wrap` repeats the diagonal in a tall matrix."""
     if self.ndim < 2 or (self.ndim > 2 and len(set(self.shape)) > 1):
-        raise ShapeError(f"fill_diagonal_(): {format_shape(self.shape)} is no matrix, nor are its sizes all equal")
+        raise ShapeError(f"fill_diagonal_(): {format_shape(self.shape)} must be a matrix or have equal sizes")
     mask = np.zeros(tuple(self.shape), bool)
     if mask.size:
         np.fill_diagonal(mask, True, wrap)
@@ -251,18 +249,18 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replaces each element by what a Python function makes of it; slow, and on the CPU only."""
+    """Replace each element by the result of a Python function. Slow; CPU only."""
     return _mapped("apply_", self, self, callable)
 
 
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replaces each element by what a Python function makes of it and of the other tensor's; slow, on the CPU only."""
+    """Replace each element by a Python function of it and the element of the other tensor. Slow; CPU only."""
     return _mapped("map_", self, self, callable, other)
 
 
 def _mapped(name: str, x: Tensor, first: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
     if x.requires_grad:
-        raise AutogradError(f"{name}() is not followed by autograd.", in_code=f"Use tensor.detach().{name}().")
+        raise AutogradError(f"{name}() does not support autograd.", in_code=f"Use tensor.detach().{name}().")
     sources = [np.broadcast_to(one.detach().numpy(), tuple(x.shape)).reshape(-1).tolist() for one in (first, *others)]
     found = [function(*elements) for elements in zip(*sources, strict=True)]
     return x.copy_(from_array(np.array(found, x.dtype.numpy).reshape(tuple(x.shape))))
@@ -279,4 +277,4 @@ METHODS: dict[str, Callable[..., Any]] = {
     "put": put,
     "put_": put_,
 }
-"""What `methods.install` gives to tensors."""
+"""Methods that `methods.install` adds to Tensor."""

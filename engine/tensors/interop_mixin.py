@@ -1,4 +1,4 @@
-"""How a tensor becomes Python's or NumPy's, is shared with other libraries, copied and sent to other processes."""
+"""Conversion of tensors to Python and NumPy, DLPack, copying and pickling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class InteropMixin:
-    """Base of Tensor: numbers, arrays, protocols."""
+    """Base of Tensor: `numpy`, `item`, `tolist`, and the protocols of Python, NumPy and DLPack."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class InteropMixin:
     # -- NumPy
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The numbers as a NumPy array that shares memory; `force` detaches and copies where that needs to be."""
+        """Return the tensor as a NumPy array that shares its memory. `force` detaches, and copies from the GPU."""
         me = cast("Tensor", self)
         if force:
             self._storage.expose()
@@ -48,17 +48,17 @@ class InteropMixin:
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self._host_numbers() if copy else self.numpy()  # a copy shares nothing
+        array = self._host_numbers() if copy else self.numpy()  # a copy need not be marked as shared
         return np.array(array, dtype=dtype, copy=copy)
 
     def _of_numpy(self, array: np.ndarray[Any, Any]) -> Tensor:
-        """The other operand of an operator, where that is an array: a tensor on this one's device."""
+        """Convert an array operand of an operator to a tensor on this one's device."""
         found = _over(self, array)
         found._storage.expose()
         return found.to(self._storage.device)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """What NumPy's functions make of a tensor becomes a tensor again."""
+        """Wrap the array result of a NumPy function in a tensor."""
         return _over(self, np.asarray(array))
 
     # -- DLPack
@@ -87,14 +87,14 @@ class InteropMixin:
     # -- Python
 
     def item(self) -> Any:
-        """The only element, as a Python number."""
+        """Return the only element as a Python number."""
         me = cast("Tensor", self)
         if me.numel() != 1:
-            raise ShapeError(f"item() needs a tensor of one element, this one is {format_shape(me.shape)}")
+            raise ShapeError(f"item() needs a tensor with one element; this one has shape {format_shape(me.shape)}")
         return me._numbers().item()
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """Return the elements as nested lists of Python numbers."""
         return cast("Tensor", self)._numbers().tolist()
 
     def __float__(self) -> float:
@@ -109,14 +109,14 @@ class InteropMixin:
     def __index__(self) -> int:
         me = cast("Tensor", self)
         if me.dtype.is_floating_point or me.numel() != 1:
-            raise TypeError("only whole-number tensors of one element can be an index")
+            raise TypeError("only integer tensors with one element can be used as an index")
         return int(self.item())
 
     def __bool__(self) -> bool:
         me = cast("Tensor", self)
         if me.numel() != 1:
             raise ShapeError(
-                f"the truth of a tensor of {me.numel()} elements is not one value.", in_code="Use .any() or .all()."
+                f"the truth value of a tensor with {me.numel()} elements is ambiguous.", in_code="Use .any() or .all()."
             )
         return bool(self.item())
 
@@ -126,7 +126,7 @@ class InteropMixin:
     def __iter__(self) -> Any:
         me = cast("Tensor", self)
         if me.ndim == 0:
-            raise TypeError("iteration over a 0-dimensional tensor")
+            raise TypeError("cannot iterate over a 0-dimensional tensor")
         if MODES.capture is not None:
             return MODES.capture.elements(me)
         return (me[index] for index in range(len(me)))
@@ -138,7 +138,7 @@ class InteropMixin:
     def __contains__(self, value: Any) -> bool:
         me = cast("Tensor", self)
         if not isinstance(value, (bool, int, float, np.generic)) and not hasattr(value, "_storage"):
-            raise DTypeError(f"a tensor contains numbers and tensors, not a {type(value).__name__}")
+            raise DTypeError(f"the `in` operator of a tensor takes a number or a tensor, not {type(value).__name__}")
         return bool((me == value).any())
 
     def __hash__(self) -> int:
@@ -185,7 +185,7 @@ _FIELDS = ("_array", "_base", "_grad", "_hooks", "_index", "_node", "_requires_g
 def rebuilt(
     kind: type[Tensor], numbers: Any, dtype: Any, device: Device, requires_grad: bool, attributes: dict[str, Any]
 ) -> Tensor:
-    """The tensor that was pickled."""
+    """Return an unpickled tensor."""
     array = MetaArray(numbers, dtype.numpy) if isinstance(numbers, tuple) else numbers
     result = kind.__new__(kind)
     for name in _FIELDS:
@@ -201,7 +201,7 @@ def rebuilt(
 
 
 def _over(tensor: Any, array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor of NumPy's numbers."""
+    """Return a tensor from a NumPy array."""
     dtypes.from_numpy(array.dtype)
     result = tensor.detach()
     result._array, result._storage = array, Storage(CPU)

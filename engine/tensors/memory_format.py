@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class memory_format:
-    """The order of the dimensions in memory; empty for the logical order."""
+    """Memory format: the order of the dimensions in memory; empty for the contiguous format."""
 
     name: str
     order: tuple[int, ...] = ()

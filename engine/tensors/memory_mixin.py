@@ -1,4 +1,4 @@
-"""What a tensor tells of its memory, and how it takes on other memory."""
+"""Sizes, strides, storage and device of a tensor, and methods that change its memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MemoryMixin:
-    """Base of Tensor: sizes, steps, addresses."""
+    """Base of Tensor: sizes, strides, storage and device."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class MemoryMixin:
         return Size(self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension."""
+        """Return the shape, or the size of one dimension."""
         return self.shape if dim is None else self._array.shape[self._wrapped_dim(dim)]
 
     @property
@@ -41,19 +41,19 @@ class MemoryMixin:
         return self._array.ndim
 
     def dim(self) -> int:
-        """How many dimensions there are."""
+        """Return the number of dimensions."""
         return self._array.ndim
 
     def ndimension(self) -> int:
-        """How many dimensions there are."""
+        """Return the number of dimensions."""
         return self._array.ndim
 
     def numel(self) -> Any:
-        """How many elements there are; symbolic where a size is."""
+        """Return the number of elements; symbolic if a size is symbolic."""
         return count(self._array.shape)
 
     def nelement(self) -> Any:
-        """How many elements there are."""
+        """Return the number of elements."""
         return self.numel()
 
     @property
@@ -61,7 +61,7 @@ class MemoryMixin:
         return self._array.dtype.itemsize
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Return the size of an element in bytes."""
         return self._array.dtype.itemsize
 
     @property
@@ -70,17 +70,17 @@ class MemoryMixin:
 
     def __len__(self) -> int:
         if self.ndim == 0:
-            raise TypeError("len() of a 0-dimensional tensor")
+            raise TypeError("a 0-dimensional tensor has no len()")
         return self._array.shape[0]
 
     def is_same_size(self, other: Tensor) -> bool:
-        """Whether both have one shape."""
+        """Return whether both tensors have the same shape."""
         return self.shape == other.shape
 
-    # -- steps
+    # -- strides
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements apart neighbours are, in each dimension or in one."""
+        """Return the strides in elements, or the stride of one dimension."""
         if self._storage.device is META:
             steps, size = [], 1
             for length in reversed(self._array.shape):
@@ -92,12 +92,12 @@ class MemoryMixin:
         return found if dim is None else found[self._wrapped_dim(dim)]
 
     def storage_offset(self) -> int:
-        """How many elements of the memory come before the first of this tensor."""
+        """Return the offset of the first element in the storage, in elements."""
         array = _numbers(self)
         return (address(array) - address(whole(array))) // self.itemsize
 
     def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
-        """Whether the elements lie without gaps in order, or in the order of a memory format."""
+        """Return whether the elements are contiguous in memory, in the order of a memory format."""
         if self._storage.device is META:
             return memory_format is None or not memory_format.order
         if memory_format is None or not memory_format.order:
@@ -106,20 +106,20 @@ class MemoryMixin:
         return self.ndim == len(order) and bool(self._array.transpose(order).flags.c_contiguous)
 
     def dim_order(self, *, ambiguity_check: object = False) -> tuple[int, ...]:
-        """The dimensions from the one with the widest steps to that with the narrowest."""
+        """Return the dimensions ordered from the largest stride to the smallest."""
         steps = self.stride()
         return tuple(sorted(range(self.ndim), key=lambda dim: -steps[dim]))
 
     def data_ptr(self) -> int:
-        """Where the first element lies."""
+        """Return the address of the first element."""
         return address(_numbers(self))
 
     def is_set_to(self, tensor: Tensor) -> bool:
-        """Whether both are the same numbers in the same memory."""
+        """Return whether both tensors have the same storage, offset, shape and strides."""
         return (self.data_ptr(), self.shape, self.stride()) == (tensor.data_ptr(), tensor.shape, tensor.stride())
 
     def untyped_storage(self) -> UntypedStorage:
-        """The memory, shared with all views of it."""
+        """Return the storage, which all views of the tensor share."""
         self._storage.expose()
         return UntypedStorage(_numbers(self), self._storage.device)
 
@@ -127,7 +127,7 @@ class MemoryMixin:
     def layout(self) -> layout:
         return strided
 
-    # -- where
+    # -- device
 
     @property
     def is_meta(self) -> bool:
@@ -145,7 +145,7 @@ class MemoryMixin:
     def is_mps(self) -> bool:
         return False
 
-    # Other kinds of devices that PyTorch has.
+    # Device types of PyTorch that are not supported: always False.
     is_ipu = is_maia = is_mkldnn = is_mtia = is_vulkan = is_xla = is_xpu = is_mps
 
     @property
@@ -161,42 +161,42 @@ class MemoryMixin:
         return False
 
     def get_device(self) -> int:
-        """The number of the GPU; −1 elsewhere."""
+        """Return the index of the GPU, or -1 for a CPU tensor."""
         index = self._storage.device.index
         return -1 if index is None else index
 
     def is_shared(self) -> bool:
-        """Whether forked processes write to the same memory."""
+        """Return whether the memory is shared with forked processes."""
         return self.is_cuda or (not self.is_meta and is_shared(_numbers(self)))
 
     def is_pinned(self, device: object = None) -> bool:
-        """Whether a GPU can read the memory without a detour."""
+        """Return whether the memory is pinned."""
         return not self.is_meta and not self.is_cuda and is_pinned(_numbers(self))
 
-    # -- other memory
+    # -- changes of memory
 
     def pin_memory(self, device: object = None) -> Tensor:
-        """A copy in memory that a GPU reads without a detour. Raises DeviceError without CUDA."""
+        """Return a copy in pinned memory. Raises DeviceError without CUDA."""
         if self.is_pinned():
             return cast("Tensor", self)
         if not self.is_cpu:
-            raise DeviceError(f"pin_memory() is for tensors in main memory, not on {self._storage.device}")
+            raise DeviceError(f"pin_memory() needs a CPU tensor, but this one is on {self._storage.device}")
         return _over(self, pinned(_numbers(self)))
 
     def share_memory_(self) -> Tensor:
-        """Moves the numbers to memory that processes share which are forked from this one."""
+        """Move the tensor to shared memory, in place, for processes forked afterwards."""
         if self.is_cpu and not self.is_shared():
             self._array = shared_copy(_numbers(self))
             importlib.import_module("engine.tensors.sharing").refuse_copies(type(self))  # loads multiprocessing
         return cast("Tensor", self)
 
     def resize_(self, *sizes: Any, memory_format: object = None) -> Tensor:
-        """Gives the tensor another shape, over the same memory; what is new in it has no meaning yet."""
+        """Resize in place, over the same memory if it is large enough. New elements are uninitialized."""
         shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
         me = cast("Tensor", self)
         if me.requires_grad:
             raise AutogradError(
-                "resize_() of a tensor that requires gradients.", in_code="Use detach() and resize that."
+                "resize_() is not possible on a tensor that requires gradients.", in_code="Use detach().resize_()."
             )
         if self.is_meta:
             self._array = MetaArray(shape, self._array.dtype)
@@ -210,7 +210,7 @@ class MemoryMixin:
         return me
 
     def resize_as_(self, the_template: Tensor) -> Tensor:
-        """Gives the tensor the shape of another."""
+        """Resize in place to the shape of another tensor."""
         return self.resize_(tuple(the_template.shape))
 
     def set_(
@@ -220,16 +220,16 @@ class MemoryMixin:
         size: Sequence[int] | None = None,
         stride: Sequence[int] | None = None,
     ) -> Tensor:
-        """Takes on memory and shape of `source`, or a part of its memory; without one, none."""
+        """Use the memory and shape of `source`, or a part of its memory. Without a source, the tensor becomes empty."""
         me = cast("Tensor", self)
         if isinstance(source, UntypedStorage):
             source = _over(self, source._array.reshape(-1).view(np.uint8).view(self._array.dtype))
         if me.requires_grad and not me.is_leaf:
-            raise AutogradError("set_() of a computed tensor would lose its history.", in_code="Use detach() first.")
+            raise AutogradError("set_() would discard the grad_fn of this tensor.", in_code="Use detach() first.")
         if source is None:
             self._array = _numbers(self).reshape(-1)[:0]
         elif source.dtype is not me.dtype:
-            raise ShapeError(f"set_(): the source holds {source.dtype.name}, this tensor {me.dtype.name}")
+            raise ShapeError(f"set_(): the source has dtype {source.dtype.name}, this tensor {me.dtype.name}")
         else:
             self._array, self._storage = _numbers(source), source._storage
             if size is not None:
@@ -237,13 +237,13 @@ class MemoryMixin:
         return me
 
     def _part(self, offset: int, size: Sequence[int], stride: Sequence[int] | None) -> Any:
-        """Elements of the memory from `offset` on, `stride` apart."""
+        """Return a view of the memory from `offset`, with strides in elements."""
         flat = whole(_numbers(self)).reshape(-1)[offset:]
         shape = tuple(size)
         steps = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
         reach = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
         if reach > flat.size:
-            raise ShapeError(f"set_(): {format_shape(shape)} from element {offset} on goes beyond the memory")
+            raise ShapeError(f"set_(): {format_shape(shape)} at offset {offset} exceeds the memory")
         bytes_apart = tuple(step * self.itemsize for step in steps)
         return namespace(self._storage.device).lib.stride_tricks.as_strided(flat, shape, bytes_apart)
 
@@ -255,7 +255,7 @@ class MemoryMixin:
 
 
 def _over(tensor: Any, array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor like this one over other memory."""
+    """Return a tensor like this one over another storage."""
     result = tensor.detach()
     result._array, result._storage = array, Storage(tensor._storage.device)
     return result
@@ -264,6 +264,6 @@ def _over(tensor: Any, array: np.ndarray[Any, Any]) -> Tensor:
 def _numbers(tensor: Any) -> Any:
     if tensor._storage.device is META:
         raise DeviceError(
-            f"this {format_shape(tensor._array.shape)} tensor is on the meta device: it has a shape but no numbers"
+            f"this {format_shape(tensor._array.shape)} tensor is on the meta device: it has a shape but no data"
         )
     return tensor._numbers()

@@ -16,13 +16,13 @@ from engine.shape import Dim, format_shape
 
 
 class TensorMethods:
-    """Base of Tensor. `install` gives it one method for each op and each Python operator."""
+    """Base of Tensor. `install` adds a method for each op and Python operator."""
 
     __slots__ = ()
 
 
 def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Callable[..., Any]]) -> None:
-    """Gives `cls` every op as method, in-place variant and operator; and `others`, which stand above tensors."""
+    """Add every op to `cls` as a method, in-place method and operator, and add the functions in `others`."""
     for op in operators():
         for name in op.operators:
             swaps = is_reflected(name) and not op.commutes
@@ -50,12 +50,12 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
 
 def _add(cls: type, name: str, function: Callable[..., Any]) -> None:
     if name in vars(cls):
-        raise RegistryError(f"Tensor.{name} is defined by hand and by an op. Remove one of the two.")
+        raise RegistryError(f"Tensor.{name} is defined as a function and as an op. Remove one of them.")
     setattr(TensorMethods, name, function)
 
 
 def _operator(op: Op, swaps: bool) -> Callable[..., Any]:
-    """`op` between two operands. What it cannot take it leaves to the other operand, or to Python's own refusal."""
+    """Return the binary operator for `op`. It returns NotImplemented for other types, as Python requires."""
     executor, statics = EXECUTOR, op.defaults
 
     def operate(self: Any, other: Any) -> Any:
@@ -72,7 +72,7 @@ _OPERANDS = (TensorMethods, bool, int, float, Dim, np.generic)
 
 
 def _augmented(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
-    """`op` written into the first operand, as in `x += y`."""
+    """Return the augmented assignment operator (`x += y`) for `op`."""
 
     def operate(self: Any, other: Any) -> Any:
         return run_in_place(op, (self, self._of_numpy(other) if isinstance(other, np.ndarray) else other), op.defaults)
@@ -81,7 +81,7 @@ def _augmented(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
-    """The in-place variant of an op, by its kind."""
+    """Return the in-place variant of an op."""
     if op.kind == "elementwise":
         return _in_place(op, run_in_place)
     return _turned(op.name, op.function) if op.view else _written_back(op.name, op.function)
@@ -108,10 +108,10 @@ def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _written_back(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The in-place variant of a composite: its result is copied into the tensor, with its history."""
+    """Return the in-place variant of a composite op, which copies its result and grad_fn into the tensor."""
 
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # What the gradient needs must outlive the write.
+        # The write must not change values that the gradient needs.
         result = function(self.clone() if self.requires_grad else self, *args, **kwargs)
         if result.dtype.kind > self.dtype.kind:
             raise DTypeError(
@@ -130,7 +130,7 @@ def _written_back(name: str, function: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _turned(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The in-place variant of a view: the tensor becomes the view of what it was."""
+    """Return the in-place variant of a view op: the tensor becomes the view."""
 
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
         if MODES.grad and (_is_leaf(self) or (self._base is not None and _is_leaf(self._base))):
@@ -157,4 +157,4 @@ def _is_leaf(tensor: Any) -> bool:
 
 
 _HISTORY = ("_base", "_index", "_node", "_requires_grad", "_view")
-"""What a tensor knows of how it came about."""
+"""Attributes that describe how a tensor was computed."""

@@ -1,6 +1,6 @@
-"""Numbers as text, laid out as PyTorch does: four digits, aligned, large tensors by their edges.
+"""Text of tensors, formatted like PyTorch: four digits, aligned columns, summaries of large tensors.
 
-The rules are those that PyTorch's documentation of `set_printoptions` names, with the same outcome to the letter.
+Implements the rules of `torch.set_printoptions`; the output is identical to PyTorch's.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from engine.dtypes import is_floating
 
 @dataclass(slots=True)
 class Options:
-    """What `set_printoptions` sets."""
+    """Settings of `set_printoptions`."""
 
     precision: int = 4
-    """Digits after the point."""
+    """Digits after the decimal point."""
     threshold: float = 1000
-    """Up to how many elements everything is shown."""
+    """Number of elements above which a summary is printed."""
     edgeitems: int = 3
-    """How many places of each end of a dimension a summary shows."""
+    """Number of elements at each end of a dimension in a summary."""
     linewidth: int = 80
     sci_mode: bool | None = None
-    """Whether powers of ten are written; None where that reads better."""
+    """Whether scientific notation is used; None: chosen by the values."""
 
 
 _PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
@@ -42,15 +42,15 @@ def set_printoptions(
     profile: Literal["default", "short", "full"] | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """How tensors are printed.
+    """Set how tensors are printed.
 
     Args:
-        precision: digits after the point
-        threshold: up to how many elements everything is shown
-        edgeitems: how many places of each end of a dimension a summary shows
-        linewidth: characters of a line
-        profile: values for all of these: "default", "short" or "full"
-        sci_mode: write powers of ten, or do not; None decides by the numbers
+        precision: digits after the decimal point
+        threshold: number of elements above which a summary is printed
+        edgeitems: number of elements at each end of a dimension in a summary
+        linewidth: characters per line
+        profile: preset of all options: "default", "short" or "full"
+        sci_mode: whether scientific notation is used; None: chosen by the values
     """
     global _options
     start = _options if profile is None else _PROFILES[profile.lower()]
@@ -60,12 +60,12 @@ def set_printoptions(
 
 
 def get_printoptions() -> Options:
-    """How tensors are printed."""
+    """Return the print options as a dict."""
     return replace(_options)
 
 
 def tensor_text(array: np.ndarray[Any, Any], suffixes: Sequence[str]) -> str:
-    """``tensor([1., 2.], requires_grad=True)`` for `array` and the remarks in `suffixes`."""
+    """Return the repr of a tensor, such as ``tensor([1., 2.], requires_grad=True)``."""
     start = "tensor("
     summarize = array.size > _options.threshold
     if array.size == 0:
@@ -80,13 +80,13 @@ def tensor_text(array: np.ndarray[Any, Any], suffixes: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """How one element is written."""
+    """Format of an element."""
 
     spec: str
-    """Format specification of finite floats; "" for what is no float."""
+    """Format specification of finite floats; "" for other types."""
     width: int
     point: bool = False
-    """All numbers are whole: they end in a point."""
+    """All values are integers and are printed with a trailing point."""
 
     def text(self, value: Any) -> str:
         found = format(value, self.spec) if self.spec else str(value)
@@ -115,7 +115,7 @@ def _width(spec: str, values: Iterable[float]) -> int:
 
 
 def _edges(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """What a summary shows of `array`."""
+    """Return the elements that a summary shows."""
     for axis, size in enumerate(array.shape):
         if size > 2 * _options.edgeitems:
             array = np.take(array, [*range(_options.edgeitems), *range(size - _options.edgeitems, size)], axis=axis)
@@ -145,7 +145,7 @@ def _row(parts: list[str], dots: str | None, indent: int, width: int) -> str:
 
 
 def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
-    """Remarks go on the last line as long as it takes them, else on a new one."""
+    """Append suffixes to the last line, or on a new line if they do not fit."""
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if used + len(suffix) + 2 > _options.linewidth:

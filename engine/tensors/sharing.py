@@ -18,7 +18,7 @@ def refuse_copies(kind: type[Tensor]) -> None:
 def _reduced(tensor: Tensor) -> Any:
     if tensor.is_cpu and tensor.is_shared():
         raise SharingError(
-            "a tensor of share_memory_() was sent to another process, which would write to a copy of it. "
-            'Start processes by get_context("fork"), which share it, or send a clone().'
+            "a tensor in shared memory cannot be sent to another process, which would write to a copy. "
+            'Start processes with get_context("fork") to share it, or send a clone().'
         )
     return tensor.__reduce_ex__(4)

@@ -12,21 +12,21 @@ from engine.modes import MODES
 
 
 class Storage:
-    """What views of one memory share: how often it was written to, and where it lives."""
+    """State that all views of one memory share: version counter and device."""
 
     __slots__ = ("_exposed", "device", "version")
 
     _exposed: bool | Storage
-    """Whether somebody beside the engine holds the memory, or the storage that knows."""
+    """Whether code outside the engine has access to the memory, or the storage that holds this flag."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.version = 0
-        """How often it was written to; negative in an inference tensor, which autograd does not follow."""
+        """Number of in-place writes; negative for an inference tensor, which autograd cannot use."""
 
     @classmethod
     def fresh(cls, device: Device) -> Storage:
-        """For a tensor that is not made by an op: an inference tensor's, in `inference_mode()`."""
+        """Return a storage for a tensor that no op created; an inference tensor's storage in `inference_mode()`."""
         storage = cls(device)
         if MODES.inference:
             storage.mark_inference()
@@ -34,7 +34,7 @@ class Storage:
 
     @property
     def is_exposed(self) -> bool:
-        """Whether somebody beside the engine holds the memory, and may read and write it at any time."""
+        """Return whether code outside the engine may read and write the memory at any time."""
         found = getattr(self, "_exposed", False)
         return found if type(found) is bool else found.is_exposed
 
@@ -46,7 +46,7 @@ class Storage:
             found.expose()
 
     def alias(self) -> Storage:
-        """The same memory with a count of writes of its own."""
+        """Return a storage of the same memory with a separate version counter."""
         found = Storage(self.device)
         found._exposed = self
         return found
@@ -56,7 +56,7 @@ class Storage:
 
 
 class UntypedStorage:
-    """The memory behind a tensor, as bytes."""
+    """Memory of a tensor, as bytes."""
 
     __slots__ = ("_array", "device")
 
@@ -65,25 +65,25 @@ class UntypedStorage:
         self.device = device
 
     def data_ptr(self) -> int:
-        """Where it begins; equal for tensors that share memory."""
+        """Return the address of the memory; equal for tensors that share it."""
         return address(self._array)
 
     def nbytes(self) -> int:
-        """Its size in bytes."""
+        """Return the size in bytes."""
         return self._array.nbytes
 
     size = __len__ = nbytes
 
     def tolist(self) -> list[int]:
-        """Every byte."""
+        """Return all bytes as a list."""
         return np.frombuffer(self._array.tobytes(), np.uint8).tolist()
 
     def is_shared(self) -> bool:
-        """Whether processes that are forked write to the same memory."""
+        """Return whether the memory is shared with forked processes."""
         return is_shared(self._array)
 
     def is_pinned(self) -> bool:
-        """Whether a GPU can read it without a detour."""
+        """Return whether the memory is pinned."""
         return is_pinned(self._array)
 
     def __repr__(self) -> str:
@@ -91,20 +91,20 @@ class UntypedStorage:
 
 
 def whole(array: Any) -> Any:
-    """The array that owns the memory of a view."""
+    """Return the array that owns the memory of a view."""
     while type(array.base) is type(array):
         array = array.base
     return array
 
 
 def is_shared(array: Any) -> bool:
-    """Whether the memory is mapped so that forked processes share it."""
+    """Return whether the memory is mapped as shared between forked processes."""
     base = whole(array).base
     return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
 
 
 def shared_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The numbers in memory that forked processes share."""
+    """Return a copy in memory that forked processes share."""
     memory = mmap.mmap(-1, max(array.nbytes, 1))
     copy = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
     copy[...] = array

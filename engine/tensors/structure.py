@@ -1,4 +1,4 @@
-"""Dicts, lists and tuples of tensors: what is in them, and the same structure of other things."""
+"""Nested dicts, lists and tuples of tensors: flattening and rebuilding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.tensors.tensor import Tensor
 
 
 def form(tree: Any) -> str:
-    """A text that is equal for trees of one structure: tensors as *, other leaves by their types."""
+    """Return a string that is equal for trees of equal structure: tensors as *, other leaves by type."""
     if isinstance(tree, Tensor):
         return "*"
     if isinstance(tree, Mapping):
@@ -21,7 +21,7 @@ def form(tree: Any) -> str:
 
 
 def items(tree: Any) -> Iterator[Any]:
-    """The leaves of a structure, tensors or not, in order."""
+    """Return the leaves of a structure, tensors or not, in order."""
     if isinstance(tree, Mapping):
         for item in tree.values():
             yield from items(item)
@@ -33,12 +33,12 @@ def items(tree: Any) -> Iterator[Any]:
 
 
 def leaves(tree: Any) -> Iterator[Tensor]:
-    """The tensors of a structure, in order."""
+    """Return the tensors of a structure, in order."""
     return (item for item in items(tree) if isinstance(item, Tensor))
 
 
 def rebuilt(tree: Any, leaves: Iterator[Any]) -> Any:
-    """The structure with other things in place of its tensors."""
+    """Return the structure with its tensors replaced."""
     if isinstance(tree, Tensor):
         return next(leaves)
     if isinstance(tree, Mapping):

@@ -1,4 +1,4 @@
-"""The tensor: a view over storage, with its place in the autograd graph. Its op methods come from the registry."""
+"""Tensor class: a view of a storage with autograd state. Its op methods come from the registry."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from engine.tensors.storage import Storage
 
 
 class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
-    """An n-dimensional array that autograd can follow. Create one with `engine.tensor`."""
+    """Multi-dimensional array with autograd support. Create one with `engine.tensor`."""
 
     __module__ = "engine"  # the public path, for messages and pickles
 
     __slots__ = (
-        "__dict__",  # for attributes that programs give tensors, as PyTorch's take; made with the first one
+        "__dict__",  # for attributes that users set, as on PyTorch's tensors; created with the first one
         "__weakref__",
         "_array",
         "_base",
@@ -43,12 +43,12 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         "_storage",
         "_view",
     )
-    __array_priority__ = 1000  # so that ndarray + Tensor asks Tensor
+    __array_priority__ = 1000  # so that ndarray + Tensor calls Tensor.__radd__
 
     def __init__(
         self, array: Any = (), storage: Any = None, *more: Any, device: Any = None, requires_grad: bool = False
     ) -> None:
-        if type(storage) is not Storage:  # not the engine's own call but PyTorch's: Tensor(2, 3) or Tensor([1, 2])
+        if type(storage) is not Storage:  # PyTorch's legacy constructor: Tensor(2, 3) or Tensor([1, 2])
             sizes = (array, *(() if storage is None else (storage,)), *more)
             array, storage = legacy_memory(sizes, dtypes.get_default_dtype(), resolve(device))
         self._array = array
@@ -59,10 +59,10 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         self._grad: Tensor | None = None
         self._base: Tensor | None = None
         self._view: tuple[Any, ...] | None = None
-        """For a view: the ops from the base to here, and the version of the base's history they were applied to."""
+        """For a view: the ops from the base to this tensor, and the version of the base's history at that time."""
         self._hooks: Hooks | None = None
 
-    # -- what it is
+    # -- data
 
     @property
     def spec(self) -> Spec:
@@ -70,7 +70,7 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
 
     @property
     def data(self) -> Tensor:
-        """The same numbers without history; autograd does not see what is written to it."""
+        """Detached alias of the tensor. Autograd does not record writes to it."""
         alias = Tensor(self._array, self._storage.alias())
         adopt(alias)
         return alias
@@ -83,28 +83,26 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         adopt(self)
 
     def detach(self) -> Tensor:
-        """The same numbers in the same memory, without history."""
+        """Return a tensor that shares the memory but has no grad_fn."""
         alias = Tensor(self._array, self._storage)
         adopt(alias)
         return alias
 
     def detach_(self) -> Tensor:
-        """Forgets how this tensor was computed."""
+        """Discard grad_fn in place, which makes the tensor a leaf."""
         if self._base is not None:
-            raise AutogradError(
-                "detach_() on a view would cut it off from its base.", in_code="Use detach() for a new tensor."
-            )
+            raise AutogradError("detach_() is not possible on a view.", in_code="Use detach() for a new tensor.")
         self._node, self._index, self._requires_grad = None, 0, False
         return self
 
     def _copied(self) -> Tensor:
-        """The same numbers in memory of their own, without history."""
+        """Return a detached copy."""
         if MODES.capture is not None:
             return MODES.capture.copy(self)
         return Tensor(self._array if self.is_meta else self._array.copy(), Storage(self._storage.device))
 
     def _filled_alike(self, value: float) -> Tensor:
-        """`value` in this shape, dtype and device, without history."""
+        """Return a detached tensor filled with `value`, with this one's shape, dtype and device."""
         array, device = self._array, self._storage.device
         if MODES.direct is None and MODES.capture is not None and device is not META:
             recorded = MODES.capture.fill(tuple(array.shape), array.dtype, value, device)
@@ -128,44 +126,42 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         return self._array
 
     def _no_numbers(self) -> NoReturn:
-        raise DeviceError(
-            f"this {format_shape(self.shape)} tensor is on the meta device: it has a shape but no numbers"
-        )
+        raise DeviceError(f"this {format_shape(self.shape)} tensor is on the meta device: it has a shape but no data")
 
-    # -- dimensions turned round
+    # -- transposes
 
     @property
     def T(self) -> Tensor:
-        """The dimensions in reverse order."""
+        """View with the dimensions in reverse order."""
         return primitives.permute.function(self, tuple(range(self._array.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
-        """The last two dimensions exchanged."""
+        """View with the last two dimensions swapped."""
         if self.ndim == 0:
             return self.view(())
         if self.ndim < 2:
-            raise ShapeError(f"mT is for matrices and batches of them, not for {self.ndim} dimensions")
+            raise ShapeError(f"mT needs a matrix or a batch of matrices, but the tensor has {self.ndim} dimensions")
         return primitives.transpose(self, -2, -1)
 
     @property
     def mH(self) -> Tensor:
-        """As mT: without complex numbers there is nothing to conjugate."""
+        """Same as mT, since there are no complex dtypes."""
         return self.mT
 
     @property
     def H(self) -> Tensor:
-        """A matrix transposed."""
+        """Transpose of a matrix."""
         if self.ndim not in (0, 2):
-            raise ShapeError(f"H is for matrices, not for {self.ndim} dimensions. Use mH for batches of matrices.")
+            raise ShapeError(f"H needs a matrix, but the tensor has {self.ndim} dimensions. Use mH for batches.")
         return self.T
 
-    # -- new ones like it
+    # -- new tensors with this dtype and device
 
     def new_tensor(
         self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
-        """`data` as a tensor of this one's dtype and device."""
+        """Return a copy of `data` with this tensor's dtype and device."""
         target_device = self.device if device is None else resolve(device)
         values = data.detach().cpu()._numbers() if isinstance(data, Tensor) else data
         array = self._converted(values, dtypes.optional("new_tensor", dtype) or self.dtype)
@@ -179,27 +175,27 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         try:
             return np.array(values, dtype=dtype.numpy)
         except (TypeError, ValueError) as error:
-            raise DTypeError(f"{type(values).__name__} cannot become {dtype.name} numbers: {error}") from None
+            raise DTypeError(f"cannot convert {type(values).__name__} to {dtype.name}: {error}") from None
 
     def new_empty(self, *size: Any, **options: Any) -> Tensor:
-        """Memory of this one's dtype and device."""
+        """Return an uninitialized tensor with this tensor's dtype and device."""
         return self._new("empty", size, **options)
 
     def new_zeros(self, *size: Any, **options: Any) -> Tensor:
-        """Zeros of this one's dtype and device."""
+        """Return zeros with this tensor's dtype and device."""
         return self._new("zeros", size, **options)
 
     def new_ones(self, *size: Any, **options: Any) -> Tensor:
-        """Ones of this one's dtype and device."""
+        """Return ones with this tensor's dtype and device."""
         return self._new("ones", size, **options)
 
     def new_full(self, size: Sequence[Any], fill_value: Any, **options: Any) -> Tensor:
-        """One value, in this one's dtype and device."""
+        """Return a tensor filled with `fill_value`, with this tensor's dtype and device."""
         leaf = options.pop("requires_grad", False)
         return self._new("empty", (tuple(size),), **options).fill_(fill_value).requires_grad_(leaf)
 
     def new(self, *data: Any) -> Tensor:
-        """PyTorch's old way to make a tensor of this one's dtype: of sizes, or of data."""
+        """Create a tensor with this tensor's dtype and device from sizes or data. Legacy constructor of PyTorch."""
         return Tensor(*legacy_memory(data, self.dtype, self.device))
 
     def _new(
@@ -225,7 +221,7 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
     # -- in-place writes that are not variants of an op
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Tensor:
-        """Takes over the numbers of `other`, broadcast and converted."""
+        """Copy the elements of `other`, broadcast and converted to this tensor's dtype."""
         if not isinstance(other, Tensor):
             other = self.new_tensor(other)
         elif other._array.dtype is not self._array.dtype or other._storage.device is not self._storage.device:
@@ -233,33 +229,35 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         return self.assign_(other)
 
     def fill_(self, value: float | Tensor) -> Tensor:
-        """Sets every element to `value`, a number or a tensor of one."""
+        """Fill with `value`, a number or a 0-dimensional tensor."""
         if isinstance(value, Tensor) and value.ndim:
             raise ShapeError(
-                f"fill_() takes one number, not a tensor of {format_shape(value.shape)}.", in_code="Use copy_()."
+                f"fill_() needs a number or a 0-dimensional tensor, not {format_shape(value.shape)}.",
+                in_code="Use copy_().",
             )
         is_plain = type(value) in NUMBERS and self._array.dtype in NATIVE_FLOATS and self._storage.device is CPU
         return self.assign_(value) if is_plain else self.copy_(value)
 
     def zero_(self) -> Tensor:
-        """Sets every element to 0."""
+        """Fill with zeros."""
         return self.fill_(0)
 
     def __repr__(self) -> str:
         return _format(self)
 
     def __format__(self, spec: str) -> str:
-        """A single number as a number: ``f"{loss:.4f}"``."""
+        """Format a 0-dimensional tensor as a number: ``f"{loss:.4f}"``."""
         return format(self.item(), spec) if self.ndim == 0 and not self.is_meta else object.__format__(self, spec)
 
 
 def legacy_memory(given: tuple[Any, ...], dtype: DType, device: Device) -> tuple[Any, Storage]:
-    """Array and storage that PyTorch's old constructors make: of sizes, or of the data in a list, array or tensor."""
+    """Return the array and storage of PyTorch's legacy constructors: from sizes, or from a list, array or tensor."""
     data = given[0] if len(given) == 1 else given
     if isinstance(data, Tensor):
         if data.dtype is not dtype:
             raise DTypeError(
-                f"a tensor type of {dtype.name} does not take {data.dtype.name}.", in_code="Use to(dtype)."
+                f"a tensor type of {dtype.name} cannot be created from {data.dtype.name} data.",
+                in_code="Use to(dtype).",
             )
         return data._array, data._storage
     if isinstance(data, MetaArray):
@@ -270,7 +268,7 @@ def legacy_memory(given: tuple[Any, ...], dtype: DType, device: Device) -> tuple
         shape = tuple(sizes) if is_shape else np.shape(data)
         return MetaArray(shape, dtype.numpy), Storage.fresh(META)
     if isinstance(data, (float, str)) or (len(given) > 1 and not is_shape):
-        raise TypeError(f"a tensor is made of sizes or of a sequence, not of {data!r}. Use engine.tensor().")
+        raise TypeError(f"Tensor() takes sizes or a sequence, not {data!r}. Use engine.tensor().")
     array = np.empty(sizes, dtype.numpy) if is_shape and given else np.array(data, dtype.numpy)
     return (array if device is CPU else namespace(device).asarray(array)), Storage.fresh(device)
 

@@ -48,13 +48,13 @@ def checkpoint(
     """Run ``function(*args, **kwargs)``. It runs again in the backward pass instead of keeping its saved tensors.
 
     Args:
-        function: must compute the same when it runs again
-        use_reentrant: run a backward pass within the backward pass, as old PyTorch did: then gradients come only from
-            `backward()` without `inputs`, and there are none of gradients
-        context_fn: gives two context managers, for the first run and for the second
+        function: must compute the same result when it runs again
+        use_reentrant: run a nested backward pass, PyTorch's old implementation; supports only `backward()` without
+            `inputs`, and no higher-order gradients
+        context_fn: returns two context managers, for the first and the second run
         determinism_check: "default" compares shapes, dtypes and devices of the two runs, "none" does not
-        debug: kept for PyTorch's sake: errors name the tensors in any case
-        early_stop: end the second run with the last tensor that is needed
+        debug: no effect: errors always name the tensors
+        early_stop: end the second run after the last tensor that is needed
         preserve_rng_state: draw the same random numbers again
     """
     if determinism_check not in ("default", "none"):
@@ -96,10 +96,10 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     """Run `functions`, a Sequential or a list, in checkpointed segments. The last segment is not checkpointed.
 
     Args:
-        functions: called one after the other
-        segments: how many parts to cut them into
-        input: what the first of them gets
-        use_reentrant: as of `checkpoint`
+        functions: called in sequence
+        segments: number of segments
+        input: input of the first function
+        use_reentrant: see `checkpoint`
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -135,7 +135,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         _early_stop = outer
 
 
-# -- by hooks on saved tensors ----------------------------------------------------------------
+# -- implementation with hooks on saved tensors -----------------------------------------------
 
 
 class _Place:
@@ -169,7 +169,7 @@ class _Frame:
         self.compare, self.early_stop = compare, early_stop
         self.casting = MODES.autocast
         self.names = list(kwargs)
-        # Through the hooks of a checkpoint around this one, which may drop the arguments as well.
+        # Use the hooks of an enclosing checkpoint, which may drop the arguments too.
         self.args = [
             Kept(value, None, number) if isinstance(value, Tensor) else value
             for number, value in enumerate((*args, *kwargs.values()))
@@ -189,7 +189,7 @@ class _Frame:
         walk = MODES.walk
         key = id(walk)
         if walk is None:
-            self.done.discard(key)  # outside a backward pass nothing says how long to keep it
+            self.done.discard(key)  # outside a backward pass it is unknown how long to keep the tensor
         if key not in self.done:
             self.done.add(key)
             if walk is not None:
@@ -304,7 +304,7 @@ def _casting(casting: CastPolicy | None) -> Iterator[None]:
         MODES.autocast = present
 
 
-# -- by a backward pass within the backward pass ------------------------------------------------
+# -- implementation with a nested backward pass ------------------------------------------------
 
 
 class _Reentrant(Function):
@@ -322,7 +322,7 @@ class _Reentrant(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         if not MODES.walk.for_all_leaves:
             raise AutogradError(
-                "checkpoint(use_reentrant=True) works neither with grad() nor with backward(inputs=...).",
+                "checkpoint(use_reentrant=True) does not support grad() or backward(inputs=...).",
                 in_code="Use use_reentrant=False.",
             )
         args = list(ctx.rest)
@@ -334,7 +334,7 @@ class _Reentrant(Function):
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
         if not pairs:
             raise AutogradError(
-                "checkpoint: no result of the function requires gradients. It need not be checkpointed."
+                "checkpoint: no result of the function requires gradients, so checkpointing has no effect."
             )
         backward([out for out, _ in pairs], [gradient for _, gradient in pairs])
         return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]

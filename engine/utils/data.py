@@ -1,4 +1,4 @@
-"""`engine.data` under PyTorch's name."""
+"""torch.utils.data: alias of `engine.data`."""
 
 from __future__ import annotations
 

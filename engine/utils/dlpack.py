@@ -1,4 +1,4 @@
-"""Tensors from and to other array libraries without a copy, by the DLPack protocol."""
+"""Zero-copy exchange of tensors with other array libraries through the DLPack protocol."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.tensors.creation import from_dlpack
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule of the tensor's memory, to be taken once. Libraries that know the protocol take the tensor."""
+    """Return a DLPack capsule of the tensor, which can be consumed once. Most libraries accept the tensor itself."""
     return tensor.__dlpack__()
 
 

@@ -1,4 +1,4 @@
-"""The autograd graph of one step, with the canvas node of each of its nodes."""
+"""Autograd graph of one training step, with the canvas node of each graph node."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from studio.lowering.program import Program
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One forward and backward pass over the first samples of the training data, as they are batched for training."""
+    """Result of a forward and backward pass on the first training batch."""
 
     graph: Graph
     nodes: Mapping[int, str]
-    """Id in the graph → name of the canvas node; without those that come from no node."""
+    """Graph node id → name of the canvas node, for graph nodes that come from one."""
     loss: float
 
     def ids(self, name: str) -> frozenset[int]:
-        """The graph's nodes that a canvas node gave rise to."""
+        """Return the ids of the graph nodes of a canvas node."""
         return frozenset(number for number, node in self.nodes.items() if node == name)
 
 
 def look(task: fit.Task, program: Program) -> Snapshot:
-    """Run a step without its update. The training goes on as if it had not been. Several losses are added up."""
+    """Run one step without updating parameters or any other training state. Several losses are summed."""
     batches = task.setup()
     batch = next(iter(DataLoader(batches.train.dataset, batches.train.batch_size)))
     with fit.preserve_state(task), inspect.recording() as observer:
@@ -42,5 +42,5 @@ def look(task: fit.Task, program: Program) -> Snapshot:
 
 def _owner(node: GraphNode, program: Program) -> str | None:
     if node.leaf:
-        return node.leaf.partition(".")[0]  # parameters are named after the attribute, which is the node's name
+        return node.leaf.partition(".")[0]  # parameter names start with the attribute, which is the canvas node's name
     return None if node.where is None else program.node_at(*node.where)

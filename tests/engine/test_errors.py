@@ -67,7 +67,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text": (lambda: z(2).maximum("a"), TypeError, r"maximum\(\) takes tensors and numbers, not str.*as_tensor\(\)"),
     "text in place": (lambda: z(2).add_("a"), TypeError, r"add\(\) takes tensors and numbers, not str"),
     "None": (lambda: z(2).maximum(None), TypeError, r"maximum\(\) takes tensors and numbers, not None"),
-    "an array": (lambda: z(2).mul_(np.ones(2)), TypeError, r"not ndarray\. Make a tensor of it"),
+    "an array": (lambda: z(2).mul_(np.ones(2)), TypeError, r"not ndarray\. Convert it"),
     "a number": (lambda: z(2) @ 3, TypeError, r"matmul\(\) takes tensors, not int"),
     "a number among tensors": (lambda: engine.cat([z(2), 3]), TypeError, r"cat\(\) takes tensors, not int"),
     "no tensor": (lambda: engine.exp(2.0), TypeError, r"exp\(\) needs a tensor, not float"),

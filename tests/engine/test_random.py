@@ -169,7 +169,7 @@ def test_the_default_generator() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="from 3 to below 3"):
+    with pytest.raises(ValueError, match="they are 3 and 3"):
         Generator().integers(3, 3)
     with pytest.raises(ValueError, match="negative"):
         Generator().uniform((2, -1))

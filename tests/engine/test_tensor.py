@@ -71,7 +71,7 @@ def test_numbers_out_of_it() -> None:
 @pytest.mark.parametrize("convert", [float, int, bool, lambda x: x.item()])
 def test_only_one_element_is_a_number(convert: Callable[[Tensor], Any]) -> None:
     for x in (engine.ones(2), engine.ones(0), engine.ones(2, 1)):
-        with pytest.raises(ShapeError, match=r"one element|elements is not one value"):
+        with pytest.raises(ShapeError, match=r"one element|elements is ambiguous"):
             convert(x)
 
 
@@ -181,7 +181,7 @@ def test_grad_must_be_like_its_tensor() -> None:
     x = engine.ones(2, requires_grad=True)
     x.grad = engine.zeros(2)
     for wrong in (engine.zeros(3), engine.zeros(2, dtype=engine.float64), engine.zeros(2, device="meta")):
-        with pytest.raises(ShapeError, match=r"grad must be like its tensor: 2 float32 on cpu"):
+        with pytest.raises(ShapeError, match=r"grad must match its tensor, 2 float32 on cpu"):
             x.grad = wrong
     with pytest.raises(TypeError, match="not int"):
         x.grad = 3  # type: ignore[assignment]
@@ -216,7 +216,7 @@ def test_deep_copies_of_leaves() -> None:
 def test_a_meta_tensor_has_no_numbers() -> None:
     x = engine.zeros(2, 3, device="meta")
     for read in (x.numpy, x.tolist, x.cpu, lambda: float(x.sum()), lambda: bool(x.sum())):
-        with pytest.raises(DeviceError, match=r"on the meta device.* no numbers"):
+        with pytest.raises(DeviceError, match=r"on the meta device.* no data"):
             read()
     N = Dim("N")
     assert engine.zeros(N, 4, device="meta").numel() == N * 4

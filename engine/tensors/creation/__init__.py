@@ -1,4 +1,4 @@
-"""Functions that make tensors, with PyTorch's names and arguments."""
+"""Functions that create tensors, with PyTorch's names and arguments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from engine.tensors.creation.window_functions import hann_window as hann_window
 from engine.tensors.creation.window_functions import kaiser_window as kaiser_window
 
 METHODS = {**FILLS, "multinomial": multinomial, "new_empty_strided": new_empty_strided}
-"""Functions that are methods of tensors as well."""
+"""Functions that are also methods of tensors."""
 
 __all__ = [
     "arange",

@@ -1,4 +1,4 @@
-"""Tensors of one value, and memory."""
+"""Constant and uninitialized tensors."""
 
 from __future__ import annotations
 
@@ -14,61 +14,61 @@ from engine.tensors.tensor import Tensor
 
 
 def zeros(*size: Any, **options: Unpack[Options]) -> Tensor:
-    """A tensor of zeros."""
+    """Return a tensor filled with zeros."""
     shape = sizes(size, options)
     return made("zeros", lambda xp, shape, dtype: xp.zeros(shape, dtype), shape, None, options, 0)
 
 
 def ones(*size: Any, **options: Unpack[Options]) -> Tensor:
-    """A tensor of ones."""
+    """Return a tensor filled with ones."""
     shape = sizes(size, options)
     return made("ones", lambda xp, shape, dtype: xp.ones(shape, dtype), shape, None, options, 1)
 
 
 def empty(*size: Any, **options: Unpack[Options]) -> Tensor:
-    """A tensor whose numbers are whatever the memory held."""
+    """Return an uninitialized tensor."""
     shape = sizes(size, options)
     return made("empty", lambda xp, shape, dtype: xp.empty(shape, dtype), shape, None, options)
 
 
 def full(size: Any, fill_value: Any, **options: Unpack[Options]) -> Tensor:
-    """A tensor of one value, whose dtype is that of the value."""
+    """Return a tensor filled with `fill_value`. The default dtype is that of the value."""
     value = number(fill_value)
     kind = fill_value.dtype if isinstance(fill_value, Tensor) else dtypes.of_scalar(value)
     return made("full", lambda xp, shape, dtype: xp.full(shape, value, dtype), sizes((size,)), kind, options, value)
 
 
 def zeros_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Zeros in the shape, dtype and device of `input`."""
+    """Return zeros with the shape, dtype and device of `input`."""
     return zeros(tuple(input.shape), **like(input, options))
 
 
 def ones_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Ones in the shape, dtype and device of `input`."""
+    """Return ones with the shape, dtype and device of `input`."""
     return ones(tuple(input.shape), **like(input, options))
 
 
 def empty_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Memory in the shape, dtype and device of `input`."""
+    """Return an uninitialized tensor with the shape, dtype and device of `input`."""
     return empty(tuple(input.shape), **like(input, options))
 
 
 def full_like(input: Tensor, fill_value: Any, **options: Unpack[Options]) -> Tensor:
-    """One value in the shape, dtype and device of `input`."""
+    """Return a tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
     return full(tuple(input.shape), fill_value, **like(input, options))
 
 
 def scalar_tensor(s: Any, **options: Unpack[Options]) -> Tensor:
-    """One number without dimensions, in the default dtype."""
+    """Return a 0-dimensional tensor in the default dtype."""
     value = number(s)
     return made("scalar_tensor", lambda xp, shape, dtype: xp.full(shape, value, dtype), (), None, options)
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Unpack[Options]) -> Tensor:
-    """Memory in which neighbours along each dimension are `stride` elements apart."""
+    """Return an uninitialized tensor with the given size and strides, in elements."""
     shape, steps = sizes((tuple(size),)), sizes((tuple(stride),))
     if len(shape) != len(steps):
-        raise ShapeError(f"empty_strided(): {len(shape)} sizes but {len(steps)} strides. Give one stride a size.")
+        raise ShapeError(f"empty_strided(): {len(shape)} sizes but {len(steps)} strides. Pass one stride per size.")
     if resolve(options.get("device")) is META:
         return Tensor(MetaArray(shape, (options.get("dtype") or dtypes.get_default_dtype()).numpy), Storage(META))
     reach = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
@@ -81,5 +81,5 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Unpack[
 
 
 def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Unpack[Options]) -> Tensor:
-    """Memory of this one's dtype and device in which neighbours along each dimension are `stride` elements apart."""
+    """Return an uninitialized tensor with the given size and strides, and this tensor's dtype and device."""
     return empty_strided(size, stride, **like(self, options))

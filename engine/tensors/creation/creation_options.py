@@ -1,4 +1,4 @@
-"""What functions that make tensors have in common: dtype, device, leaf or not, and where to write."""
+"""Keyword arguments shared by the functions that create tensors: dtype, device, requires_grad, out."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from engine.tensors.tensor import Tensor
 
 
 class Options(TypedDict, total=False):
-    """Keywords of every function that makes a tensor."""
+    """Keyword arguments of every function that creates a tensor."""
 
     dtype: DType | None
     device: Device | str | int | None
     requires_grad: bool
     out: Tensor | None
-    """Write here instead, in this tensor's dtype and device; its shape becomes that of the result."""
+    """Tensor that receives the result, in its dtype and on its device. It is resized to the result's shape."""
     generator: Generator | None
-    """Of functions that draw: where the random numbers come from."""
+    """Random number generator; for functions that draw random numbers."""
     layout: Any
     pin_memory: bool
     memory_format: Any
-    """These three are PyTorch's; they change nothing here."""
+    """The last three arguments are accepted for compatibility with PyTorch and have no effect."""
 
 
 _KNOWN = frozenset(Options.__annotations__)
 
 Fill = Callable[[Any, tuple[Any, ...], Any], Any]
-"""Makes an array: from the array library, the shape and the array dtype."""
+"""Creates an array from the array module (NumPy or CuPy), the shape and the array dtype."""
 
 
 def made(
@@ -47,11 +47,11 @@ def made(
     options: Options,
     value: float | bool | None = None,
 ) -> Tensor:
-    """The tensor that `fill` and the keywords of a call make.
+    """Return the tensor that `fill` and the keyword arguments describe.
 
     Args:
-        default: its dtype where the call names none
-        value: what every element is, if that is one number
+        default: dtype if the call passes none
+        value: value of every element, if it is constant
     """
     if not _KNOWN.issuperset(options):
         unknown = next(key for key in options if key not in _KNOWN)
@@ -76,7 +76,8 @@ def _array(fill: Fill, shape: tuple[Any, ...], dtype: DType, device: Device) -> 
         return MetaArray(shape, dtype.numpy)
     if any(isinstance(one, Dim) for one in shape):
         raise ShapeError(
-            f"{format_shape(shape)} has a symbolic size.", in_code="Only tensors on the meta device can: device='meta'."
+            f"{format_shape(shape)} has a symbolic size, which only meta tensors support.",
+            in_code="Pass device='meta'.",
         )
     xp = namespace(device)
     try:
@@ -85,22 +86,24 @@ def _array(fill: Fill, shape: tuple[Any, ...], dtype: DType, device: Device) -> 
         with xp.cuda.Device(device.index):
             return fill(xp, shape, dtype.numpy)
     except MemoryError as error:
-        raise OutOfMemoryError(f"no memory for {format_shape(shape)} {dtype.name} on {device}: {error}") from None
+        raise OutOfMemoryError(
+            f"not enough memory for a {format_shape(shape)} {dtype.name} tensor on {device}: {error}"
+        ) from None
 
 
 def written(out: Tensor, result: Tensor) -> Tensor:
-    """`result` in the memory of `out`, which takes its shape."""
+    """Copy `result` into `out`, resized to its shape."""
     if out.shape != result.shape:
         out.resize_(result.shape)
     return out.copy_(result)
 
 
 def sizes(size: tuple[Any, ...], options: Any = None) -> tuple[Any, ...]:
-    """The sizes that a call gave, one by one, as a tuple or by name. Raises ShapeError for negative ones."""
+    """Return the sizes that a call passed one by one, as a tuple or by name. Raises ShapeError for negative sizes."""
     if not size and options and "size" in options:
         size = (options.pop("size"),)
     if not size:
-        raise TypeError("a size is missing: give whole numbers, or a tuple of them; () is a single number")
+        raise TypeError("a size is missing: pass integers or a tuple of integers; () is a 0-dimensional tensor")
     given = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     shape = tuple(one if isinstance(one, Dim) else operator.index(one) for one in given)
     if any(isinstance(one, int) and one < 0 for one in shape):
@@ -109,13 +112,13 @@ def sizes(size: tuple[Any, ...], options: Any = None) -> tuple[Any, ...]:
 
 
 def like(x: Tensor, options: Options) -> Options:
-    """The keywords of a `_like` function: dtype and device of `x` where the call names none."""
+    """Return the keyword arguments of a `_like` function; dtype and device default to those of `x`."""
     device = options.get("device")
     return {**options, "dtype": options.get("dtype") or x.dtype, "device": x.device if device is None else device}
 
 
 def number(value: Any) -> Any:
-    """A number that may have come as a tensor or NumPy's."""
+    """Convert a one-element tensor or a NumPy scalar to a Python number."""
     return value.item() if hasattr(value, "item") else value
 
 

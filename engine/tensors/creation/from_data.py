@@ -1,4 +1,4 @@
-"""Tensors of data that exists: numbers, nested lists, arrays, buffers."""
+"""Tensors from existing data: numbers, nested lists, arrays, buffers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with a copy of `data`: numbers, nested lists, arrays, a tensor, or lists of one-element tensors."""
+    """Create a tensor by copying `data`: a number, nested lists, an array or a tensor."""
     if isinstance(data, Tensor):
         return data.detach().to(dtype=dtype, device=device, copy=True).requires_grad_(requires_grad)
     return _placed(_array_of(data, dtype), device, requires_grad)
 
 
 def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
-    """`data` copied into an array of `dtype`, or else of the dtype that PyTorch would give it."""
+    """Copy `data` into an array of `dtype`; default: the dtype that PyTorch infers."""
     dtype = dtypes.optional("tensor", dtype)
     if isinstance(data, (list, tuple, bytearray)):
         found: set[DType] = set()
@@ -48,17 +48,17 @@ def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     try:
         return np.array(data, dtype=kind.numpy)
     except OverflowError as error:
-        raise DTypeError(f"tensor(): {error}. Give a larger dtype.") from None
+        raise DTypeError(f"tensor(): {error}. Pass a larger dtype.") from None
     except (TypeError, ValueError) as error:
         if "inhomogeneous" in str(error) or "sequence" in str(error):
             raise ShapeError("tensor(): the nested lists have rows of different lengths") from None
-        raise DTypeError(f"tensor(): cannot make {kind.name} numbers of the data: {error}") from None
+        raise DTypeError(f"tensor(): cannot convert the data to {kind.name}: {error}") from None
 
 
 def _plain(data: Any, found: set[DType]) -> Any:
-    """Nested lists in which tensors and arrays became numbers or lists; notes the dtypes in `found`."""
+    """Replace tensors and arrays in nested lists by numbers or lists; adds their dtypes to `found`."""
     kinds = set(map(type, data))
-    if kinds <= _NUMBERS:  # a row of numbers, as nearly all are
+    if kinds <= _NUMBERS:  # a list of numbers, the most common case
         found.update(dtypes.bool_ if k is bool else dtypes.int64 if k is int else _default() for k in kinds)
         return data
     return [_plain_item(item, found) for item in data]
@@ -76,7 +76,7 @@ def _plain_item(item: Any, found: set[DType]) -> Any:
         return _single(item)
     if isinstance(item, (np.ndarray, np.generic)):
         if getattr(item.dtype, "kind", "") in ("O", "U", "S", "c"):
-            raise DTypeError(f"tensor(): cannot make a tensor of {item.dtype} elements. Give numbers or booleans.")
+            raise DTypeError(f"tensor(): cannot create a tensor from {item.dtype} elements. Pass numbers or booleans.")
         found.add(dtypes.from_numpy(item.dtype))
         return item.tolist()
     if hasattr(item, "__array__"):
@@ -86,17 +86,17 @@ def _plain_item(item: Any, found: set[DType]) -> Any:
 
 
 def _single(item: Tensor) -> Any:
-    """The number in a tensor that stands in a list. As in PyTorch it adds no dimensions, unlike an array."""
+    """Return the number in a one-element tensor inside a list. As in PyTorch it adds no dimensions, unlike an array."""
     if item.numel() != 1:
         raise ShapeError(
-            f"tensor(): a list can hold tensors of one element, not {format_shape(item.shape)}.",
+            f"tensor(): tensors in a list must have one element, not shape {format_shape(item.shape)}.",
             in_code="Use engine.stack(list) or engine.cat(list).",
         )
     return item.item()
 
 
 def _natural(data: Any) -> DType:
-    """The dtype that a Python number has as a tensor; arrays keep theirs."""
+    """Return the dtype that a Python number gets as a tensor; arrays keep theirs."""
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "OUSc":
         return dtypes.from_numpy(data.dtype)
     if isinstance(data, (bool, float)) or (isinstance(data, int) and -(2**63) <= data < 2**63):
@@ -105,16 +105,16 @@ def _natural(data: Any) -> DType:
         return dtypes.int64
     if isinstance(data, int):
         raise RangeError(
-            f"tensor(): {data} is too large for int64.", in_code="Give dtype=engine.uint64 or a floating-point type."
+            f"tensor(): {data} is too large for int64.", in_code="Pass dtype=engine.uint64 or a floating-point dtype."
         )
     what = f"{type(data).__name__} elements"
     if isinstance(data, (np.ndarray, np.generic)):
         what = f"{data.dtype} elements"
-    raise DTypeError(f"tensor(): cannot make a tensor of {what}. Give numbers or booleans.")
+    raise DTypeError(f"tensor(): cannot create a tensor from {what}. Pass numbers or booleans.")
 
 
 def _from_foreign(data: Any) -> Any:
-    """An array of what offers one (`__array__`, a buffer, a sequence), else the data itself."""
+    """Convert an object that provides `__array__`, a buffer or a sequence to an array; returns other data unchanged."""
     if isinstance(data, (np.ndarray, np.generic)):
         return data
     if hasattr(data, "__array__") or hasattr(data, "__array_interface__") or isinstance(data, memoryview):
@@ -125,7 +125,7 @@ def _from_foreign(data: Any) -> Any:
 
 
 def _placed(array: Any, device: Place, requires_grad: bool = False) -> Tensor:
-    """`array` as a tensor on `device`; no copy on the CPU."""
+    """Return `array` as a tensor on `device`; no copy on the CPU."""
     resolved = resolve(device)
     if resolved is META:
         array = MetaArray(array.shape, array.dtype)
@@ -138,7 +138,7 @@ def _placed(array: Any, device: Place, requires_grad: bool = False) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """`data` as a tensor, without a copy where that is possible."""
+    """Convert `data` to a tensor, sharing memory if possible."""
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
     if isinstance(data, np.ndarray) and data.dtype.isnative and min(data.strides, default=0) >= 0:
@@ -157,10 +157,10 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`obj` as a tensor; `copy` says whether it must (True) or must not (False) have memory of its own.
+    """Convert `obj` to a tensor. `copy`: True always copies, False never, None only if needed.
 
     Raises:
-        ArrayError: a copy is needed and forbidden.
+        ArrayError: a copy is needed but `copy` is False.
     """
     if isinstance(obj, Tensor):
         result = obj.detach() if not requires_grad and obj.requires_grad else obj
@@ -171,30 +171,29 @@ def asarray(
     foreign = hasattr(obj, "__dlpack__") and not isinstance(obj, (Tensor, np.ndarray, np.generic))
     shares = foreign or (isinstance(source, np.ndarray) and np.may_share_memory(result._array, source))
     if copy is False and not shares and result is not obj:
-        raise ArrayError("asarray(): a copy is needed, for another dtype or device. Leave copy out to allow it.")
+        raise ArrayError("asarray(): changing the dtype or device needs a copy. Omit copy to allow it.")
     if copy and (shares or result is obj):
         result = result.clone()
     return result.detach().requires_grad_() if requires_grad and not result.requires_grad else result
 
 
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor that shares the array's memory.
+    """Create a tensor that shares the memory of a NumPy array.
 
     Raises:
-        ArrayError: the array's bytes are in another machine's order, or a stride is negative.
+        ArrayError: the array has non-native byte order or a negative stride.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"from_numpy() takes a NumPy array, not {type(ndarray).__name__}. Use as_tensor().")
     dtypes.from_numpy(ndarray.dtype)
     if not ndarray.dtype.isnative:
         raise ArrayError(
-            f"from_numpy(): the array's bytes ({ndarray.dtype.str}) are in another order than this machine's, so "
-            "memory cannot be shared.",
+            f"from_numpy(): the array has non-native byte order ({ndarray.dtype.str}), so its memory cannot be shared.",
             in_code="Use engine.tensor(array), which copies.",
         )
     if any(step < 0 for step in ndarray.strides):
         raise ArrayError(
-            "from_numpy(): the array is reversed (a stride is negative), which tensors are not.",
+            "from_numpy(): the array has a negative stride, which tensors do not support.",
             in_code="Use engine.tensor(array), or array.copy().",
         )
     if not ndarray.flags.writeable:
@@ -204,12 +203,12 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
 @functools.cache
 def _warn_of_readonly() -> None:
-    text = "The given NumPy array is not writable: writing to the tensor will raise. This is said once."
+    text = "The given NumPy array is not writable: writing to the tensor will raise. This warning appears once."
     warnings.warn(EngineWarning(text, in_code="To write, copy the array, or use engine.tensor(array)."), stacklevel=3)
 
 
 def from_array(array: Any) -> Tensor:
-    """A NumPy or CuPy array as a tensor that shares its memory."""
+    """Return a NumPy or CuPy array as a tensor that shares its memory."""
     if isinstance(array, np.ndarray):
         dtypes.from_numpy(array.dtype)
         return Tensor(array, Storage(CPU))
@@ -223,10 +222,10 @@ def _exposed(tensor: Tensor) -> Tensor:
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """The bytes of a buffer as a tensor of one dimension that shares them.
+    """Create a 1-D tensor that shares the memory of a buffer.
 
     Raises:
-        ArrayError: the buffer is not made of whole elements, or has fewer than `count`.
+        ArrayError: the size is not a multiple of the element size, or less than `count` elements.
     """
     dtype = dtypes.checked("frombuffer", dtype)
     try:
@@ -239,7 +238,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 
 
 def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of another library's (or of a NumPy array), by the DLPack protocol."""
+    """Create a tensor that shares the memory of another library's tensor or array, through the DLPack protocol."""
     if isinstance(ext_tensor, Tensor):
         return ext_tensor.detach()
     if type(ext_tensor).__name__ == "PyCapsule":
@@ -254,7 +253,7 @@ def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = No
 
 
 class _Capsule:
-    """What older libraries hand over: the memory alone, which can only be main memory."""
+    """DLPack exporter for a bare capsule, which older libraries pass; main memory only."""
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
@@ -267,7 +266,7 @@ class _Capsule:
 
 
 _CUDA = 2
-"""DLPack's number of the device type."""
+"""DLPack device type of CUDA."""
 
 
 def _host_array(source: Any) -> np.ndarray[Any, Any]:

@@ -1,4 +1,4 @@
-"""The methods that fill a tensor with random numbers: `uniform_` and the like."""
+"""Tensor methods that fill with random numbers: `uniform_`, `normal_` and others."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Draw = Callable[[Generator, tuple[int, ...]], Any]
 
 
 def new_like(x: Tensor) -> Tensor:
-    """Memory like that of `x`, in no graph."""
+    """Return an uninitialized tensor like `x` without autograd history."""
     return x.detach().new_empty(tuple(x.shape))
 
 
 def _fill(x: Tensor, draw: Draw, generator: Generator | None) -> Tensor:
-    """Writes as many numbers as `x` has; autograd sees them as constants."""
+    """Fill `x` with drawn numbers, which autograd treats as constants."""
     if x.is_meta:
         return x.copy_(new_like(x))
     array = np.asarray(draw(generator or random.default_generator, tuple(x.shape)))
@@ -35,36 +35,36 @@ def _fill(x: Tensor, draw: Draw, generator: Generator | None) -> Tensor:
 
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fills the tensor with numbers drawn evenly from [from_, to)."""
+    """Fill with numbers from the uniform distribution on [from_, to)."""
     check_fraction("uniform_", self)
     if from_ > to:
-        raise RangeError(f"uniform_(): the lower bound {from_} is above the upper one {to}")
+        raise RangeError(f"uniform_(): the lower bound {from_} is above the upper bound {to}")
     return _fill(self, lambda g, shape: g.uniform(shape, self.dtype, from_, to), generator)
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fills the tensor with normal numbers."""
+    """Fill with numbers from the normal distribution with `mean` and `std`."""
     check_fraction("normal_", self)
-    _check("normal_", std >= 0, f"the standard deviation cannot be negative, as {std}")
+    _check("normal_", std >= 0, f"the standard deviation cannot be negative: {std}")
     return _fill(self, lambda g, shape: g.normal(shape, self.dtype, mean, std), generator)
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    """Fills the tensor with numbers whose logarithms are normal."""
+    """Fill with numbers from the log-normal distribution; `mean` and `std` are those of the logarithm."""
     check_fraction("log_normal_", self)
     _check("log_normal_", std > 0, f"the standard deviation must be positive, not {std}")
     return _fill(self, lambda g, shape: np.exp(g.normal(shape, _precise(self.dtype), mean, std)), generator)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fills the tensor with waiting times of rate `lambd`."""
+    """Fill with numbers from the exponential distribution with rate `lambd`."""
     check_fraction("exponential_", self)
     _check("exponential_", lambd > 0, f"the rate must be positive, not {lambd}")
     return _fill(self, lambda g, shape: -np.log1p(-g.uniform(shape, _precise(self.dtype))) / lambd, generator)
 
 
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fills the tensor with numbers of the Cauchy distribution."""
+    """Fill with numbers from the Cauchy distribution."""
     check_fraction("cauchy_", self)
     _check("cauchy_", sigma > 0, f"sigma must be positive, not {sigma}")
     return _fill(
@@ -73,14 +73,14 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 
 
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fills the tensor with the number of trials up to the first success, whose probability is `p`."""
+    """Fill with numbers from the geometric distribution: trials until the first success, of probability `p`."""
     _check("geometric_", 0 < p < 1, f"p must be between 0 and 1, not {p}")
     scale = 1 / math.log1p(-p)
     return _fill(self, lambda g, shape: np.floor(np.log1p(-g.uniform(shape, dtypes.float64)) * scale) + 1, generator)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Fills the tensor with ones, with probability `p`, a number or a tensor of them, and zeros."""
+    """Fill with 1 with probability `p` (a number or a tensor), else 0."""
     chance = p
     if isinstance(p, Tensor):
         check_fraction("bernoulli_", p)
@@ -92,14 +92,14 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 
 
 def bernoulli_method(self: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that stands at each place, or with probability `p` everywhere; else 0."""
+    """Return 1 with the probability given by each element, or with probability `p`; else 0."""
     return bernoulli_(new_like(self), self if p is None else p, generator=generator)
 
 
 def random_(
     self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:
-    """Fills the tensor with whole numbers: `random_(to)`, `random_(from_, to)`, or all that its dtype can hold."""
+    """Fill with random integers: `random_(to)`, `random_(from_, to)`, or the full range of the dtype."""
     if to is None:
         from_, to = 0, _most(self.dtype) + 1 if from_ is None else from_
     first, last = from_ or 0, to
@@ -121,19 +121,19 @@ METHODS: dict[str, Callable[..., Tensor]] = {
 
 
 def _precise(dtype: DType) -> DType:
-    """What to compute in, for a result of `dtype`."""
+    """Return the dtype to compute in for a result of `dtype`."""
     return dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
 
 
 def _most(dtype: DType) -> int:
-    """The largest number up to which `dtype` has every whole number."""
+    """Return the largest integer n such that `dtype` represents every integer up to n."""
     if dtype.kind == 2:
         return {8: 2**53, 4: 2**24, 2: 2**8 if dtype is dtypes.bfloat16 else 2**11}[dtype.itemsize]
     return 1 if dtype is dtypes.bool_ else min(int(np.iinfo(dtype.numpy).max), 2**63 - 1)
 
 
 def check_fraction(name: str, x: Tensor) -> None:
-    """Raises DTypeError for a tensor of whole numbers."""
+    """Raise DTypeError for a tensor with an integer dtype."""
     if not x.is_floating_point():
         raise DTypeError(
             f"{name}() needs a floating-point tensor, not {x.dtype.name}.", in_code="Convert with .float()."
@@ -141,14 +141,14 @@ def check_fraction(name: str, x: Tensor) -> None:
 
 
 def check_limits(name: str, low: int, high: int, dtype: DType) -> None:
-    """Raises RangeError unless there are whole numbers of `dtype` from low to below high."""
+    """Raise RangeError unless [low, high) is not empty and within the range of `dtype`."""
     if low >= high:
-        raise RangeError(f"{name}(): there is no whole number from {low} to below {high}")
+        raise RangeError(f"{name}(): low must be less than high, but they are {low} and {high}")
     if dtype.kind == 2:
         return
     limits = (0, 1) if dtype is dtypes.bool_ else (int(np.iinfo(dtype.numpy).min), int(np.iinfo(dtype.numpy).max))
     if low < limits[0] or high - 1 > limits[1]:
-        raise RangeError(f"{name}(): {dtype.name} has numbers from {limits[0]} to {limits[1]}, not {low} to {high - 1}")
+        raise RangeError(f"{name}(): {dtype.name} ranges from {limits[0]} to {limits[1]}, not {low} to {high - 1}")
 
 
 def _check(name: str, good: bool, problem: str) -> None:

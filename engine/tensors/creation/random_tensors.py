@@ -1,4 +1,4 @@
-"""Random tensors."""
+"""Functions that create random tensors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 
 Draw = Callable[[Generator, tuple[int, ...], DType], Any]
-"""Draws an array from a generator: its shape, and the dtype that it will have."""
+"""Draws an array from a generator, given its shape and dtype."""
 
 
 def _drawn(name: str, draw: Draw, shape: tuple[Any, ...], default: DType | None, options: Options) -> Tensor:
-    """A new tensor of random numbers; they are drawn in main memory, the same for every device."""
+    """Return a tensor of random numbers. They are drawn on the CPU, so that every device gets the same numbers."""
     generator = options.get("generator") or random.default_generator
 
     def fill(xp: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
@@ -32,19 +32,19 @@ def _drawn(name: str, draw: Draw, shape: tuple[Any, ...], default: DType | None,
 
 
 def rand(*size: Any, **options: Unpack[Options]) -> Tensor:
-    """Numbers drawn evenly from [0, 1)."""
+    """Return numbers from the uniform distribution on [0, 1)."""
     return _drawn("rand", lambda g, shape, dtype: g.uniform(shape, dtype), sizes(size, options), None, options)
 
 
 def randn(*size: Any, **options: Unpack[Options]) -> Tensor:
-    """Numbers drawn from the normal distribution of mean 0 and variance 1."""
+    """Return numbers from the standard normal distribution."""
     return _drawn("randn", lambda g, shape, dtype: g.normal(shape, dtype), sizes(size, options), None, options)
 
 
 def randint(
     *bounds: Any, low: int | None = None, high: int | None = None, size: Any = None, **options: Unpack[Options]
 ) -> Tensor:
-    """Whole numbers: `randint(high, size)` from [0, high), `randint(low, high, size)` from [low, high)."""
+    """Return random integers: `randint(high, size)` from [0, high), `randint(low, high, size)` from [low, high)."""
     *given_bounds, at = (*bounds, size) if size is not None else bounds or (None,)
     limits = [number(limit) for limit in (*given_bounds, low, high) if limit is not None]
     if not 1 <= len(limits) <= 2:
@@ -57,39 +57,39 @@ def randint(
 
 
 def randperm(n: int, **options: Unpack[Options]) -> Tensor:
-    """The numbers 0 … n − 1 in random order."""
+    """Return a random permutation of the integers 0 to n - 1."""
     return _drawn("randperm", lambda g, _, dtype: g.permutation(n), sizes((n,)), dtypes.int64, options)
 
 
 def rand_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Numbers from [0, 1) in the shape, dtype and device of `input`."""
+    """Return numbers from the uniform distribution on [0, 1), with the shape, dtype and device of `input`."""
     return rand(tuple(input.shape), **like(input, options))
 
 
 def randn_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
-    """Normal numbers in the shape, dtype and device of `input`."""
+    """Return numbers from the standard normal distribution, with the shape, dtype and device of `input`."""
     return randn(tuple(input.shape), **like(input, options))
 
 
 def randint_like(
     input: Tensor, *bounds: Any, low: int | None = None, high: int | None = None, **options: Unpack[Options]
 ) -> Tensor:
-    """Integers in the shape, dtype and device of `input`: `randint_like(x, high)`, `randint_like(x, low, high)`."""
+    """Return random integers shaped like `input`: `randint_like(x, high)` or `randint_like(x, low, high)`."""
     return randint(*bounds, low=low, high=high, size=tuple(input.shape), **like(input, options))
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Unpack[Options]) -> Tensor:
-    """Normal numbers. Mean and standard deviation are numbers, with a size, or tensors with one for each element."""
+    """Return normal numbers. `mean` and `std` are numbers, with a size, or tensors with one value per element."""
     spread = std._numbers() if isinstance(std, Tensor) else std
     if np.any(np.asarray(spread.tolist() if isinstance(std, Tensor) else spread) < 0):
-        raise RangeError(f"normal(): a standard deviation cannot be negative, as in {std}")
+        raise RangeError(f"normal(): a standard deviation cannot be negative: {std}")
     if size is not None:
         center = number(mean)
         draw: Draw = lambda g, shape, dtype: g.normal(shape, dtype, center, number(std))  # noqa: E731  (typed, as `def` would not be)
         return _drawn("normal", draw, sizes((size,)), None, options)
     first = mean if isinstance(mean, Tensor) else std
     if not isinstance(first, Tensor):
-        raise TypeError("normal() of two numbers needs a size")
+        raise TypeError("normal() needs a size if mean and std are numbers")
     shape = tuple((mean.detach() + std.detach()).shape if isinstance(mean, Tensor) and isinstance(std, Tensor) else
                   first.shape)  # fmt: skip
     noise = randn(shape, dtype=first.dtype, device=first.device, generator=options.pop("generator", None))
@@ -101,7 +101,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Unpack[Option
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """1 with the probability that stands at each place of `input`, or with probability `p` everywhere; else 0."""
+    """Return 1 with the probability given by each element of `input`, or with probability `p`; else 0."""
     result = bernoulli_(new_like(input), input if p is None else p, generator=generator)
     return result if out is None else out.resize_(result.shape).copy_(result)
 
@@ -114,7 +114,7 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Positions drawn with the probabilities, or weights, in the last dimension of `input`."""
+    """Sample indices with the probabilities, or weights, in the last dimension of `input`."""
     if not input.is_floating_point():
         raise DTypeError(
             f"multinomial() takes floating-point weights, not {input.dtype.name}.", in_code="Convert with .float()."
@@ -123,14 +123,14 @@ def multinomial(
         raise ShapeError(f"multinomial() takes one or two dimensions, not {input.ndim}")
     if num_samples <= 0 or (not replacement and num_samples > input.shape[-1]):
         raise ShapeError(
-            f"multinomial() cannot draw {num_samples} of {input.shape[-1]} positions.",
-            in_code="Draw between 1 and all of them, or with replacement=True.",
+            f"multinomial() cannot draw {num_samples} samples from {input.shape[-1]} categories without replacement.",
+            in_code="Draw at least 1 and at most one per category, or pass replacement=True.",
         )
     if input.is_meta:
         return input.detach().new_empty((*input.shape[:-1], num_samples), dtype=dtypes.int64)
     weights = input.detach().cpu().double().numpy()
     if not np.isfinite(weights).all() or (weights < 0).any() or (weights.sum(-1) <= 0).any():
-        raise RangeError("multinomial(): weights must be finite, not negative, and one in each row more than 0")
+        raise RangeError("multinomial(): weights must be finite and not negative, at least one per row positive")
     pick = _with_replacement if replacement else _without_replacement
     found = pick(generator or random.default_generator, weights, num_samples)
     result = Tensor(found.astype(np.int64), Storage(CPU)).to(input.device)
@@ -138,7 +138,7 @@ def multinomial(
 
 
 def _with_replacement(generator: Generator, weights: Any, count: int) -> Any:
-    """Where uniform numbers fall among the running sums of the weights."""
+    """Sample by inverting the cumulative sums of the weights."""
     sums = np.cumsum(weights, -1)
     points = generator.uniform((*weights.shape[:-1], count), dtypes.float64) * sums[..., -1:]
     if weights.ndim == 1:
@@ -147,14 +147,14 @@ def _with_replacement(generator: Generator, weights: Any, count: int) -> Any:
 
 
 def _without_replacement(generator: Generator, weights: Any, count: int) -> Any:
-    """The positions at which an exponential clock of each weight rings first: Efraimidis and Spirakis, 2006."""
+    """Sample by the smallest exponential variates with the weights as rates (Efraimidis and Spirakis, 2006)."""
     with np.errstate(divide="ignore"):
         rings = -np.log1p(-generator.uniform(weights.shape, dtypes.float64)) / weights
     return np.argsort(np.where(weights > 0, rings, np.inf), -1, kind="stable")[..., :count]
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson numbers whose means are the elements of `input`."""
+    """Return numbers from Poisson distributions whose means are the elements of `input`."""
     check_fraction("poisson", input)
     if input.is_meta:
         return new_like(input)

@@ -1,4 +1,4 @@
-"""Numbers in order, and the indices of triangles."""
+"""Ranges, identity matrices and indices of triangles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.tensors.tensor import Tensor
 
 
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Options]) -> Tensor:
-    """start, start + step, … below end: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`."""
+    """Return the values from `start` to below `end` in steps of `step`."""
     if len(bounds) == 1 and end is None:
         end = bounds[0]
     else:
@@ -26,7 +26,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
     kind = _kind_of(start, end, step)
     wanted = dtypes.optional("arange", options.get("dtype")) or kind
     if wanted is dtypes.bool_:
-        raise DTypeError("arange(): booleans cannot be counted up. Give a number type.")
+        raise DTypeError("arange(): bool is not supported. Pass a number dtype.")
     if wanted.kind == 1:
         start, end, step = int(start), int(end), int(step)
     _check_direction("arange", start, end, step)
@@ -35,8 +35,8 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
 
 
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Options]) -> Tensor:
-    """start, start + step, … up to and including end. Use arange, which leaves the end out as Python's range does."""
-    warning = EngineWarning("range() includes the end, other than Python's.", in_code="Use arange(start, end).")
+    """Return the values from `start` up to and including `end`. Deprecated: use arange, which excludes `end`."""
+    warning = EngineWarning("range() includes its end, unlike Python's range.", in_code="Use arange(start, end).")
     warnings.warn(warning, stacklevel=2)
     start, end = (0, start) if end is None else (start, end)
     start, end, step = (number(value) for value in (start, end, step))
@@ -46,34 +46,34 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Opt
 
 
 def linspace(start: Any, end: Any, steps: int, **options: Unpack[Options]) -> Tensor:
-    """`steps` numbers from start to end, both included, evenly spaced."""
+    """Return `steps` evenly spaced values from `start` to `end`, both included."""
     shape = sizes((steps,))
     values = np.linspace(*_ends("linspace", start, end, options), *shape)
     return _listed("linspace", values, None, options)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Unpack[Options]) -> Tensor:
-    """`steps` powers of base, from base**start to base**end, whose exponents are evenly spaced."""
+    """Return `steps` powers of `base` with evenly spaced exponents from `start` to `end`."""
     shape = sizes((steps,))
     values = np.float64(base) ** np.linspace(*_ends("logspace", start, end, options), *shape)
     return _listed("logspace", values, None, options)
 
 
 def _ends(name: str, start: Any, end: Any, options: Options) -> tuple[Any, Any]:
-    """The ends as numbers; of whole numbers without their fractions, as in PyTorch."""
+    """Return the ends as numbers; truncated for an integer dtype, as in PyTorch."""
     dtype = dtypes.optional(name, options.get("dtype"))
     whole = dtype is not None and not dtype.is_floating_point
     return (int(number(start)), int(number(end))) if whole else (number(start), number(end))
 
 
 def eye(n: int, m: int | None = None, **options: Unpack[Options]) -> Tensor:
-    """The n×m identity matrix."""
+    """Return the n×m identity matrix."""
     shape = sizes((n, n if m is None else m))
     return made("eye", lambda xp, shape, dtype: xp.eye(*shape, dtype=dtype), shape, None, options)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
-    """Rows and columns of the places on and below a diagonal of a row×col matrix, as a tensor of two rows."""
+    """Return row and column indices of the lower triangle of a row×col matrix, as a tensor of shape 2×N."""
     found = np.stack(np.tril_indices(row, offset, col))
     return made(
         "tril_indices", lambda xp, _, dtype: xp.asarray(found.astype(dtype)), found.shape, dtypes.int64, options
@@ -81,7 +81,7 @@ def tril_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]
 
 
 def triu_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
-    """Rows and columns of the places on and above a diagonal of a row×col matrix, as a tensor of two rows."""
+    """Return row and column indices of the upper triangle of a row×col matrix, as a tensor of shape 2×N."""
     found = np.stack(np.triu_indices(row, offset, col))
     return made(
         "triu_indices", lambda xp, _, dtype: xp.asarray(found.astype(dtype)), found.shape, dtypes.int64, options
@@ -89,13 +89,13 @@ def triu_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]
 
 
 def _listed(name: str, values: Any, kind: DType | None, options: Options) -> Tensor:
-    """Numbers that were computed in main memory, converted and moved."""
+    """Return values computed on the CPU as a tensor of the requested dtype and device."""
     return made(name, lambda xp, _, dtype: xp.asarray(values.astype(dtype)), values.shape, kind, options)
 
 
 def _check_direction(name: str, start: Any, end: Any, step: Any) -> None:
     if step == 0 or (end - start) / step < 0:
-        raise ShapeError(f"{name}(): no numbers lead from {start} to {end} in steps of {step}")
+        raise ShapeError(f"{name}(): a step of {step} does not lead from {start} to {end}")
 
 
 def _kind_of(*values: Any) -> DType:

@@ -1,4 +1,4 @@
-"""Windows of signal processing: weights that fade towards both ends."""
+"""Window functions for signal processing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from engine.tensors.tensor import Tensor
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
-    """A triangle from 0 to 1 to 0. A periodic window leaves out the last of one weight more."""
+    """Return the Bartlett (triangular) window. `periodic` drops the last value of a window one longer."""
     return _window("bartlett_window", window_length, periodic, lambda x: 1 - np.abs(2 * x - 1), options)
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Blackman's sum of three cosines; see `bartlett_window` for `periodic`."""
+    """Return the Blackman window. `periodic`: see `bartlett_window`."""
     return _window(
         "blackman_window",
         window_length,
@@ -31,17 +31,17 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Unpack
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Unpack[Options]
 ) -> Tensor:
-    """Hamming's cosine on a pedestal: alpha - beta cos 2πx; see `bartlett_window` for `periodic`."""
+    """Return the Hamming window, alpha - beta cos 2πx. `periodic`: see `bartlett_window`."""
     return _window("hamming_window", window_length, periodic, lambda x: alpha - beta * np.cos(2 * np.pi * x), options)
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Hann's square of a sine; see `bartlett_window` for `periodic`."""
+    """Return the Hann window. `periodic`: see `bartlett_window`."""
     return _window("hann_window", window_length, periodic, lambda x: np.sin(np.pi * x) ** 2, options)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[Options]) -> Tensor:
-    """Kaiser's window: the Bessel function I0 of beta times a half circle; see `bartlett_window` for `periodic`."""
+    """Return the Kaiser window with shape parameter `beta`. `periodic`: see `bartlett_window`."""
     return _window(
         "kaiser_window",
         window_length,
@@ -52,12 +52,12 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
 
 
 def _window(name: str, length: int, periodic: bool, shape: Any, options: Options) -> Tensor:
-    """`shape` maps places from 0 to 1 to weights."""
+    """Return a window; `shape` maps positions from 0 to 1 to values."""
     if length < 0:
-        raise ShapeError(f"{name}(): a window cannot have {length} weights")
+        raise ShapeError(f"{name}(): window_length cannot be negative: {length}")
     dtype = optional(name, options.get("dtype"))
     if dtype is not None and not dtype.is_floating_point:
-        raise DTypeError(f"{name}(): weights have fractions; dtype must be a floating-point one, not {dtype.name}")
+        raise DTypeError(f"{name}(): dtype must be floating-point, not {dtype.name}")
     if length == 1:
         values = np.ones(1)
     else:

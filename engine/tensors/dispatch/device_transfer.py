@@ -1,4 +1,4 @@
-"""Moves tensors between devices."""
+"""Transfer of tensors between devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.tensors.tensor import Tensor
 
 
 def _kernel_move(xp, x, device: str, source: str):  # pyright: ignore[reportMissingParameterType]
-    """x on another device."""
+    """Copy x to another device."""
     raise AssertionError("run by move(), which knows both devices")
 
 
@@ -31,7 +31,7 @@ def _(g: Any, device: str, source: str) -> Any:
 
 
 def move(x: Tensor, device: Device) -> Tensor:
-    """A copy of `x` on `device`, recorded for autograd."""
+    """Return a copy of `x` on `device`; autograd records the copy."""
     if device is META:
         array: Any = MetaArray(tuple(x._array.shape), x._array.dtype)
     elif device is CPU:
@@ -47,7 +47,7 @@ def move(x: Tensor, device: Device) -> Tensor:
 
 
 def common_device(op: Op, inputs: Sequence[Any]) -> Device:
-    """The one device of all inputs; a CPU tensor of no dimensions goes with any other device, as in PyTorch."""
+    """Return the common device of all inputs. As in PyTorch, a 0-dimensional CPU tensor combines with any device."""
     tensors = [value for value in inputs if isinstance(value, Tensor)]
     devices = {tensor.device for tensor in tensors if tensor.ndim or tensor.device is not CPU}
     if len(devices) <= 1 and META not in devices:
@@ -61,7 +61,7 @@ def common_device(op: Op, inputs: Sequence[Any]) -> Device:
 
 
 def move_inputs(inputs: Sequence[Any], device: Device) -> list[Any]:
-    """The inputs with those on another device copied to `device`."""
+    """Copy the inputs that are on another device to `device`."""
     return [
         move(value, device) if isinstance(value, Tensor) and value.device is not device else value for value in inputs
     ]

@@ -1,4 +1,4 @@
-"""In-place ops: written into the tensor's memory, whose version grows, with new history for the tensor and its base."""
+"""In-place op calls: write to the tensor's memory, bump its version, and set grad_fn of the tensor and its base."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from engine.tensors.tensor import Tensor
 
 
 def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tensor:
-    """`op` written into the memory of its first input: bumps the version and gives it, and its base, new history."""
+    """Write the result of `op` to its first input, bump the version, and set grad_fn of the tensor and its base."""
     direct = MODES.direct is not None
     target = inputs[0]
     storage, destination = target._storage, target._array
     device, dtype, shape = storage.device, destination.dtype, destination.shape
     wants = False
     plain = op.takes_out and device is CPU and dtype in NATIVE_FLOATS
-    """Whether the kernel can write its result into the target's memory itself, which needs no second look."""
+    """Whether the kernel can write straight into the target's memory, without further checks."""
     arrays: list[Any] = []
     for value in inputs:
         if isinstance(value, Tensor):
@@ -49,7 +49,7 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
     if storage.version < 0 and not MODES.inference:
         raise AutogradError(
             f"{op.name}_() on an inference tensor outside inference_mode().",
-            in_code="Make a normal tensor of it with clone().",
+            in_code="Use clone() for a normal tensor.",
         )
     tracked = wants and MODES.grad
     if (tracked or target._base is not None) and MODES.grad:
@@ -78,19 +78,19 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
 
 
 def _inputs_on_device(op: Op, inputs: Sequence[Any], device: Device) -> Sequence[Any]:
-    """The inputs on the target's device, where they may be brought there."""
+    """Return the inputs on the target's device; 0-dimensional CPU tensors are copied there."""
     if common_device(op, inputs) is not device:
-        raise DeviceError(f"{op.name}_(): what is on another device cannot be written to a tensor on {device}")
+        raise DeviceError(f"{op.name}_(): an input on another device cannot be written to a tensor on {device}")
     return move_inputs(inputs, device)
 
 
-# -- what must not be written to --------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------
 
 
 def _check_history(op: Op, target: Tensor, tracked: bool) -> None:
     if tracked and not op.rules:
         raise AutogradError(
-            f"{op.name}_() has no gradient, but what it would replace has one, which would be lost.",
+            f"{op.name}_() has no gradient, but the tensor that it overwrites requires gradients.",
             in_code=f"Use {op.name}() for a new tensor, or detach() first.",
         )
     base = target._base
@@ -108,7 +108,7 @@ def _check_history(op: Op, target: Tensor, tracked: bool) -> None:
         )
     if base.requires_grad and not target._requires_grad:
         raise AutogradError(
-            f"{op.name}_() on a view that was made without recording, of a tensor that requires gradients: "
+            f"{op.name}_() on a view created under no_grad() of a tensor that requires gradients: "
             "the write would be missing from its gradient.",
             in_code="Make the view outside no_grad(), or write inside it.",
         )
@@ -122,7 +122,7 @@ def _check_same_shape(op: Op, target: Tensor, shape: Sequence[Any]) -> None:
 
 
 def write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], device: Device) -> None:
-    """Promotes `arrays`, computes and writes the result. Raises what keeps it from fitting."""
+    """Promote `arrays`, compute and write the result. Raises an error if dtype or shape do not fit."""
     destination, dtype = target._array, target.dtype
     result = (promote(op, arrays) if op.promotes else None) or dtype
     if result.kind > dtype.kind and op.result != "bool":
@@ -147,12 +147,12 @@ def write(op: Op, target: Tensor, arrays: list[Any], statics: dict[str, Any], de
 
 
 def _repeats(array: Any) -> bool:
-    """Whether one element of memory stands in several places."""
+    """Return whether several elements of the array share one memory location."""
     return any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True))
 
 
 def _fits(array: Any, destination: Any) -> bool:
-    """Whether an operand leaves the result in the destination's dtype and shape."""
+    """Return whether an operand keeps the result in the destination's dtype and shape."""
     if not hasattr(array, "dtype"):
         return True
     shape, wanted = array.shape, destination.shape
@@ -164,11 +164,11 @@ def _fits(array: Any, destination: Any) -> bool:
     )
 
 
-# -- history ----------------------------------------------------------------------------------
+# -- autograd ---------------------------------------------------------------------------------
 
 
 def _before(target: Tensor) -> Tensor:
-    """The tensor as it was before a write: same memory and history, another object."""
+    """Return an alias of the tensor before a write: same memory and grad_fn."""
     alias = Tensor(target._array, target._storage, requires_grad=target._requires_grad)
     alias._node, alias._index = target._node, target._index
     adopt(alias)
@@ -176,7 +176,7 @@ def _before(target: Tensor) -> Tensor:
 
 
 def _gradient_needs(op: Op, inputs: Sequence[Any], before: Tensor) -> bool:
-    """Whether the backward pass will ask for the numbers that a write is about to replace."""
+    """Return whether the backward pass needs the values that a write is about to replace."""
     wanted = sum(1 << i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad)
     return any(inputs[index] is before for index in op.plan(wanted, len(inputs)).saves)
 
@@ -199,7 +199,7 @@ def _give_history(
 
 
 def _kernel_overwrite(xp, base, value, chain: tuple[Any, ...]):  # pyright: ignore[reportMissingParameterType]
-    """What an in-place write through a view does to the tensor behind it."""
+    """Update the base tensor after an in-place write through a view."""
     copy = base.copy()
     view = copy
     for op, statics in chain:

@@ -1,6 +1,6 @@
-"""Runs kernels on arrays, or shape rules on shapes, and says what was wrong when a kernel fails.
+"""Kernel calls on arrays, shape rules on meta arrays, and the explanation of kernel errors.
 
-The fast path is short on purpose: errors are explained afterwards, by the op's shape rule, once a kernel has failed.
+The fast path has no checks: after a kernel fails, the op's shape rule is run to explain the error.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from engine.ops.shape_rules import broadcast_shapes
 from engine.shape import Spec
 
 FAILURES = (RuntimeError, ValueError, TypeError, IndexError, OverflowError)
-"""What NumPy raises for arguments that do not go together."""
+"""Exceptions that NumPy raises for incompatible arguments."""
 
 
 def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
-    """What the kernel returns: an array, or a tuple of arrays for an op of several outputs."""
+    """Return the result of the kernel: an array, or a tuple of arrays for an op with several outputs."""
     try:
         if device is CPU:
-            if statics is op.defaults:  # which are the kernel's as well
+            if statics is op.defaults:  # they are the kernel's defaults too
                 if len(arrays) == 2:  # unpacking a list costs a tenth of a microsecond
                     return MODES.quiet(op.kernel, np, arrays[0], arrays[1])
                 if len(arrays) == 1:
                     return MODES.quiet(op.kernel, np, arrays[0])
                 return MODES.quiet(op.kernel, np, *arrays)
-            if op.view:  # which computes nothing
+            if op.view:  # views compute nothing
                 return op.kernel(np, arrays[0], **statics)
             return MODES.quiet(op.kernel, np, *arrays, **statics)
         xp = namespace(device)
@@ -41,15 +41,15 @@ def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) 
             return op.kernel(xp, *arrays, **statics)
     except EngineError:
         raise
-    except MemoryError as error:  # CuPy's is one as well
+    except MemoryError as error:  # includes CuPy's OutOfMemoryError
         raise OutOfMemoryError(f"{op.name}(): {error or 'out of memory'} ({device})") from error
     except FAILURES as error:
         return _retry_or_raise(op, arrays, statics, error)
 
 
 def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -> None:
-    """Has the kernel write its result into `out`, which is in main memory."""
-    try:  # arguments by place, where it may be: by name they cost up to half a microsecond
+    """Run the kernel with `out`, an array in main memory, as its output."""
+    try:  # positional arguments if possible: keywords cost up to half a microsecond
         if statics is op.defaults:
             MODES.quiet(op.kernel, np, *arrays, out)
         elif len(statics) == 1:
@@ -63,10 +63,10 @@ def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -
 
 
 def _retry_or_raise(op: Op, arrays: list[Any], arguments: dict[str, Any], error: Exception) -> Any:
-    """The result after all, where only the quiet context was taken. Else raises what explains the error best."""
+    """Return the result if only the shared errstate context was in use. Otherwise raise the best explanation."""
     if isinstance(error, RuntimeError) and "cannot enter context" in str(error):
         try:
-            with np.errstate(all="ignore"):  # a finalizer runs an op in the middle of a kernel
+            with np.errstate(all="ignore"):  # a finalizer runs an op during a kernel
                 return op.kernel(np, *arrays, **arguments)
         except EngineError:
             raise
@@ -78,12 +78,12 @@ def _retry_or_raise(op: Op, arrays: list[Any], arguments: dict[str, Any], error:
 
 
 def compute_mixed(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
-    """`compute` for arrays of any dtypes: bfloat16 is computed in float32 and rounded once, as in PyTorch."""
+    """`compute` for arrays of any dtypes. As in PyTorch, bfloat16 is computed in float32 and rounded once."""
     if op.kind == "movement" or not any(getattr(array, "dtype", None) == _BFLOAT16 for array in arrays):
         return compute(op, arrays, statics, device)
     wide = [array.astype(_FLOAT32) if getattr(array, "dtype", None) == _BFLOAT16 else array for array in arrays]
     found = compute(op, wide, statics, device)
-    if statics.get("dtype") is not None:  # asked for
+    if statics.get("dtype") is not None:  # passed by the caller
         return found
     return tuple(map(_narrowed, found)) if op.outputs > 1 else _narrowed(found)
 
@@ -96,7 +96,7 @@ _BFLOAT16, _FLOAT32 = dtypes.bfloat16.numpy, dtypes.float32.numpy
 
 
 def infer(op: Op, arrays: Sequence[Any], statics: dict[str, Any], dtype: DType | None = None) -> Any:
-    """The op's shape rule in place of its kernel; `dtype` is what promotion came to, else the first input's."""
+    """Run the op's shape rule instead of its kernel. `dtype`: promoted dtype; default: the first input's."""
     specs = [_spec_of(array) for array in arrays]
     dtype = dtype or next((spec.dtype for spec in specs if isinstance(spec, Spec)), dtypes.float32)
     if op.kind == "elementwise" and not op.has_shape_rule:
@@ -113,7 +113,7 @@ def infer(op: Op, arrays: Sequence[Any], statics: dict[str, Any], dtype: DType |
 
 
 def as_array(result: Any, device: Device) -> Any:
-    """Kernels may return NumPy's scalars; tensors hold arrays."""
+    """Convert NumPy scalars, which kernels may return, to arrays."""
     return np.asarray(result) if device is CPU and not isinstance(result, np.ndarray) else result
 
 
@@ -122,13 +122,13 @@ def _spec_of(array: Any) -> Any:
 
 
 def _explain_error(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error: Exception) -> Exception:
-    """The shape rule's error if it finds one, else the kernel's own with the op and its inputs named."""
+    """Return the shape rule's error if it raises one, else the kernel's error with the op and its inputs."""
     try:
         infer(op, arrays, statics)
     except EngineError as better:
         return better
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        pass  # the rule itself could not cope with what the kernel refused: say what the kernel said
+        pass  # the shape rule failed for another reason: report the kernel's error
     given = ", ".join(str(_spec_of(array)) for array in arrays)
     kind = (
         PositionError if isinstance(error, IndexError) else ShapeError if isinstance(error, ValueError) else DTypeError

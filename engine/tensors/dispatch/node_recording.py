@@ -1,4 +1,4 @@
-"""Puts a call into the autograd graph."""
+"""Recording of op calls in the autograd graph."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def record(
     where: SourceLocation,
     written: Storage | None = None,
 ) -> None:
-    """Makes the autograd node of a call and hangs its outputs on it.
+    """Create the autograd node of a call and set it as `grad_fn` of the outputs.
 
     Args:
-        inputs: as the call took them; views among them have been refreshed
-        written: the memory that the call wrote to
+        inputs: inputs of the call, with views refreshed
+        written: storage that the call wrote to
     """
     edges: list[Any] = []
     metas: list[Any] = []

@@ -1,4 +1,4 @@
-"""Runs ops on tensors: promotion, device, kernel, views, and the record for autograd."""
+"""Op calls on tensors: promotion, device, kernel, views, and autograd recording."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from engine.tensors.tensor import Tensor
 
 
 def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
-    """Calls `op` on tensors and numbers and records it for autograd.
+    """Call `op` on tensors and numbers and record it for autograd.
 
-    What is written out here is the commonest calls, those of one tensor, two that go together, or a tensor and a
-    number: on four numbers this takes two thirds of the time of `run_any`, which takes whatever there is.
+    The commonest calls are written out here: one tensor, two tensors of one dtype and device, or a tensor and a
+    number. With four elements they take two thirds of the time of `run_any`, which accepts all inputs.
     """
     quiet = MODES.direct
     if quiet is None:
-        capture = MODES.having_say.get("capture")  # MODES.capture takes thrice the time
+        capture = MODES.having_say.get("capture")  # MODES.capture takes three times as long
         return run_any(op, inputs, statics) if capture is None else capture.call(op, inputs, statics)
     if not op.operands:
         return _run_view(op, inputs, statics) if op.view else run_any(op, inputs, statics)
@@ -54,10 +54,10 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     try:
         if statics is not op.defaults:
             result = quiet(op.kernel, np, a, **statics) if b is None else quiet(op.kernel, np, a, b, **statics)
-        else:  # these are the kernel's as well
+        else:  # they are the kernel's defaults too
             result = quiet(op.kernel, np, a) if b is None else quiet(op.kernel, np, a, b)
     except FAILURES:
-        return run_any(op, inputs, statics)  # which says what is wrong
+        return run_any(op, inputs, statics)  # raises the error
     out = Tensor(result if type(result) is ndarray else np.asarray(result), Storage(CPU))
     if wants and MODES.grad and op.rules:
         record(op, inputs, statics, (out,), None)
@@ -68,12 +68,12 @@ EXECUTOR.run = run
 
 
 def _dtype_with_number(op: Op, number: Any, dtype: Any) -> Any:
-    """The dtype of an array next to an operand that is a number and leaves it as it is, else None."""
+    """Return the promoted dtype of an array and a number if it is the array's dtype, else None."""
     return dtype if type(number) in NUMBERS and op.takes_numbers and dtype in NATIVE_FLOATS else None
 
 
 def _run_view(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
-    """`run` for an op that may give a view: half of what `run_any` takes."""
+    """`run` for an op that may return a view; takes half the time of `run_any`."""
     x = inputs[0]
     if not isinstance(x, Tensor) or x._storage.device is not CPU:
         return run_any(op, inputs, statics)
@@ -82,7 +82,7 @@ def _run_view(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     try:
         array = op.kernel(np, x._array, **statics)
     except FAILURES:
-        return run_any(op, inputs, statics)  # which says what is wrong
+        return run_any(op, inputs, statics)  # raises the error
     out = view_of(op, x, statics, array) if shares_memory(array, x._array) else Tensor(array, Storage(CPU))
     if x._requires_grad and MODES.grad:
         record(op, inputs, statics, (out,), None)
@@ -90,7 +90,7 @@ def _run_view(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
 
 
 def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
-    """`run` for inputs of all kinds, and where somebody has a say in calls."""
+    """`run` for all kinds of inputs, and while op modes are active."""
     direct = MODES.direct is not None
     if not direct and MODES.autocast is not None:
         inputs = MODES.autocast.prepare(op, inputs)
@@ -133,7 +133,7 @@ def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
 
 
 def compute_promoted(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) -> Any:
-    """What the kernel returns for arrays that are first brought to one dtype."""
+    """Return the result of the kernel for arrays promoted to one dtype."""
     dtype = promote(op, arrays) if op.promotes else None
     return infer(op, arrays, statics, dtype) if device is META else compute_mixed(op, arrays, statics, device)
 
@@ -141,7 +141,7 @@ def compute_promoted(op: Op, arrays: list[Any], statics: dict[str, Any], device:
 def _wrap_outputs(
     op: Op, inputs: Sequence[Any], statics: dict[str, Any], result: Any, device: Device
 ) -> tuple[Tensor, ...]:
-    """The tensors of what a kernel returned."""
+    """Wrap the arrays that a kernel returned in tensors."""
     if op.outputs > 1:
         return tuple([Tensor(as_array(one, device), Storage(device)) for one in result])
     if op.view and shares_memory(result, inputs[0]._array):
@@ -150,20 +150,20 @@ def _wrap_outputs(
 
 
 def number(op: Op, value: Any) -> Any:
-    """A NumPy number as Python's, so that it takes the tensors' dtype; symbolic sizes and what may be absent pass."""
+    """Convert a NumPy scalar to a Python number, so that the tensors' dtype applies. Keeps symbolic sizes and None."""
     if value is None and op.optional:
         return None
     if op.takes_numbers and isinstance(value, (np.generic, *NUMBERS)):
         return value.item() if isinstance(value, np.generic) else value
     if op.takes_numbers and isinstance(value, Dim):
-        return 2  # only shapes are asked for: any number will do
+        return 2  # only shapes are computed: any number works
     accepted = "tensors and numbers" if op.takes_numbers else "tensors"
-    remedy = "" if value is None else " Make a tensor of it with engine.as_tensor()."
+    remedy = "" if value is None else " Convert it with engine.as_tensor()."
     raise TypeError(f"{op.name}() takes {accepted}, not {'None' if value is None else type(value).__name__}.{remedy}")
 
 
 def shares_memory(result: Any, source: Any) -> bool:
-    """Whether the result of an op that may be a view is one. What has no numbers counts as one."""
+    """Return whether the result of an op that may return a view is a view. True for arrays without values."""
     if result is source:
         return True
     owner = getattr(result, "base", source)  # a meta array has none

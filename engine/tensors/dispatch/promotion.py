@@ -1,6 +1,7 @@
-"""PyTorch's promotion of arrays and Python numbers to one dtype.
+"""PyTorch's type promotion of arrays and Python numbers.
 
-A tensor with dimensions outranks one without, which outranks a number; the lower rank only wins by its kind.
+Tensors with dimensions take priority over 0-dimensional tensors, and these over numbers. An operand of lower priority
+counts only if its category (bool, integer, floating-point) is higher.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from engine.ops.record import Op
 
 
 def promote(op: Op, arrays: list[Any]) -> DType | None:
-    """Brings `arrays` to one dtype, in place, and names it. Python numbers stay Python numbers."""
+    """Convert `arrays` to the promoted dtype, in place, and return it. Python numbers are kept."""
     result = _common(op, arrays) or _promoted(op, arrays)
     if op.numbers and result is dtypes.bool_:
         raise DTypeError(f"{op.name}() is not defined for booleans.", in_code="Convert with .long() or .float().")
@@ -24,7 +25,7 @@ def promote(op: Op, arrays: list[Any]) -> DType | None:
 
 
 def _common(op: Op, arrays: list[Any]) -> DType | None:
-    """The dtype that all have already, if nothing is to be done: what `_promoted` takes five times as long for."""
+    """Return the dtype that all inputs already have, or None. Takes a fifth of the time of `_promoted`."""
     dtype = None
     for index, array in enumerate(arrays):
         if array is None or index in op.masks:

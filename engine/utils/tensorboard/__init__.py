@@ -1,4 +1,4 @@
-"""Files for TensorBoard. Importing this needs its package: `pip install "gradwire[tensorboard]"`."""
+"""Event files for TensorBoard. Requires the package: `pip install "gradwire[tensorboard]"`."""
 
 from engine.utils.tensorboard.writer import SummaryWriter as SummaryWriter
 

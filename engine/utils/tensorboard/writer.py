@@ -31,19 +31,19 @@ except ImportError as error:
 
 BINS = 64
 STRING = 7
-"""TensorFlow's number for texts among the types of tensors."""
+"""TensorFlow's DataType code of strings."""
 
 
 class SummaryWriter:
-    """Writes an event file into a folder, which `tensorboard --logdir FOLDER` shows.
+    """Write an event file to a folder, for `tensorboard --logdir FOLDER`.
 
     Args:
-        log_dir: the folder; runs/DATE_COMPUTER if left out
+        log_dir: output folder; default: runs/DATE_COMPUTER
         comment: appended to the default folder
-        purge_step: TensorBoard hides what it had from this step on, for a run that was resumed
-        max_queue: how many events are kept before they are written
-        flush_secs: how often they are written at least
-        filename_suffix: appended to the file's name
+        purge_step: TensorBoard hides earlier events from this step on; for resumed runs
+        max_queue: number of events buffered before a write
+        flush_secs: maximum time between writes, in seconds
+        filename_suffix: appended to the file name
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SummaryWriter:
             self._writers[""].add_event(_EVENT.Event(wall_time=time.time(), step=purge_step, session_log=start))
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """Return the output folder."""
         return self.log_dir
 
     def add_scalar(
@@ -77,7 +77,7 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """One number of a curve; TensorBoard keeps single precision."""
+        """Add a point of a curve. TensorBoard stores single precision."""
         value = _SUMMARY.Summary.Value(tag=tag, simple_value=float(scalar_value))
         self._write("", value, global_step, walltime)
 
@@ -88,7 +88,7 @@ class SummaryWriter:
         global_step: int | None = None,
         walltime: float | None = None,
     ) -> None:
-        """Numbers of several curves in one diagram; each curve gets a folder."""
+        """Add points of several curves to one chart. Each curve gets a subfolder."""
         for tag, scalar in tag_scalar_dict.items():
             folder = f"{main_tag.replace('/', '_')}_{tag}"
             self._write(folder, _SUMMARY.Summary.Value(tag=main_tag, simple_value=float(scalar)), global_step, walltime)
@@ -102,13 +102,13 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """How the numbers of a tensor are distributed. `bins` is a number of bins, or what NumPy takes.
+        """Add a histogram of a tensor's values. `bins`: number of bins, or a `bins` argument of NumPy.
 
         Raises ValueError for a tensor without finite numbers.
         """
         numbers = _array(values).astype(np.float64).ravel()
         if not numbers.size or not np.isfinite(numbers).all():
-            raise ValueError(f"add_histogram(): {tag} is empty, or has numbers that are not finite")
+            raise ValueError(f"add_histogram(): {tag} is empty or contains values that are not finite")
         counts, edges = np.histogram(numbers, BINS if bins == "tensorflow" else bins)
         histogram = _SUMMARY.HistogramProto(
             min=numbers.min(),
@@ -129,7 +129,7 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """An image: bytes, or numbers between 0 and 1. `dataformats` orders its dimensions: "CHW", "HWC" or "HW"."""
+        """Add an image: bytes, or values from 0 to 1. `dataformats`: order of dimensions, "CHW", "HWC" or "HW"."""
         pixels = _pixels(_array(img_tensor), dataformats)
         coded = io.BytesIO()
         Image.fromarray(pixels).save(coded, format="png")
@@ -149,7 +149,7 @@ class SummaryWriter:
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Images side by side; see `add_image`."""
+        """Add a batch of images in one row; see `add_image`."""
         images = np.moveaxis(_array(img_tensor), dataformats.index("N"), 0)
         each = [_pixels(image, dataformats.replace("N", "")) for image in images]
         self.add_image(tag, np.concatenate(each, axis=1), global_step, walltime, "HWC")
@@ -157,19 +157,19 @@ class SummaryWriter:
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
     ) -> None:
-        """A text in Markdown."""
+        """Add text in Markdown."""
         shape = {"dim": [{"size": 1}]}
         text = _TENSOR.TensorProto(dtype=STRING, string_val=[text_string.encode()], tensor_shape=shape)
         value = _SUMMARY.Summary.Value(tag=f"{tag}/text_summary", metadata=_plugin("text"), tensor=text)
         self._write("", value, global_step, walltime)
 
     def flush(self) -> None:
-        """Writes what is kept in memory."""
+        """Write buffered events to disk."""
         for writer in self._writers.values():
             writer.flush()
 
     def close(self) -> None:
-        """Writes what is kept in memory and closes the files."""
+        """Write buffered events and close the files."""
         for writer in self._writers.values():
             writer.close()
 
@@ -181,7 +181,7 @@ class SummaryWriter:
 
     def __getattr__(self, name: str) -> NoReturn:
         known = ", ".join(key for key in vars(SummaryWriter) if key.startswith("add_"))
-        raise AttributeError(f"SummaryWriter.{name} is left out of the engine. It has {known}.")
+        raise AttributeError(f"SummaryWriter.{name} is not supported. Available: {known}.")
 
     def _write(self, folder: str, value: Any, step: int | None, walltime: float | None) -> None:
         if folder not in self._writers:
@@ -199,10 +199,10 @@ def _array(values: Any) -> np.ndarray[Any, Any]:
 
 
 def _pixels(image: np.ndarray[Any, Any], dataformats: str) -> np.ndarray[Any, Any]:
-    """Height × width × 3 or 4 bytes."""
+    """Return the image as bytes, height × width × 3 or 4."""
     order = dataformats.upper()
     if image.ndim != len(order) or not {"H", "W"} <= set(order) <= {"H", "W", "C"}:
-        raise ShapeError(f"an image of shape {image.shape} has other dimensions than {dataformats!r}")
+        raise ShapeError(f"the dimensions of an image of shape {image.shape} do not match {dataformats!r}")
     planes = image[..., None] if "C" not in order else image
     order = order if "C" in order else f"{order}C"
     planes = planes.transpose([order.index(axis) for axis in "HWC"])

@@ -113,7 +113,7 @@ def test_what_is_refused() -> None:
         scaler.step(optimizer)
     with pytest.raises(RuntimeError, match=r"after step\(\)"):
         scaler.unscale_(optimizer)
-    with pytest.raises(RuntimeError, match="no closure"):
+    with pytest.raises(RuntimeError, match="not support a closure"):
         scaler.step(optimizer, closure=lambda: 1)
     with pytest.raises(ValueError, match="iterable of tensors"):
         scaler.scale(3)
@@ -121,7 +121,7 @@ def test_what_is_refused() -> None:
         GradScaler("cpu", growth_factor=1.0)
     with pytest.raises(ValueError, match="backoff_factor"):
         GradScaler("cpu", backoff_factor=1.0)
-    with pytest.raises(RuntimeError, match="off too"):
+    with pytest.raises(RuntimeError, match="with enabled=False"):
         scaler.load_state_dict({})
     scaler.update()
     half = nn.Parameter(engine.tensor([1.0], dtype=engine.float16))

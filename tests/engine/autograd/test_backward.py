@@ -145,7 +145,7 @@ def test_only_a_single_number_has_an_implicit_gradient() -> None:
 
 
 def test_backward_without_history_says_so() -> None:
-    with pytest.raises(AutogradError, match="it depends on nothing that is trained"):
+    with pytest.raises(AutogradError, match="since no leaf it depends on does"):
         engine.ones(()).backward()
 
 
@@ -169,7 +169,7 @@ def test_backward_to_chosen_inputs_only() -> None:
 
 
 def test_whole_numbers_cannot_require_gradients() -> None:
-    with pytest.raises(AutogradError, match="not int64"):
+    with pytest.raises(AutogradError, match="this one is int64"):
         engine.arange(3).requires_grad_()
 
 

@@ -111,13 +111,13 @@ def test_a_gradient_that_changes_from_pass_to_pass_is_found() -> None:
 
 
 def test_inputs_that_cannot_be_checked() -> None:
-    with pytest.raises(ValueError, match="none of them"):
+    with pytest.raises(ValueError, match="at least one input"):
         gradcheck(lambda x: x, engine.ones(2))
     with pytest.warns(UserWarning, match="input 0 is float32"):
         gradcheck(lambda x: x * 2, engine.ones(2, requires_grad=True), atol=0.1, eps=1e-2)
-    with pytest.raises(GradcheckError, match="repeats one element"):
+    with pytest.raises(GradcheckError, match="share memory"):
         gradcheck(lambda x: x * 2, numbers(1).detach().expand(3).requires_grad_())
-    with pytest.raises(NotImplementedError, match="in reverse only"):
+    with pytest.raises(NotImplementedError, match="only differentiates in reverse mode"):
         gradcheck(lambda x: x, numbers(1), check_forward_ad=True)
     with pytest.raises(TypeError, match="must return tensors, not int"):
         gradcheck(lambda x: (x, 3), numbers(1))

@@ -116,17 +116,17 @@ def test_no_elements() -> None:
 
 def test_refusals_say_what_to_do() -> None:
     x = engine.ones(2)
-    with pytest.raises(AutogradError, match="v can only be left out if the function's result is a single number"):
+    with pytest.raises(AutogradError, match="v is required unless the function's result has one element"):
         functional.vjp(lambda x: x * 2, x)
     with pytest.raises(ShapeError, match=r"v\[0\] is 3, but the inputs 0 is 2"):
         functional.jvp(lambda x: x * 2, x, engine.ones(3))
-    with pytest.raises(AutogradError, match="a tensor for each of the inputs: 1, not 2"):
+    with pytest.raises(AutogradError, match="one tensor for each of the inputs: 1, not 2"):
         functional.jvp(lambda x: x * 2, x, (x, x))
-    with pytest.raises(AutogradError, match="must return a single number, not 2"):
+    with pytest.raises(AutogradError, match="must return a tensor with one element, not 2"):
         functional.hessian(lambda x: x * 2, x)
-    with pytest.raises(TypeError, match="what the function returns must be a tensor or a tuple of tensors, not float"):
+    with pytest.raises(TypeError, match="the result of the function must be a tensor or a tuple of tensors, not float"):
         functional.jacobian(lambda x: 1.0, x)
-    with pytest.raises(AutogradError, match=r"does not depend on input 1.*Leave strict=True out"):
+    with pytest.raises(AutogradError, match=r"does not depend on input 1.*Omit strict=True"):
         functional.jacobian(lambda x, y: x * 2, (x, x), strict=True)
     with pytest.raises(NotImplementedError, match="vectorize=True"):
         functional.jacobian(lambda x: x, x, strategy="forward-mode")

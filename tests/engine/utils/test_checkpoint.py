@@ -269,7 +269,7 @@ def test_wrong_arguments() -> None:
     with pytest.warns(UserWarning, match="None of the inputs"):
         checkpoint(lambda x: x * 2, engine.ones(1), use_reentrant=True)
     y = checkpoint(lambda x: x.exp(), x, use_reentrant=True).sum()
-    with pytest.raises(AutogradError, match=r"neither with grad\(\)"):
+    with pytest.raises(AutogradError, match=r"not support grad\(\)"):
         engine.grad(y, x)
 
 

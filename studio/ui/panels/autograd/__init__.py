@@ -1,1 +1,1 @@
-"""The backward graph of one real step."""
+"""Autograd panel: the backward graph of one training step."""

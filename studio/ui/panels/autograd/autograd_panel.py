@@ -1,4 +1,4 @@
-"""Autograd: the real backward graph of one step, linked to the layers it came from."""
+"""Autograd panel: the backward graph of one training step, linked to canvas nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studio.ui.widgets.labels import ElidedLabel
 
 _WORDS = "Gradient norm"
 _STRIP = 72
-"""Width of the legend's colours."""
+"""Width of the colour scale in the legend."""
 _GAP = 12
 
 
@@ -37,8 +37,8 @@ class AutogradPanel(QWidget):
         self._empty = EmptyState(
             "autograd",
             "No backward graph yet",
-            "One forward and backward pass shows the graph that gradients flow through, with their norms.",
-            action="Take one step",
+            "Run one forward and backward pass to see its graph with the gradient norms.",
+            action="Run one step",
             run=runner.request_snapshot,
         )
         self.view = GraphView()
@@ -51,7 +51,7 @@ class AutogradPanel(QWidget):
         bar.setSpacing(8)
         bar.addWidget(self._words, 1)
         bar.addWidget(self._legend)
-        bar.addWidget(buttons.icon_button("step", "Take another step", runner.request_snapshot))
+        bar.addWidget(buttons.icon_button("step", "Run another step", runner.request_snapshot))
         bar.addWidget(buttons.icon_button("fit", "Show all (Home)", self.view.fit))
         page = QWidget()
         column = QVBoxLayout(page)
@@ -77,16 +77,16 @@ class AutogradPanel(QWidget):
         self._layouter.request([node.id for node in snapshot.graph.nodes], snapshot.graph.edges)
 
     def set_in_sight(self, in_sight: bool) -> None:
-        """Whether a person sees the panel. Qt takes one behind the tab of another for visible, too."""
+        """Set whether the user sees the panel. Qt reports a dock widget behind another tab as visible, too."""
         self._in_sight = in_sight
         self._look_at_run()
 
     def close_view(self) -> None:
-        """End the threads. The panel must not be used afterwards."""
+        """Stop the threads. The panel must not be used afterwards."""
         self._layouter.close()
 
     def _look_at_run(self, *_: object) -> None:
-        """A run that has taken steps is looked at without being asked for, once the panel is seen."""
+        """Take a snapshot of a run that has started training, once the panel is visible."""
         run = self._runner.run
         if (
             self._snapshot is None
@@ -139,7 +139,7 @@ class _Legend(QWidget):
         return QSize(self.minimumSizeHint().width() + self._words_width + _GAP, 20)
 
     def minimumSizeHint(self) -> QSize:
-        """Without its words."""
+        """Minimum size without the text."""
         metrics = QFontMetrics(fonts.interface(11))
         return QSize(sum(metrics.horizontalAdvance(bound) + 8 for bound in self._bounds) + _STRIP, 20)
 

@@ -1,4 +1,4 @@
-"""The nodes and edges of the drawn graph."""
+"""Graphics items for nodes and edges of the autograd graph."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from studio.ui.panels.autograd.scale import NormScale
 from studio.ui.theme import fonts, theme
 
 Place: TypeAlias = tuple[float, float]
-"""A top left corner."""
+"""Top left corner."""
 
 WIDTH, HEIGHT = 124.0, 44.0
 _STRIP = 6.0
 _READABLE = 0.5
-"""Below this scale, text is too small to read and is left out."""
+"""Text is hidden below this scale."""
 
 
 class OpItem(QGraphicsItem):
-    """An op or a leaf: strip in the colour of its gradient norm, name, shape, norm."""
+    """Op or leaf: name, shape and gradient norm, with a strip in the colour of the norm."""
 
     def __init__(self, node: GraphNode, owner: str | None, scale: NormScale) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class OpItem(QGraphicsItem):
 
 
 class EdgeItem(QGraphicsPathItem):
-    """Between a node and one that its gradient goes to, past the places that keep it clear of others."""
+    """Edge from a node to one that receives its gradient, routed past other nodes."""
 
     def __init__(self, start: Place, route: Sequence[Place], end: Place) -> None:
         super().__init__(_path(start, route, end))
@@ -91,7 +91,7 @@ class EdgeItem(QGraphicsPathItem):
 
 
 def _path(start: Place, route: Sequence[Place], end: Place) -> QPainterPath:
-    """From the right side of the node at `start` to the left side of the one at `end`, level in each column passed."""
+    """Return the path from the right side of the `start` node to the left side of `end`, horizontal in each column."""
     stops = [QPointF(start[0] + WIDTH, start[1] + HEIGHT / 2)]
     for x, y in route:
         stops += [QPointF(x, y), QPointF(x + WIDTH, y)]
@@ -112,7 +112,7 @@ def _tip(node: GraphNode, owner: str | None) -> str:
     if node.gradient_norm is not None:
         lines.append(f"Gradient norm {number_format.norm(node.gradient_norm)}")
     if node.saved_bytes:
-        lines.append(f"Keeps {number_format.size(node.saved_bytes)} for the backward pass")
+        lines.append(f"Saved for backward: {number_format.size(node.saved_bytes)}")
     if owner:
         lines.append(f"From {owner}")
     return "\n".join(lines)

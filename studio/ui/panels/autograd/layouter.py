@@ -1,4 +1,4 @@
-"""Lays out graphs off the UI thread; of several that are asked for only the newest is delivered."""
+"""Graph layout in a worker thread. Only the newest request is delivered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPACING = Spacing(column=32, row=12, bend=20)
 
 class Layouter(QObject):
     arranged = Signal(object)
-    """A Layout."""
+    """Layout that was computed."""
     _finished = Signal(int, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -28,7 +28,7 @@ class Layouter(QObject):
         self._finished.connect(self._deliver)
 
     def request(self, ids: Iterable[int], edges: Iterable[tuple[int, int]]) -> None:
-        """Lay out this graph, whose edges lead away from the loss; what was asked for before is given up."""
+        """Lay out a graph whose edges point away from the loss. Cancels earlier requests."""
         self._wanted = next(self._numbers)
         number = self._wanted
         sizes = dict.fromkeys(ids, (WIDTH, HEIGHT))
@@ -37,7 +37,7 @@ class Layouter(QObject):
         job.add_done_callback(partial(self._finish, number))
 
     def close(self) -> None:
-        """Give up what is under way and wait until the thread is gone."""
+        """Cancel the current layout and wait for the thread to end."""
         self._wanted = 0
         self._pool.shutdown(wait=True, cancel_futures=True)
 

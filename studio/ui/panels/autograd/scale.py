@@ -1,4 +1,4 @@
-"""The colours of gradient norms: a logarithmic scale over one graph."""
+"""Colour scale of gradient norms: logarithmic over one graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SMALLEST = 1e-30
 
 
 class NormScale:
-    """From the theme's ground to its accent, between the smallest and the largest norm of a graph."""
+    """Colours from the theme's background to its accent, for the smallest to the largest norm of a graph."""
 
     def __init__(self, norms: Iterable[float | None]) -> None:
         logs = [math.log10(norm) for norm in norms if norm is not None and math.isfinite(norm) and norm > _SMALLEST]
@@ -22,11 +22,11 @@ class NormScale:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The smallest and the largest norm."""
+        """Smallest and largest norm."""
         return 10**self._low, 10**self._high
 
     def share(self, norm: float) -> float:
-        """Where a norm stands, 0 to 1."""
+        """Position of a norm on the scale, from 0 to 1."""
         if not math.isfinite(norm):
             return 1.0
         if norm <= _SMALLEST or self._high - self._low < 1e-9:
@@ -34,7 +34,7 @@ class NormScale:
         return min(max((math.log10(norm) - self._low) / (self._high - self._low), 0.0), 1.0)
 
     def color(self, norm: float | None, theme: Theme) -> QColor:
-        """Red for NaN and infinity, grey for unknown."""
+        """Red for NaN and infinity, grey for unknown norms."""
         if norm is None:
             return theme.color("border")
         if not math.isfinite(norm):
@@ -42,5 +42,5 @@ class NormScale:
         return self.color_at(self.share(norm), theme)
 
     def color_at(self, share: float, theme: Theme) -> QColor:
-        """The colour at a place of the scale, 0 to 1."""
+        """Return the colour at a position of the scale, from 0 to 1."""
         return mix(theme.color("pressed"), theme.color("accent"), share)

@@ -1,4 +1,4 @@
-"""The drawn graph: pan, zoom, fit; a click selects."""
+"""View of the autograd graph: pan, zoom, fit, and selection by click."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from studio.ui.theme import theme
 
 _NOTCH = 120.0
 _FIRST_SCALE = 0.75
-"""Names can still be read at it."""
+"""Initial scale; names are readable at it."""
 _MARGIN = 24.0
 _DRAG = 4.0
-"""A press that moves less is a click."""
+"""Minimum distance in pixels that makes a press a drag; below it, it is a click."""
 
 
 class GraphView(QGraphicsView):
     chosen = Signal(str)
-    """The canvas node that a click meant; empty for none."""
+    """Canvas node of the clicked item; empty for none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +45,7 @@ class GraphView(QGraphicsView):
         self._paint_anew()
 
     def show_graph(self, snapshot: Snapshot, layout: Layout[int], scale: NormScale) -> None:
-        """Draw this graph instead of the one before."""
+        """Show a graph."""
         self.scene().clear()
         self._edges = [
             EdgeItem(layout.places[behind], route, layout.places[before])
@@ -60,7 +60,7 @@ class GraphView(QGraphicsView):
         self.begin()
 
     def mark(self, owners: Iterable[str], *, reveal: bool) -> None:
-        """Mark the nodes that came from these canvas nodes, and bring them into view."""
+        """Highlight the graph nodes of these canvas nodes and scroll to them."""
         wanted = frozenset(owners)
         area = QRectF()
         for item in self.items_by_id.values():
@@ -71,7 +71,7 @@ class GraphView(QGraphicsView):
             self.camera.reveal(area)
 
     def begin(self) -> None:
-        """Show all of the graph where that can be read, else its end at the loss."""
+        """Show the whole graph if its text is readable, else the end at the loss."""
         self.fit()
         if self.camera.scale < _FIRST_SCALE:
             area = self.scene().itemsBoundingRect()
@@ -81,7 +81,7 @@ class GraphView(QGraphicsView):
             self.camera.center_on(QPointF(x, area.center().y()), animated=False)
 
     def fit(self) -> None:
-        """Show all of the graph."""
+        """Fit the whole graph into the view."""
         self.camera.fit(self.scene().itemsBoundingRect(), animated=False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
