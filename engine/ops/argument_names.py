@@ -1,4 +1,4 @@
-"""Further names that PyTorch has for arguments: NumPy's, those of overloads, and those that its documentation lacks."""
+"""Argument aliases of PyTorch: NumPy's names, names of overloads and undocumented names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def argument_aliases_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` as users call it: with `out=`, and with the further names that PyTorch has for some arguments."""
+    """Public form of `function`: with `out=` and PyTorch's argument aliases."""
     parameters = inspect.signature(function).parameters
     further = argument_aliases_of(list(parameters))
     rest = next((name for name, p in parameters.items() if p.kind is inspect.Parameter.VAR_POSITIONAL), None)

@@ -39,7 +39,7 @@ def _(g, out1, p):
     ((s.normal(3, 4),), {"p": 0.5, "state": State(0, 0, 0)}),
 ])  # fmt: skip
 def dropout_mask(xp, x, p: float, state: State):
-    """Where `dropout` keeps elements of an x of this shape."""
+    """Mask of the elements that `dropout` keeps, for an x of this shape."""
     return xp.asarray(kept(state, x.size, p).reshape(x.shape))
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's `out=`: results written into tensors that are there."""
+"""PyTorch's `out=`: results written into existing tensors."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _write_out(name: str, target: Any, result: Any) -> None:
     if MODES.grad and (result.requires_grad or target.requires_grad):
-        raise AutogradError(
-            f"{name}(): what is written to out= cannot be differentiated.", in_code="Do it inside no_grad()."
-        )
+        raise AutogradError(f"{name}(): out= does not support gradients.", in_code="Call it inside no_grad().")
     if result.dtype.kind > target.dtype.kind:
         raise DTypeError(f"{name}(): out= is {target.dtype.name} and cannot take a {result.dtype.name} result.")
     if tuple(target.shape) == tuple(result.shape):

@@ -1,4 +1,4 @@
-"""A check of probabilities that is an op, so that compiled steps make it too."""
+"""Check of probabilities, an op so that compiled steps run it too."""
 
 from __future__ import annotations
 

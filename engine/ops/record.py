@@ -1,4 +1,4 @@
-"""The op record: everything that is known of one operation, declared in one place.
+"""The op record: the declaration of an operation.
 
     @op("elementwise")
     def sigmoid(xp, x):
@@ -47,7 +47,7 @@ REGISTRY: dict[str, Op] = {}
 
 @dataclass(slots=True)
 class Executor:
-    """Who runs an op: filled in by `engine.tensors.dispatch`, which knows tensors."""
+    """Op runner, set by `engine.tensors.dispatch`."""
 
     run: Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 
@@ -116,9 +116,9 @@ class Op:
         self.name = op_name(kernel)
         self.kind = kind
         self.floats = floats
-        """Whole numbers become the default float before the kernel sees them."""
+        """Integers are converted to the default float before the kernel runs."""
         self.numbers = numbers
-        """Booleans are refused."""
+        """Booleans raise DTypeError."""
         self.result = result
         self.view = view
         """The output may share memory with the first input."""
@@ -132,7 +132,7 @@ class Op:
         """`2 * x` is recorded as `x * 2`, as in PyTorch's graph."""
         self.outputs = outputs
         self.makes_one = outputs == 1 and not view
-        """A call makes one tensor with memory of its own."""
+        """A call returns one tensor in new memory."""
         self.random = random
         self.keeps_from = keeps_from
         """A gradient of variadic inputs needs only the shapes and dtypes of those before this one."""
@@ -142,7 +142,7 @@ class Op:
         self.in_place = kind == "elementwise" if in_place is None else in_place
         """There is a method `NAME_` that writes the result into the tensor, or makes the tensor the view."""
         self.aliases = aliases
-        """Further names, under which it is public, a method and in place as under its own."""
+        """Aliases, also for the method and its in-place form."""
         self.takes_numbers = kind == "elementwise"
         self.promotes = promotes or kind == "elementwise" or floats
         self.rules: list[GradientRule] = []
@@ -154,7 +154,7 @@ class Op:
         self._macs_rule: Callable[..., Any] | None = None
         self._read_signature()
         self.operands = self.arity if self.makes_one and not self.variadic and self.arity <= 2 else 0
-        """One or two where a call is of the simplest kind: so many inputs, one tensor made."""
+        """Number of inputs (1 or 2) if a call has the simplest form: only inputs, one new tensor; else 0."""
         self.native = NATIVE_FLOATS if floats else NATIVE_FLOATS | NATIVE_WHOLE
         """Array dtypes that the kernel takes as they are where all inputs have one of them."""
         self.masks = frozenset(self.inputs.index(name) for name in masks)
@@ -243,7 +243,7 @@ class Op:
         for name in statics:
             if name not in self._known_statics:
                 raise TypeError(
-                    f"{self.name}() has no argument {name!r}; it has {', '.join((*self.inputs, *self.static_names))}"
+                    f"{self.name}() has no argument {name!r}; arguments: {', '.join((*self.inputs, *self.static_names))}"
                 )
         missing = [name for name in self.static_names if name not in statics]
         if missing:

@@ -62,7 +62,7 @@ _SMALL = 8.0
 
 @op("other", floats=True, sample=_sample)
 def softmax(xp, x, dim: int, dtype: DType | None = None):
-    """e^x / Σ e^x along `dim`."""
+    """Softmax along `dim`: e^x / Σ e^x."""
 
     def rows(x: Any, out: Any) -> None:
         out *= 1 / exponentials(xp, x, out)
@@ -77,7 +77,7 @@ def _(g, out, dim):
 
 @op("other", method=False, sample=_sample_gradient)
 def softmax_backward(xp, g, y, dim: int):
-    """The gradient of a softmax y: (g − Σ g·y) · y."""
+    """Backward of softmax, y being its result: (g − Σ g·y) · y."""
 
     def rows(g: Any, y: Any, slope: Any) -> None:
         xp.subtract(g, row_dots(xp, g, y), out=slope)
@@ -98,7 +98,7 @@ def _(upper, g, y, dim):
 
 @op("other", floats=True, sample=_sample)
 def log_softmax(xp, x, dim: int, dtype: DType | None = None):
-    """x − ln Σ e^x along `dim`."""
+    """Logarithm of softmax along `dim`: x − ln Σ e^x."""
 
     def rows(x: Any, out: Any) -> None:
         if xp is np and x.min() > -_SMALL and x.max() < _SMALL:
@@ -119,7 +119,7 @@ def _(g, out, dim):
 
 @op("other", method=False, sample=_sample_gradient)
 def log_softmax_backward(xp, g, y, dim: int):
-    """The gradient of a logarithmic softmax y: g − e^y · Σ g."""
+    """Backward of log_softmax, y being its result: g − e^y · Σ g."""
 
     def rows(g: Any, y: Any, slope: Any) -> None:
         xp.exp(y, out=slope)

@@ -203,7 +203,7 @@ class TensorSlot:
 def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
     if any(spec.dtype.kind == 0 for spec in index):
         raise ShapeError(
-            "indexing by a mask: the shape of the result depends on the numbers.", in_code="Use where() instead."
+            "indexing by a mask: the shape of the result depends on the values.", in_code="Use where() instead."
         )
     sizes, result, tensor_dims = list(shape), [], []
     full = (slice(None),) * (len(shape) - sum(1 for item in layout if item is not None and item is not Ellipsis))

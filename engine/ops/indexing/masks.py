@@ -83,7 +83,7 @@ def argwhere(xp, x):
 @argwhere.shape
 def _(x: Spec):
     raise ShapeError(
-        "nonzero: the shape of the result depends on the numbers, which a tensor on the meta device does not have.",
+        "nonzero: the shape of the result depends on the values, which a tensor on the meta device does not have.",
         in_code="Use where() with three arguments.",
     )
 

@@ -69,7 +69,7 @@ def linalg_qr(A: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> 
 
 @composite(result="Any", sample=lambda s: [(s.normal(4, 3),)])
 def qr(input: Any, some: bool = True) -> Any:
-    """`linalg.qr` under its older name."""
+    """Older name of `linalg.qr`."""
     return return_types.qr(*linalg_qr(input, "reduced" if some else "complete"))
 
 
@@ -184,7 +184,7 @@ def _(g, out0, out1):
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(_symmetric(s),)])
 def eigh(A: Any, UPLO: Literal["L", "U"] = "L") -> Any:
-    """(eigenvalues, eigenvectors) of a symmetric matrix, of which only the lower or upper triangle is looked at."""
+    """(eigenvalues, eigenvectors) of a symmetric matrix, read from its lower or upper triangle only."""
     return return_types.linalg_eigh(*linalg_eigh(A, side=_side(UPLO)))
 
 

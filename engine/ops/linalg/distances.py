@@ -1,4 +1,4 @@
-"""Distances between all rows of two sets, or of one."""
+"""Pairwise distances between rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _(g, x, y, out):
 
 
 _MANY = 25
-"""From this many rows on PyTorch takes the matrix product, which is faster and, for points close by, less exact."""
+"""From this number of rows, PyTorch uses the matrix product: faster, less exact for close points."""
 
 
 @composite(method=False, sample=lambda s: [
@@ -77,10 +77,10 @@ def _norm(difference: Any, p: float) -> Any:
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The `p`-norm of the difference of each pair of rows, N (N − 1) / 2 of them: the upper triangle of `cdist`."""
     if input.ndim != 2:
-        raise ShapeError(f"pdist: rows in a matrix are needed, not {format_shape(input.shape)}")
+        raise ShapeError(f"pdist: the input must be a matrix, not {format_shape(input.shape)}")
     n = input.shape[0]
     if isinstance(n, Dim):
-        raise ShapeError(f"pdist: of {n} rows the number of pairs is not known")
+        raise ShapeError(f"pdist: the number of pairs of {n} rows is unknown")
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     first = input.new_tensor([i for i, _ in pairs], dtype=int64)
     second = input.new_tensor([j for _, j in pairs], dtype=int64)

@@ -1,4 +1,4 @@
-"""The identity that goes with given matrices."""
+"""Identity matrices for given matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of an array library's `linalg`: what it cannot take, and which matrix of a batch it failed at."""
+"""Checked calls of `numpy.linalg` or `cupy.linalg`, with errors that name the failing matrix of a batch."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from engine.ops.shape_rules import broadcast_shapes
 from engine.shape import Spec, format_shape
 
 GROWTH = (1 + math.sqrt(17)) / 8
-"""Below this share of the largest number of its column, a diagonal element is no pivot of its own."""
+"""A diagonal element below this fraction of its column's maximum is not used as a 1×1 pivot."""
 
 
 def _samples(s: Any) -> list[Any]:
@@ -124,7 +124,7 @@ def _(g, out0, out1):
     return (found + found.mT).tril(-1) + (found * identity_like(found))
 
 
-# -- what the packed form says ------------------------------------------------------------------
+# -- unpacking ------------------------------------------------------------------
 
 
 @op("other", method=False, outputs=3, sample=lambda s: [(s.integers(1, 2, 3).astype("int32") + 3,)])
@@ -156,7 +156,7 @@ def _(pivots: Spec):
 
 
 def _outside_blocks(packed: Any, paired: Any) -> Any:
-    """1 below the diagonal, but for the element inside each block of two rows; else 0."""
+    """Mask of L: 1 below the diagonal, 0 inside each block of two rows and elsewhere."""
     inside = (paired.to(dtype=packed.dtype).unsqueeze(-2) * identity_like(packed)).roll(1, -2)
     return (1 - inside) * (1 - identity_like(packed)).tril()
 
@@ -174,12 +174,12 @@ def _at(x: Any, order: Any) -> Any:
     return x.take_along_dim(order.unsqueeze(-1), -2)
 
 
-# -- what users call --------------------------------------------------------------------------
+# -- public functions --------------------------------------------------------------------------
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _samples(s)])
 def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """As `ldl_factor`; `info` tells which matrices are singular."""
+    """As `ldl_factor`; nonzero `info` marks singular matrices."""
     found = return_types.linalg_ldl_factor_ex(*linalg_ldl_factor_ex(A))
     if check_errors and not A.is_meta and bool((found.info > 0).any()):
         raise _singular("linalg.ldl_factor_ex", found.info)
@@ -188,11 +188,11 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _samples(s)])
 def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
-    """L and D of a symmetric matrix in one matrix, and which rows were exchanged; for `ldl_solve`.
+    """LDL factorization of a symmetric matrix: packed L and D, and pivots; for `ldl_solve`.
 
     Args:
         A: matrices; only the lower triangle is read
-        hermitian: the same for real numbers
+        hermitian: no effect, all tensors are real
     """
     factors, pivots, info = linalg_ldl_factor_ex(A)
     if not A.is_meta and bool((info > 0).any()):

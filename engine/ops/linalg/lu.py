@@ -148,12 +148,12 @@ def _rows(x: Any, order: Any) -> Any:
     return x.take_along_dim(order.unsqueeze(-1), -2)
 
 
-# -- what users call --------------------------------------------------------------------------
+# -- public functions --------------------------------------------------------------------------
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """As `lu_factor`; `info` tells which matrices are singular."""
+    """As `lu_factor`; nonzero `info` marks singular matrices."""
     found = return_types.linalg_lu_factor_ex(*linalg_lu_factor_ex(A, pivot=pivot))
     if check_errors and not A.is_meta and bool((found.info > 0).any()):
         raise _singular(found.info)
@@ -162,7 +162,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
-    """L and U of A = P L U in one matrix, and which rows were exchanged; for `lu_solve` and `lu_unpack`."""
+    """LU factorization A = P L U: packed L and U, and pivots; for `lu_solve` and `lu_unpack`."""
     return return_types.linalg_lu_factor(*linalg_lu_factor_ex(A, pivot=pivot)[:2])
 
 
@@ -177,7 +177,7 @@ def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
     (x, s.integers(1, *shape).astype("int32") + 3) for x, shape in ((s.normal(3, 3), (3,)), (s.normal(2, 4, 2), (2, 2)))
 ])  # fmt: skip
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """(P, L, U) from the results of `lu_factor`; empty tensors for what is not asked for."""
+    """(P, L, U) from the results of `lu_factor`; empty tensors for factors not requested."""
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     nothing = LU_data.new_empty(0)
@@ -215,13 +215,13 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
 
 @composite(sample=lambda s: [(s.normal(3, 2), s.normal(3, 3), s.integers(1, 3).astype("int32") + 3)])
 def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
-    """`linalg.lu_solve` under its older name."""
+    """Older name of `linalg.lu_solve`."""
     return linalg_lu_solve(LU_data, LU_pivots, b)
 
 
 @composite(result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
 def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
-    """`linalg.lu_factor` under its older name; with `get_infos` also which matrices are singular."""
+    """Older name of `linalg.lu_factor`; `get_infos` also returns `info`."""
     found = linalg_lu_factor_ex(A, pivot=pivot)
     return found if get_infos else found[:2]
 

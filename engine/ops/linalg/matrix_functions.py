@@ -52,7 +52,7 @@ def _(g, A, out):
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 4),)])
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
-    """The pseudo-inverse (Moore and Penrose). Singular values below the tolerance of `matrix_rank` count as 0."""
+    """Moore–Penrose pseudo-inverse. Singular values below the tolerance of `matrix_rank` count as 0."""
     if 0 in A.shape:
         return A.mT.clone()
     if A.is_meta:
@@ -64,13 +64,13 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
 
 @composite(sample=lambda s: [(s.normal(4, 3),)])
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
-    """`linalg.pinv` under its older name."""
+    """Older name of `linalg.pinv`."""
     return pinv(input, rtol=rcond)
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(s.normal(4, 3), s.normal(4, 2))])
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X of smallest ‖A X − B‖, with squared residuals, rank, singular values.
+    """Least-squares solution X of A X = B, with squared residuals, rank, singular values.
 
     `driver` is LAPACK's in PyTorch; here all are found by the pseudo-inverse. As there, only "gelsd" and "gelss" return
     singular values, and those and "gels" the residuals, of tall matrices of full rank.
@@ -146,7 +146,7 @@ def _(g, A):
     return matrix_exp(cat([above, below], dim=-2))[..., :n, n:]
 
 
-# -- the rest ---------------------------------------------------------------------------------
+# -- others ---------------------------------------------------------------------------------
 
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(2, 3, 6), 2)])
@@ -169,21 +169,21 @@ def tensorsolve(A: Any, B: Any, dims: Sequence[int] | None = None) -> Any:
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(4),), ((s.normal(2, 3),), {"N": 5})])
 def vander(x: Any, *, N: int | None = None) -> Any:
-    """The matrix of powers x⁰, x¹, …, of as many columns as `x` has elements, or `N`."""
+    """Vandermonde matrix of powers x⁰, x¹, …, with `N` columns (default: the number of elements)."""
     x = x.reshape(1) if x.ndim == 0 and N is not None else x
     n = x.shape[-1] if N is None else N
     if isinstance(n, Dim):
-        raise ShapeError(f"vander: of {n} elements the number of powers is not known. Give N.")
+        raise ShapeError(f"vander: the number of columns for {n} elements is unknown. Pass N.")
     return cat([(x**power).unsqueeze(-1) for power in range(n)], dim=-1)
 
 
 def eig(A: Any) -> NoReturn:
-    """Refused: the eigenvalues of a matrix that is not symmetric are complex."""
+    """Always raises: eigenvalues of general matrices are complex."""
     raise NotImplementedError(_COMPLEX.format("eig"))
 
 
 def eigvals(A: Any) -> NoReturn:
-    """Refused, as `eig` is."""
+    """Always raises, as `eig`."""
     raise NotImplementedError(_COMPLEX.format("eigvals"))
 
 

@@ -52,7 +52,7 @@ def _(g, x, out, p, dim, keepdim):
     for order in (2, 1, 0, 3.5, float("inf"), -float("inf")) for dim in (None, 1)
 ])  # fmt: skip
 def vector_norm(x: Any, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Any:
-    """(Σ |x|ᵒʳᵈ)^(1/ord) over `dim`, or over everything; the largest |x| for ∞, the smallest for −∞, for 0 how many."""
+    """Vector norm (Σ |x|ᵒʳᵈ)^(1/ord) over `dim` or all; ∞: largest |x|, −∞: smallest, 0: number of nonzeros."""
     x = _floating("linalg.vector_norm", x if dtype is None else x.to(dtype=dtype))
     dim = tuple(dim) if isinstance(dim, list) else dim
     if ord == 0:
@@ -89,11 +89,11 @@ def matrix_norm(
     *,
     dtype: DType | None = None,
 ) -> Any:
-    """The norm of matrices: "fro", "nuc" (sum of singular values), ±1 (columns), ±2 (singular values), ±∞ (rows)."""
+    """Matrix norm: "fro", "nuc" (sum of singular values), ±1 (columns), ±2 (singular values), ±∞ (rows)."""
     A = _floating("linalg.matrix_norm", A if dtype is None else A.to(dtype=dtype))
     if A.ndim < 2:
         raise ShapeError(
-            f"linalg.matrix_norm: a matrix is needed, not {format_shape(A.shape)}.", in_code="Use vector_norm()."
+            f"linalg.matrix_norm: expected a matrix, not {format_shape(A.shape)}.", in_code="Use vector_norm()."
         )
     if len(dim) != 2 or wrap_dim("norm", dim[0], A.ndim) == wrap_dim("norm", dim[1], A.ndim):
         raise ShapeError(f"linalg.matrix_norm: dim must be two different dimensions, not {tuple(dim)}")
@@ -147,7 +147,7 @@ def norm(
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(3, 3),), (s.normal(4, 3),), (s.normal(3, 3), 1)])
 def cond(A: Any, p: float | str | None = None) -> Any:
-    """The condition number: how much larger a relative error may be in the solution than in the matrix."""
+    """Condition number: the largest growth of relative errors from the matrix to the solution."""
     if p in (None, 2, -2):
         values = svdvals(A)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
@@ -156,7 +156,7 @@ def cond(A: Any, p: float | str | None = None) -> Any:
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(3, 4),), (s.normal(2, 3, 3),)])
 def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, tol: Any = None) -> Any:
-    """How many singular values are above the tolerance: the larger of `atol` and `rtol` times the largest."""
+    """Matrix rank: number of singular values above max(atol, rtol · largest singular value)."""
     values = (eigvalsh(A).abs() if hermitian else svdvals(A)).detach()
     if values.shape[-1] == 0:
         return values.sum(-1).long()
@@ -165,7 +165,7 @@ def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool =
 
 
 def tolerance(A: Any, values: Any, atol: Any, rtol: Any) -> Any:
-    """Below which singular value one counts as 0; as PyTorch, nothing but rounding if none is given."""
+    """Tolerance below which a singular value is 0; the default covers rounding only, as in PyTorch."""
     if rtol is None:
         given = atol is not None and not (isinstance(atol, (int, float)) and atol == 0)
         rtol = 0.0 if given else max(A.shape[-2:]) * float(np.finfo(A.dtype.numpy).eps)
@@ -178,7 +178,7 @@ def tolerance(A: Any, values: Any, atol: Any, rtol: Any) -> Any:
 
 @composite(sample=lambda s: [(s.normal(3, 4), s.normal(3, 4)), (s.normal(3, 4), s.normal(4), 1)])
 def dist(input: Any, other: Any, p: float = 2) -> Any:
-    """The `p`-norm of the difference."""
+    """`p`-norm of the difference of two tensors."""
     return vector_norm(input - other, p)
 
 

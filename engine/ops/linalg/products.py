@@ -63,7 +63,7 @@ def dot(input: Any, tensor: Any) -> Any:
 
 @composite(sample=lambda s: [(s.normal(4), s.normal(4))])
 def vdot(input: Any, other: Any) -> Any:
-    """`dot`; the two differ for complex numbers only."""
+    """Same as `dot` for real tensors."""
     _need("vdot", (1, 1), input, other)
     return input @ other
 
@@ -106,13 +106,11 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 
 def _check_factors(*factors: float) -> None:
     if any(isinstance(factor, float) for factor in factors):
-        raise DTypeError(
-            "alpha and beta are whole numbers for tensors of whole numbers.", in_code="Convert with .float()."
-        )
+        raise DTypeError("alpha and beta must be integers for integer tensors.", in_code="Convert with .float().")
 
 
 def _plus(input: Any, product: Any, beta: float, alpha: float) -> Any:
-    """β·input + α·product. With β = 0 the input does not count, not even its NaN."""
+    """β·input + α·product. With β = 0 the input is ignored, also its NaN."""
     if not product.is_floating_point():
         if not input.is_floating_point():
             _check_factors(alpha, beta)
@@ -181,7 +179,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: floa
 
 @composite(sample=lambda s: [(s.normal(2, 3, 3), n) for n in (1, 2, 5)] + [(s.normal(3, 3) + 3, -2)])
 def matrix_power(input: Any, n: int) -> Any:
-    """A multiplied with itself, `n` times; the inverse's power for negative `n`."""
+    """n-th power of a square matrix; of its inverse for negative `n`."""
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise ShapeError(f"matrix_power: the matrices must be square, not {format_shape(input.shape)}")
     if n == 0:
@@ -265,7 +263,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     over_a = [wrap_dim("tensordot", d, a.ndim) for d in over_a]
     over_b = [wrap_dim("tensordot", d, b.ndim) for d in over_b]
     if len(over_a) != len(over_b):
-        raise ShapeError(f"tensordot: {len(over_a)} and {len(over_b)} dimensions. Name equally many of both tensors.")
+        raise ShapeError(
+            f"tensordot: {len(over_a)} and {len(over_b)} dimensions. Pass the same number for both tensors."
+        )
     for i, j in zip(over_a, over_b, strict=True):
         if a.shape[i] == b.shape[j]:
             continue
@@ -306,7 +306,7 @@ def kron(input: Any, other: Any) -> Any:
     sample=lambda s: [(s.normal(4, 3), s.normal(1, 3)), ((s.normal(3, 2), s.normal(3, 2)), {"dim": 0})],
 )
 def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
-    """The vector at right angles to both, of vectors of three along `dim`."""
+    """Cross product of vectors of size 3 along `dim`."""
     shape = broadcast_shapes("cross", [tuple(input.shape), tuple(other.shape)])
     if input.ndim != other.ndim:
         raise ShapeError(
@@ -334,6 +334,6 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
 
 @composite(sample=lambda s: [(s.normal(3, 4),)])
 def trace(input: Any) -> Any:
-    """The sum of the main diagonal of a matrix."""
+    """Trace: sum of the main diagonal of a matrix."""
     _need("trace", (2,), input)
     return input.diagonal().sum(-1)

@@ -177,7 +177,7 @@ def _(g, A, out, upper, unitriangular):
 
 @composite(method=False, public=False, sample=lambda s: [((_systems(s)[0], s.normal(3, 2)), {"upper": True})])
 def linalg_solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """X with A X = B, or X A = B unless `left`, where A is triangular; its other triangle is not looked at."""
+    """X with A X = B, or X A = B unless `left`, where A is triangular; its other triangle is not read."""
     if left:
         return linalg_solve_triangular_op(A, B, upper=upper, unitriangular=unitriangular)
     return linalg_solve_triangular_op(A.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT
@@ -229,7 +229,7 @@ def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
 
 @composite(sample=lambda s: [(_positive(s),)])
 def cholesky(input: Any, upper: bool = False) -> Any:
-    """`linalg.cholesky` under its older name."""
+    """Older name of `linalg.cholesky`."""
     return input.clone() if 0 in input.shape else linalg_cholesky(input, upper=upper)
 
 
@@ -326,7 +326,7 @@ def logdet(input: Any) -> Any:
     return where(sign < 0, float("nan"), logarithm)
 
 
-# -- with a report instead of an error --------------------------------------------------------
+# -- variants that return info --------------------------------------------------------
 
 
 def _reported(result: Any, function: Any, A: Any, *rest: Any, check_errors: bool) -> Any:

@@ -1,1 +1,1 @@
-"""Ops that bring elements to other positions and compute nothing."""
+"""Ops that move elements without computing: views, joins, splits, flips."""

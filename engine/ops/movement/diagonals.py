@@ -1,4 +1,4 @@
-"""Diagonals and the triangles beside them."""
+"""Diagonals and triangles of matrices."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def _triangles(s: Any) -> Any:
 
 @op("other", in_place=True, sample=_triangles)
 def tril(xp, x, diagonal: int = 0):
-    """What is on the diagonal and below it; zeros above."""
+    """Lower triangle of matrices; the other elements are 0."""
     _check_plane(x.ndim)
     return xp.tril(x, diagonal)
 
 
 @op("other", in_place=True, sample=_triangles)
 def triu(xp, x, diagonal: int = 0):
-    """What is on the diagonal and above it; zeros below."""
+    """Upper triangle of matrices; the other elements are 0."""
     _check_plane(x.ndim)
     return xp.triu(x, diagonal)
 
@@ -41,8 +41,8 @@ def _(x: Spec, diagonal: int = 0):
 
 
 def _check_plane(ndim: int) -> None:
-    if ndim < 2:  # NumPy makes a matrix of a row
-        raise ShapeError(f"a triangle needs a tensor of at least 2 dimensions, this one has {ndim}")
+    if ndim < 2:  # NumPy accepts a vector and returns a matrix
+        raise ShapeError(f"tril() and triu() need at least 2 dimensions, not {ndim}")
 
 
 @tril.gradient
@@ -64,7 +64,7 @@ def _(g, diagonal):
     ),
 )
 def diagonal(xp, x, offset: int = 0, dim1: int = 0, dim2: int = 1):
-    """The diagonal of two dimensions, as the last dimension; above the main one for a positive offset."""
+    """Diagonal over two dimensions, as the last dimension; above the main one for a positive offset."""
     size = _length(x.shape, offset, *_axes(x.ndim, dim1, dim2))
     if size <= 0:
         return xp.moveaxis(x, _axes(x.ndim, dim1, dim2), (-2, -1))[..., 0, :0] if 0 not in x.shape else xp.zeros(
@@ -78,7 +78,7 @@ def diagonal(xp, x, offset: int = 0, dim1: int = 0, dim2: int = 1):
 def _axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     a, b = (wrap_dims("diagonal", d, ndim)[0] if ndim else 0 for d in (dim1, dim2))
     if a == b:
-        raise ShapeError(f"diagonal: two different dimensions are needed, not {dim1} and {dim2}")
+        raise ShapeError(f"diagonal: dim1 and dim2 must differ, not {dim1} and {dim2}")
     return a, b
 
 
@@ -130,7 +130,7 @@ def _(g, offset, dim1, dim2):
     ((s.normal(2, 3),), {}), ((s.normal(2, 3),), {"offset": -1}), ((s.normal(2, 3), 1, 0, 2), {}), ((s.normal(3),), {}),
 ])  # fmt: skip
 def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """The last dimension as a diagonal of two new ones."""
+    """Matrices whose diagonals hold the last dimension of x."""
     a, b = _axes(x.ndim + 1, dim1, dim2)
     size = x.shape[-1] + abs(offset)
     rest = iter(x.shape[:-1])
@@ -142,9 +142,9 @@ def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     sample=lambda s: [((s.normal(3),), {}), ((s.normal(3), 1), {}), ((s.normal(3, 4),), {}), ((s.normal(3, 4), -1), {})]
 )
 def diag(x: Any, diagonal: int = 0) -> Any:
-    """A vector as the diagonal of a matrix; of a matrix its diagonal."""
+    """Matrix with a vector on its diagonal, or the diagonal of a matrix."""
     if x.ndim not in (1, 2):
-        raise ShapeError(f"diag: a vector or a matrix is needed, not a tensor of {x.ndim} dimensions")
+        raise ShapeError(f"diag: the input must be a vector or a matrix, not a tensor of {x.ndim} dimensions")
     return diag_embed(x, diagonal) if x.ndim == 1 else _diagonal(x, diagonal).clone()
 
 
@@ -153,13 +153,13 @@ _diagonal = diagonal
 
 @composite(sample=lambda s: [((s.normal(3),), {}), ((s.normal(2, 2), 1), {}), ((s.normal(),), {})])
 def diagflat(x: Any, offset: int = 0) -> Any:
-    """All elements as the diagonal of a matrix."""
+    """Matrix with all elements of x on its diagonal."""
     return diag_embed(x.reshape(-1), offset)
 
 
 @composite(sample=lambda s: [((s.normal(3, 4), s.normal(3)), {}), ((s.normal(3, 4), s.normal(3)), {"offset": 1})])
 def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A copy of x with `src` on a diagonal."""
+    """Copy of x with `src` on a diagonal."""
     out = x.clone()
     copy_checked("diagonal_scatter", out.diagonal(offset, dim1, dim2), src)
     return out

@@ -1,4 +1,4 @@
-"""Orders reversed, rotated and rolled along dimensions."""
+"""Flip, rotate and roll along dimensions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Sizes: TypeAlias = tuple[int, ...]
     ((s.normal(2, 3),), {"dims": dims}) for dims in ((0,), (0, 1), (-1,))
 ])  # fmt: skip
 def flip(xp, x, dims: Sizes):
-    """The order reversed along `dims`."""
+    """Reverse the order of elements along `dims`."""
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
     return xp.flip(x, dims if x.ndim else ()).copy()
 
@@ -35,17 +35,17 @@ def _(g, dims):
 
 @composite(sample=lambda s: [((s.normal(2, 3),), {})])
 def fliplr(x: Any) -> Any:
-    """Columns in reverse order."""
+    """Reverse the order of columns (dimension 1)."""
     if x.ndim < 2:
-        raise ShapeError(f"fliplr: a tensor of at least 2 dimensions is needed, this one has {x.ndim}")
+        raise ShapeError(f"fliplr: the input must have at least 2 dimensions, not {x.ndim}")
     return flip(x, (1,))
 
 
 @composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(3),), {})])
 def flipud(x: Any) -> Any:
-    """Rows in reverse order."""
+    """Reverse the order of rows (dimension 0)."""
     if x.ndim < 1:
-        raise ShapeError("flipud: a tensor without dimensions has no rows")
+        raise ShapeError("flipud: a 0-d tensor has no rows")
     return flip(x, (0,))
 
 
@@ -54,7 +54,7 @@ def flipud(x: Any) -> Any:
     ((s.normal(3, 4),), {"shifts": (1, 2), "dims": (0, 1)}), ((s.normal(3, 4),), {"shifts": (1, 5), "dims": (0, 0)}),
 ])  # fmt: skip
 def roll(xp, x, shifts: int | Sizes, dims: int | Sizes | None = None):
-    """Elements moved on by `shifts`; what leaves at the end comes in at the start."""
+    """Roll elements by `shifts` along `dims`, or in the flattened tensor; the last ones wrap to the start."""
     shifts, dims = _checked_shifts(shifts, dims, x.ndim)
     return xp.roll(x, shifts if dims else shifts[0], axis=dims or None)
 
@@ -85,9 +85,9 @@ def _(g, shifts, dims):
     sample=lambda s: [((s.normal(2, 3), k), {}) for k in (-1, 0, 1, 2, 3)] + [((s.normal(2, 3, 4), 1, (1, 2)), {})]
 )
 def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """Turned by k quarters, from the first of `dims` towards the second."""
+    """Rotate by k · 90° in the plane of `dims`, from the first dimension toward the second."""
     if len(dims) != 2:
-        raise ShapeError(f"rot90: a plane has 2 dimensions, not {tuple(dims)}")
+        raise ShapeError(f"rot90: dims must be 2 dimensions, not {tuple(dims)}")
     a, b = wrap_dims("rot90", tuple(dims), x.ndim)
     quarter = k % 4
     if quarter == 2:

@@ -1,4 +1,4 @@
-"""Tensors put together: side by side, into blocks, into grids."""
+"""Joining tensors: stacking, block diagonals, grids, combinations."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from engine.shape import Dim, Size, format_shape
 @composite(method=False, sample=lambda s: [(([s.normal(2, 3), s.normal(2, 3)], dim), {}) for dim in (0, 1, -1)]
            + [(([s.normal()] * 3,), {})])  # fmt: skip
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Tensors of one shape put side by side along a new dimension."""
+    """Stack tensors of the same shape along a new dimension."""
     if hasattr(tensors, "dtype"):
         raise TypeError("stack(): the tensors must be in a list or a tuple. Use stack([a, b]).")
     for number, x in enumerate(tensors):
         if tuple(x.shape) != tuple(tensors[0].shape):
             raise ShapeError(
                 f"stack: tensor 0 is {format_shape(tensors[0].shape)} and tensor {number} is {format_shape(x.shape)}; "
-                "all must have one shape.",
-                in_code="Use cat() to join along a dimension that they have.",
+                "all must have the same shape.",
+                in_code="Use cat() to join along an existing dimension.",
             )
     return cat([x.unsqueeze(dim) for x in tensors], dim=dim)
 
@@ -35,7 +35,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     method=False, sample=lambda s: [(([s.normal(2), s.normal(3)],), {}), (([s.normal(2, 1), s.normal(2, 3)],), {})]
 )
 def hstack(tensors: Sequence[Any]) -> Any:
-    """Tensors side by side: along the second dimension, or the only one."""
+    """Join tensors horizontally: along dimension 1, or dimension 0 of vectors."""
     tensors = [atleast_1d(x) for x in tensors]
     return cat(tensors, dim=0 if tensors[0].ndim == 1 else 1)
 
@@ -44,7 +44,7 @@ def hstack(tensors: Sequence[Any]) -> Any:
     (([s.normal(3), s.normal(3)],), {}), (([s.normal(3), s.normal(2, 3)],), {}),
 ])  # fmt: skip
 def vstack(tensors: Sequence[Any]) -> Any:
-    """Tensors one above the other; a vector is a row."""
+    """Join tensors vertically, along dimension 0; vectors become rows."""
     return cat([atleast_2d(x) for x in tensors], dim=0)
 
 
@@ -52,19 +52,19 @@ def vstack(tensors: Sequence[Any]) -> Any:
     method=False, sample=lambda s: [(([s.normal(3), s.normal(3)],), {}), (([s.normal(2, 3), s.normal(2, 3)],), {})]
 )
 def dstack(tensors: Sequence[Any]) -> Any:
-    """Tensors one behind the other, along the third dimension."""
+    """Join tensors in depth, along dimension 2."""
     return cat([atleast_3d(x) for x in tensors], dim=2)
 
 
 @composite(method=False, sample=lambda s: [(([s.normal(3), s.normal(3)],), {}), (([s.normal(3), s.normal(3, 2)],), {})])
 def column_stack(tensors: Sequence[Any]) -> Any:
-    """Vectors as columns beside each other."""
+    """Join tensors as columns; vectors become columns of a matrix."""
     return cat([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors], dim=1)
 
 
 @composite(method=False, sample=lambda s: [((s.normal(2, 3), s.normal(1, 2)), {}), ((s.normal(2), s.normal()), {})])
 def block_diag(*tensors: Any) -> Any:
-    """Matrices along the diagonal of a larger one, zeros elsewhere."""
+    """Block-diagonal matrix of the given matrices."""
     blocks = [x.reshape(1, -1) if x.ndim < 2 else x for x in tensors]
     width = sum(block.shape[1] for block in blocks)
     rows, start = [], 0
@@ -76,21 +76,21 @@ def block_diag(*tensors: Any) -> Any:
 
 @composite(method=False, result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 1), s.normal(2, 1, 4)), {})])
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """The tensors expanded to their common shape."""
+    """Expand tensors to their common shape."""
     shape = shape_rules.broadcast_shapes("broadcast_tensors", [tuple(x.shape) for x in _listed(tensors)])
     return tuple(x if tuple(x.shape) == tuple(shape) else expand(x, shape) for x in _listed(tensors))
 
 
 @composite(method=False, result="Any", sample=lambda s: [(((3, 1), (2, 1, 4)), {}), ((2, (3, 1)), {})])
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to."""
+    """Shape that the given shapes broadcast to."""
     return Size(
         shape_rules.broadcast_shapes("broadcast_shapes", [(s,) if isinstance(s, int) else tuple(s) for s in shapes])
     )
 
 
 def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
-    """The tensors, which may have come as one list."""
+    """Tensors passed as separate arguments or as one list."""
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
@@ -98,7 +98,7 @@ def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
     ((s.normal(3), s.normal(2)), {"indexing": way}) for way in ("ij", "xy")
 ] + [((s.normal(3), s.normal(), s.normal(2)), {"indexing": "ij"})])  # fmt: skip
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
-    """The coordinates of a grid, one tensor for each axis; "xy" exchanges the first two dimensions."""
+    """Coordinate grids, one tensor per axis; indexing="xy" swaps the first two dimensions."""
     if indexing not in ("ij", "xy"):
         raise ValueError(f"meshgrid(): indexing must be 'ij' or 'xy', not {indexing!r}")
     axes = [x.reshape(-1) for x in _listed(tensors)]
@@ -113,7 +113,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
 
 @composite(method=False, sample=lambda s: [((s.normal(3), s.normal(2)), {}), ((s.normal(3),), {})])
 def cartesian_prod(*tensors: Any) -> Any:
-    """All ways to take one element of each vector, one in each row."""
+    """Cartesian product of vectors, one tuple per row."""
     if len(tensors) == 1:
         return tensors[0]
     return stack([x.reshape(-1) for x in meshgrid(*tensors)], dim=1)
@@ -121,10 +121,10 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 @composite(method=False, sample=lambda s: [((s.normal(4),), {}), ((s.normal(3), 2, True), {}), ((s.normal(5), 3), {})])
 def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """All ways to take r elements of a vector in order, one in each row."""
+    """Combinations of r elements of a vector, one per row."""
     ways: Callable[..., Any] = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     if isinstance(x.shape[0], Dim):
-        raise ShapeError(f"combinations: of {x.shape[0]} elements the number of ways is not known")
+        raise ShapeError(f"combinations: the number of combinations of {x.shape[0]} elements is unknown")
     chosen = list(ways(range(x.shape[0]), r))
     if not chosen or not r:
         return x.new_empty(0, r) if r else x.new_empty(0)

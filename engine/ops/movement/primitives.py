@@ -1,4 +1,4 @@
-"""Ops that move elements without computing: views where the memory allows it, as in PyTorch."""
+"""Primitive ops that move elements: views where the strides allow it, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Sizes: TypeAlias = tuple[int, ...]
     ((s.normal(1),), {"shape": ()}), ((s.normal(0, 3),), {"shape": (3, 0)}),
 ])  # fmt: skip
 def reshape(xp, x, shape: Sizes):
-    """The same elements in another shape; one size may be −1. A view where the memory allows it."""
-    if shape and min(shape) < -1:  # NumPy takes any negative size for -1
+    """Reshape x; one size may be −1. Returns a view where the strides allow it."""
+    if shape and min(shape) < -1:  # NumPy treats any negative size as -1
         reshaped("reshape", Spec(x.shape, dtypes.from_numpy(x.dtype)), shape)
     return x.reshape(shape)
 
@@ -45,14 +45,14 @@ def _(g, x: Spec):
     public=False,
 )
 def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
-    """The same memory in another shape, or as another dtype. Raises ShapeError where only a copy could do that."""
+    """View the same memory in another shape or dtype. Raises ShapeError if that needs a copy."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], (DType, str, type))):
         return view_dtype(x, dtype=checked("view", dtype or size[0]).name)
     wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     result = reshape.function(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:
         raise ShapeError(
-            f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be seen as {format_shape(wanted)} "
+            f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be viewed as {format_shape(wanted)} "
             "without a copy.",
             in_code="Use reshape().",
         )
@@ -63,7 +63,7 @@ def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
     ((s.normal(2, 3, 4),), {"dims": (2, 0, 1)}), ((s.normal(2, 3),), {"dims": (-1, 0)}),
 ])  # fmt: skip
 def permute(xp, x, dims: Sizes):
-    """The dimensions in another order."""
+    """Permute the dimensions; a view."""
     return x.transpose(dims)
 
 
@@ -87,7 +87,7 @@ def _(g, x: Spec, dims):
     aliases=("swapaxes", "swapdims"),
 )
 def transpose(x: Any, dim0: int, dim1: int) -> Any:
-    """Two dimensions exchanged."""
+    """Swap two dimensions; a view."""
     ndim = x.ndim
     if not ndim:
         return x
@@ -100,9 +100,9 @@ def transpose(x: Any, dim0: int, dim1: int) -> Any:
 
 @composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(3),), {}), ((s.normal(),), {})], in_place="view")
 def t(x: Any) -> Any:
-    """A matrix transposed; vectors and scalars as they are."""
+    """Transpose a matrix; vectors and scalars are returned unchanged."""
     if x.ndim > 2:
-        raise ShapeError(f"t() takes at most 2 dimensions, this tensor has {x.ndim}.", in_code="Use transpose(-2, -1).")
+        raise ShapeError(f"t() needs at most 2 dimensions, not {x.ndim}.", in_code="Use transpose(-2, -1).")
     return x if x.ndim < 2 else transpose(x, 0, 1)
 
 
@@ -110,11 +110,11 @@ def t(x: Any) -> Any:
     ((s.normal(3, 1), (2, 3, 4)), {}), ((s.normal(3, 1), (-1, 4)), {}),
 ])  # fmt: skip
 def expand(xp, x, size: Sizes):
-    """Dimensions of size 1 repeated to `size` without copying; −1 keeps a size."""
+    """Expand dimensions of size 1 to `size` without copying; −1 keeps a size."""
     sizes = [x.shape[i - len(size)] if n == -1 and len(size) - i <= x.ndim else n for i, n in enumerate(size)]
     out = xp.broadcast_to(x, tuple(sizes))
     if isinstance(out, np.ndarray) and x.flags.writeable:
-        out.flags.writeable = True  # PyTorch writes into it where no element is repeated
+        out.flags.writeable = True  # writable, as in PyTorch, where no element is repeated
     return out
 
 
@@ -129,7 +129,7 @@ def _(x: Spec, size: Sizes):
         keeps = isinstance(wanted, int) and wanted == -1
         if keeps and i < extra:
             raise ShapeError(
-                f"expand: {format_shape(x.shape)} has no dimension to keep for the -1 at index {i} of {tuple(size)}. "
+                f"expand: {format_shape(x.shape)} has no dimension for the -1 at index {i} of {tuple(size)}. "
                 "Give its size."
             )
         if not keeps and have != 1 and have != wanted:
@@ -150,8 +150,8 @@ def _(g, x: Spec):
     ((s.normal(1, 3),), {"shape": (2, 3), "dims": (0,)}),
 ])  # fmt: skip
 def sum_backward(xp, x, shape: Sizes, dims: Sizes):
-    """What a reduction of `shape` over `dims` gave, over `shape` again: the gradient of a sum."""
-    if x.ndim == 0 and prod(shape) <= 1024:  # filling so little takes a fifth of the time that a view takes
+    """Expand the gradient of a sum over `dims` back to `shape`."""
+    if x.ndim == 0 and prod(shape) <= 1024:  # for small shapes, filling takes a fifth of the time of a view
         out = xp.empty(shape, x.dtype)
         out[...] = x
         return out
@@ -171,7 +171,7 @@ def _(g, x: Spec, dims):
 
 @composite(sample=lambda s: [((s.normal(3, 1), s.normal(2, 3, 4)), {})], public=False)
 def expand_as(x: Any, other: Any) -> Any:
-    """`x` expanded to the shape of `other`."""
+    """Expand x to the shape of `other`."""
     return expand(x, tuple(other.shape))
 
 
@@ -179,7 +179,7 @@ def expand_as(x: Any, other: Any) -> Any:
     ((s.normal(2, 3),), {"dim": dim}) for dim in (0, 1, -1)
 ])  # fmt: skip
 def unsqueeze(xp, x, dim: int):
-    """A dimension of size 1 put in at `dim`."""
+    """Insert a dimension of size 1 at `dim`; a view."""
     axis = dim if 0 <= dim <= x.ndim else wrap_dim("unsqueeze", dim, x.ndim + 1)
     return x[(*(_EVERY,) * axis, None, ...)]
 
@@ -202,13 +202,13 @@ def _(g, x: Spec):
     ((s.normal(2, 1, 3, 1),), {"dim": dim}) for dim in (None, 1, -1, 0, (1, 3))
 ])  # fmt: skip
 def squeeze(xp, x, dim: int | Sizes | None = None):
-    """Dimensions of size 1 removed: those in `dim`, or all."""
+    """Remove dimensions of size 1: those in `dim`, or all."""
     dims = _squeezed(dim, x.ndim)
     return x.reshape(tuple(size for i, size in enumerate(x.shape) if i not in dims or size != 1))
 
 
 def _squeezed(dim: int | Sizes | None, ndim: int) -> tuple[int, ...]:
-    """The dimensions that may go; () is none of them, where other ops take it for all."""
+    """Dimensions to remove; here () means none, in other ops all."""
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims("squeeze", dim, ndim)
 
 
@@ -225,16 +225,16 @@ def _(g, x: Spec):
 
 @composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(2, 3).T,), {})], public=False)
 def contiguous(x: Any, memory_format: Any = None) -> Any:
-    """The tensor in one block of memory, row by row or in another order; itself if it is so."""
+    """Copy of x that is contiguous in the memory format; x if it is so already."""
     if memory_format is not None and memory_format.order:
         return _ordered(x, memory_format.order)
     return x if x.is_contiguous() else x.clone()
 
 
 def _ordered(x: Any, order: tuple[int, ...]) -> Any:
-    """The dimensions laid out in this order, the last one without gaps."""
+    """Copy with the dimensions laid out in this order, the last one contiguous."""
     if x.ndim != len(order):
-        raise ShapeError(f"contiguous: this memory format is for {len(order)} dimensions, not {x.ndim}")
+        raise ShapeError(f"contiguous: this memory format needs {len(order)} dimensions, not {x.ndim}")
     back = sorted(range(x.ndim), key=order.__getitem__)
     return permute(contiguous(permute(x, order)), back)
 
@@ -246,7 +246,7 @@ def _ordered(x: Any, order: tuple[int, ...]) -> Any:
 def cat(xp, *tensors, dim: int = 0):
     """Joins tensors along `dim`; all other sizes must be equal. As in PyTorch, tensors of shape (0,) are skipped."""
     joined = xp.concatenate([x for x in tensors if x.shape != _NOTHING] or tensors[:1], axis=dim)
-    return xp.ascontiguousarray(joined)  # NumPy keeps the order of transposed tensors; view() must work after it
+    return xp.ascontiguousarray(joined)  # NumPy keeps the order of transposed arrays; view() must work after it
 
 
 _NOTHING = (0,)
@@ -256,7 +256,7 @@ _NOTHING = (0,)
 def _(*tensors: Spec, dim: int = 0):
     number, first = next(((i, x) for i, x in enumerate(tensors) if x.shape != _NOTHING), (0, tensors[0]))
     if first.ndim == 0:
-        raise ShapeError("cat: tensors without dimensions cannot be joined.", in_code="Use stack().")
+        raise ShapeError("cat: 0-d tensors cannot be concatenated.", in_code="Use stack().")
     axis = wrap_dim("cat", dim, first.ndim)
     total: Any = 0
     for other, x in enumerate(tensors):
@@ -266,13 +266,13 @@ def _(*tensors: Spec, dim: int = 0):
             raise ShapeError(
                 f"cat: tensor {number} is {format_shape(first.shape)} and tensor {other} is {format_shape(x.shape)}. "
                 "All need the same number of dimensions.",
-                in_code="Use stack() to make a new one.",
+                in_code="Use stack() for a new dimension.",
             )
         for i, (a, b) in enumerate(zip(first.shape, x.shape, strict=True)):
             if i != axis and a != b:
                 raise ShapeError(
                     f"cat along dimension {dim}: {format_shape(first.shape)} and {format_shape(x.shape)} differ "
-                    f"in dimension {i}: {a} and {b}. All other sizes must agree."
+                    f"in dimension {i}: {a} and {b}. All other sizes must match."
                 )
         total = total + x.shape[axis]
     return (*first.shape[:axis], total, *first.shape[axis + 1 :])
@@ -295,7 +295,7 @@ def _(g, tensors: Spec, dim):
     ((s.normal(2, 3),), {"dtype": dtypes.float64}),
 ])  # fmt: skip
 def cast(xp, x, dtype: object):
-    """Another dtype."""
+    """Convert x to a dtype."""
     return x.astype(dtype.numpy)  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -306,4 +306,4 @@ def _(x: Spec, dtype: Any):
 
 @cast.gradient
 def _(g):
-    return g  # brought back to the input's dtype by the backward pass
+    return g  # the backward pass converts it to the input's dtype

@@ -16,7 +16,7 @@ from engine.shape import Dim, Spec
     ((s.normal(2, 4),), {"dtype": "int64"}),
 ])  # fmt: skip
 def view_dtype(xp, x, dtype: str):
-    """The bytes of x as numbers of another dtype; sizes change in the last dimension."""
+    """View the bytes of x as another dtype; the last dimension is resized."""
     target = BY_NAME[dtype].numpy
     if x.itemsize != target.itemsize:
         _check(x.ndim, x.shape, x.itemsize, target, x.strides[-1] if x.ndim else 0)
@@ -34,8 +34,8 @@ def _(x: Spec, dtype: str):
 
 def _check(ndim: int, shape: Any, itemsize: int, target: np.dtype[Any], step: int) -> None:
     if ndim == 0:
-        raise ShapeError("view: a tensor without dimensions can only be seen as a dtype of the same size")
+        raise ShapeError("view: a 0-d tensor can only be viewed as a dtype of the same item size")
     if step != itemsize and shape[-1] != 1:
-        raise ShapeError("view: the last dimension must lie in one piece.", in_code="Call contiguous() first.")
+        raise ShapeError("view: the last dimension must be contiguous.", in_code="Call contiguous() first.")
     if not isinstance(shape[-1], Dim) and shape[-1] * itemsize % target.itemsize:
-        raise ShapeError(f"view: {shape[-1]} numbers of {itemsize} bytes are no whole number of {target}")
+        raise ShapeError(f"view: {shape[-1]} elements of {itemsize} bytes do not divide into {target} elements")

@@ -1,4 +1,4 @@
-"""The same elements in another shape: dimensions joined, parted, moved, added, repeated."""
+"""Shape changes: flatten, unflatten, move, add and repeat dimensions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sizes: TypeAlias = tuple[int, ...]
     ((s.normal(4),), {}), ((s.normal(4, 3).T,), {}),
 ])  # fmt: skip
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Dimensions `start_dim` to `end_dim` joined into one."""
+    """Flatten dimensions `start_dim` to `end_dim` into one."""
     if x.ndim == 0:
         return reshape(x, (1,))
     start, end = wrap_dim("flatten", start_dim, x.ndim), wrap_dim("flatten", end_dim, x.ndim)
@@ -33,13 +33,13 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 @composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(2, 3).T,), {}), ((s.normal(),), {})])
 def ravel(x: Any) -> Any:
-    """All elements in one dimension."""
+    """Flatten to one dimension."""
     return reshape(x, (-1 if 0 not in x.shape else 0,))
 
 
 @composite(sample=lambda s: [((s.normal(2, 6), 1, (2, 3)), {}), ((s.normal(2, 6), -1, (-1, 3)), {})])
 def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Any:
-    """Dimension `dim` split into `sizes`; one may be −1."""
+    """Split dimension `dim` into `sizes`; one size may be −1."""
     axis = wrap_dim("unflatten", dim, x.ndim)
     inner = reshaped("unflatten", Spec((x.shape[axis],), x.dtype), sizes)
     return reshape(x, (*x.shape[:axis], *inner, *x.shape[axis + 1 :]))
@@ -47,19 +47,19 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Any:
 
 @composite(public=False, sample=lambda s: [((s.normal(2, 6), s.normal(3, 4)), {})])
 def view_as(x: Any, other: Any) -> Any:
-    """The same memory in the shape of `other`."""
+    """View x in the shape of `other`."""
     return view(x, tuple(other.shape))
 
 
 @composite(public=False, sample=lambda s: [((s.normal(2, 6), s.normal(3, 4)), {})])
 def reshape_as(x: Any, other: Any) -> Any:
-    """The same elements in the shape of `other`."""
+    """Reshape x to the shape of `other`."""
     return reshape(x, tuple(other.shape))
 
 
 @composite(sample=lambda s: [((s.normal(3, 1), (2, 3, 4)), {}), ((s.normal(3), (3,)), {})])
 def broadcast_to(x: Any, size: Any) -> Any:
-    """Dimensions of size 1 repeated to `size` without copying."""
+    """Broadcast x to `size` without copying."""
     return expand(x, tuple(size))
 
 
@@ -67,12 +67,12 @@ def broadcast_to(x: Any, size: Any) -> Any:
     ((s.normal(2, 3, 4), 0, 2), {}), ((s.normal(2, 3, 4), (0, 1), (-1, 0)), {}), ((s.normal(2, 3), -1, 0), {}),
 ])  # fmt: skip
 def movedim(x: Any, source: Any, destination: Any) -> Any:
-    """Dimensions moved to other positions; the rest keep their order."""
+    """Move dimensions from `source` to `destination`; the others keep their order."""
     sources, destinations = (
         wrap_dims("movedim", (d,) if isinstance(d, int) else tuple(d), x.ndim) for d in (source, destination)
     )
     if len(sources) != len(destinations):
-        raise ShapeError(f"movedim: {source} and {destination} must name as many dimensions")
+        raise ShapeError(f"movedim: {source} and {destination} must name the same number of dimensions")
     rest = iter([d for d in range(x.ndim) if d not in sources])
     placed = dict(zip(destinations, sources, strict=True))
     return permute(x, tuple(placed[d] if d in placed else next(rest) for d in range(x.ndim)))
@@ -80,7 +80,7 @@ def movedim(x: Any, source: Any, destination: Any) -> Any:
 
 @composite(sample=lambda s: [((s.normal(2, 3, 4),), {})])
 def adjoint(x: Any) -> Any:
-    """The last two dimensions exchanged."""
+    """Swap the last two dimensions; a view."""
     return x.transpose(-2, -1)
 
 
@@ -88,7 +88,7 @@ def adjoint(x: Any) -> Any:
     method=False, result="Any", sample=lambda s: [((s.normal(),), {}), ((s.normal(3),), {}), ((s.normal(2, 3),), {})]
 )
 def atleast_1d(*tensors: Any) -> Any:
-    """A tensor without dimensions gets one."""
+    """View with at least 1 dimension."""
     return _each(tensors, lambda x: reshape(x, (1,)) if x.ndim == 0 else x)
 
 
@@ -96,7 +96,7 @@ def atleast_1d(*tensors: Any) -> Any:
     method=False, result="Any", sample=lambda s: [((s.normal(),), {}), ((s.normal(3),), {}), ((s.normal(2, 3),), {})]
 )
 def atleast_2d(*tensors: Any) -> Any:
-    """A vector becomes a row, a number a matrix of one element."""
+    """View with at least 2 dimensions; a vector becomes a row."""
     return _each(tensors, lambda x: reshape(x, (1, -1 if 0 not in x.shape else 0)) if x.ndim < 2 else x)
 
 
@@ -104,7 +104,7 @@ def atleast_2d(*tensors: Any) -> Any:
     method=False, result="Any", sample=lambda s: [((s.normal(),), {}), ((s.normal(3),), {}), ((s.normal(2, 3),), {})]
 )
 def atleast_3d(*tensors: Any) -> Any:
-    """A matrix gets a last dimension, a vector a first one as well."""
+    """View with at least 3 dimensions; a matrix H×W becomes H×W×1, a vector N becomes 1×N×1."""
 
     def raised(x: Any) -> Any:
         if x.ndim == 2:
@@ -115,20 +115,20 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _each(tensors: tuple[Any, ...], function: Any) -> Any:
-    """One tensor's result, or those of several."""
+    """Apply a function to one tensor, or to each of several."""
     if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
         return function(tensors[0])
     return tuple(function(x) for x in (tensors[0] if isinstance(tensors[0], (list, tuple)) else tensors))
 
 
-# -- repeated ---------------------------------------------------------------------------------
+# -- repetition ---------------------------------------------------------------------------------
 
 
 @op("movement", varargs="repeats", public=False, sample=lambda s: [
     ((s.normal(2, 3),), {"repeats": repeats}) for repeats in ((2, 1), (2, 2, 3), (0, 1), (1, 1))
 ] + [((s.normal(),), {"repeats": (2,)})])  # fmt: skip
 def repeat(xp, x, repeats: Sizes):
-    """The whole tensor over and over along each dimension."""
+    """Repeat the tensor along each dimension."""
     _repeated(x.shape, repeats)
     return xp.tile(x, tuple(repeats)) if repeats else x.copy()
 
@@ -137,7 +137,7 @@ def _repeated(shape: Shape, repeats: Sizes) -> Shape:
     if len(repeats) < len(shape):
         raise ShapeError(f"repeat: {format_shape(shape)} needs at least {len(shape)} numbers, not {tuple(repeats)}")
     if any(number < 0 for number in repeats):
-        raise ShapeError(f"repeat: nothing can be repeated a negative number of times: {tuple(repeats)}")
+        raise ShapeError(f"repeat: the numbers of repeats must be at least 0: {tuple(repeats)}")
     sizes = (*(1,) * (len(repeats) - len(shape)), *shape)
     return tuple(size * number for size, number in zip(sizes, repeats, strict=True))
 
@@ -157,7 +157,7 @@ def _(g, x: Spec, repeats):
 
 @composite(sample=lambda s: [((s.normal(2, 3), (2,)), {}), ((s.normal(2), (2, 2)), {}), ((s.normal(2, 3), 2), {})])
 def tile(x: Any, *dims: Any) -> Any:
-    """The whole tensor over and over; `dims` may be shorter than the shape."""
+    """Repeat the tensor along each dimension; `dims` may be shorter than the shape."""
     wanted = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     return repeat(x, (*(1,) * (x.ndim - len(wanted)), *wanted))
 
@@ -168,7 +168,7 @@ def tile(x: Any, *dims: Any) -> Any:
     ((s.normal(2, 3), s.integers(3, 1) + 1), {"dim": 1}),
 ])  # fmt: skip
 def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:
-    """Each element several times in a row: so often each, or as often as `repeats` says for its position."""
+    """Repeat each element: `repeats` is one number, or one number per index of `dim`."""
     if repeats is None:
         return repeat_interleave_indices(x, total=output_size)
     if dim is None:
@@ -181,10 +181,10 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
         sizes = list(x.shape)
         wide = expand(x.unsqueeze(axis + 1), (*sizes[: axis + 1], repeats, *sizes[axis + 1 :]))
         found = reshape(wide, (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :]))
-        return found if found._base is None else found.clone()  # repeats are never views
+        return found if found._base is None else found.clone()  # a repeated tensor is never a view
     if repeats.shape[0] != x.shape[axis]:
         raise ShapeError(
-            f"repeat_interleave: {repeats.shape[0]} repeats do not go with the {x.shape[axis]} elements of "
+            f"repeat_interleave: {repeats.shape[0]} repeats do not match the {x.shape[axis]} elements of "
             f"dimension {dim}"
         )
     return x.index_select(axis, repeat_interleave_indices(repeats, total=output_size))
@@ -192,7 +192,7 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
 
 @op("other", method=False, sample=lambda s: [((s.integers(4, 5),), {"total": None})])
 def repeat_interleave_indices(xp, repeats, total: int | None):
-    """The positions 0, 1, 2, … each as often as `repeats` says."""
+    """Indices 0, 1, 2, …, each repeated as often as `repeats` says."""
     return xp.asarray(xp.repeat(xp.arange(repeats.shape[0]), repeats.tolist()), xp.int64)
 
 
@@ -200,7 +200,7 @@ def repeat_interleave_indices(xp, repeats, total: int | None):
 def _(repeats: Spec, total: int | None):
     if total is None:
         raise ShapeError(
-            "repeat_interleave: the shape of the result depends on the numbers, which a tensor on the meta device does "
-            "not have. Give output_size."
+            "repeat_interleave: the shape of the result depends on the values, which a tensor on the meta device does "
+            "not have. Pass output_size."
         )
     return (total,)

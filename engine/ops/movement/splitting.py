@@ -1,4 +1,4 @@
-"""Parts of a tensor along a dimension: one, a stretch, or all of them."""
+"""Parts of a tensor along a dimension: slices, splits and single indices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.shape import Dim, Spec, format_shape
     ((s.normal(4, 5),), {"dim": -1, "start": -2, "length": 2}),
 ])  # fmt: skip
 def narrow(xp, x, dim: int, start: int, length: int):
-    """`length` positions of dimension `dim`, from `start` on."""
+    """Slice of dimension `dim`: `length` elements from `start`; a view."""
     axis, start = _check_narrow(x.shape, dim, start, length)
     index: list[Any] = [slice(None)] * x.ndim
     index[axis] = slice(start, start + length)
@@ -27,14 +27,12 @@ def narrow(xp, x, dim: int, start: int, length: int):
 
 
 def _check_narrow(shape: Sequence[Any], dim: int, start: Any, length: int) -> tuple[int, int]:
-    """The dimension and the start, both counted from the front."""
+    """Dimension and start, both non-negative."""
     axis = wrap_dim("narrow", dim, len(shape))
     if not shape:
-        raise ShapeError("narrow: a tensor without dimensions has nothing to take a part of")
+        raise ShapeError("narrow: a 0-d tensor cannot be narrowed")
     if getattr(start, "ndim", 0):
-        raise ShapeError(
-            f"narrow: start must be a number or a tensor without dimensions, not {format_shape(start.shape)}"
-        )
+        raise ShapeError(f"narrow: start must be an integer or a 0-d tensor, not {format_shape(start.shape)}")
     first = start + shape[axis] if start < 0 else start
     if first < 0 or first > shape[axis]:
         raise PositionError(
@@ -42,7 +40,7 @@ def _check_narrow(shape: Sequence[Any], dim: int, start: Any, length: int) -> tu
         )
     if length < 0 or first + length > shape[axis]:
         raise ShapeError(
-            f"narrow: {length} elements from {start} on are not inside dimension {dim} of {format_shape(shape)}, "
+            f"narrow: {length} elements from {start} are not inside dimension {dim} of {format_shape(shape)}, "
             f"whose size is {shape[axis]}"
         )
     return axis, first
@@ -64,7 +62,7 @@ def _(g, x: Spec, dim, start, length):
     ((s.normal(2, 3),), {"dim": 1, "before": 1, "after": 2}),
 ])  # fmt: skip
 def zero_pad(xp, x, dim: int, before: int, after: int):
-    """`before` and `after` zeros added along one dimension."""
+    """Pad one dimension with `before` and `after` zeros."""
     shape = list(x.shape)
     shape[dim] += before + after
     out = xp.zeros(tuple(shape), x.dtype)
@@ -87,16 +85,16 @@ def _(g, x: Spec, dim, before):
 
 @composite(sample=lambda s: [((s.normal(3, 4), dim, i), {}) for dim, i in ((0, 1), (1, -1), (-1, 0))])
 def select(x: Any, dim: int, index: int) -> Any:
-    """Place `index` of dimension `dim`, which goes."""
+    """Slice at `index` of dimension `dim`, which is removed; a view."""
     axis = wrap_dim("select", dim, x.ndim)
     if x.ndim == 0:
-        raise ShapeError("select: a tensor without dimensions has nothing to take a part of")
+        raise ShapeError("select: a 0-d tensor cannot be indexed")
     return slice_(x, index=(*(slice(None),) * axis, int(index)))
 
 
 @composite(sample=lambda s: [((s.normal(4, 5), 1, 1, 3), {}), ((s.normal(4, 5), 0, -2, 2), {})])
 def narrow_copy(x: Any, dim: int, start: int, length: int) -> Any:
-    """A copy of the part that `narrow` shows."""
+    """Copy of `narrow(x, dim, start, length)`."""
     return narrow(x, dim, start, length).clone()
 
 
@@ -104,7 +102,7 @@ def narrow_copy(x: Any, dim: int, start: int, length: int) -> Any:
     ((s.normal(5, 2), 2), {}), ((s.normal(3, 6), 3), {"dim": 1}), ((s.normal(3, 6), [1, 5]), {"dim": -1}),
 ])  # fmt: skip
 def split(x: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Any, ...]:
-    """Pieces of one size along `dim` (the last may be smaller), or of the sizes listed."""
+    """Split along `dim` into pieces of one size (the last may be smaller) or of the listed sizes."""
     size = split_size_or_sections
     total = x.shape[wrap_dim("split", dim, x.ndim)] if x.ndim else 0
     sizes = _equal_sizes(_known("split", total, dim), size) if isinstance(size, int) else list(size)
@@ -118,21 +116,21 @@ def split(x: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> 
     ((s.normal(3, 6), [1, 5]), {"dim": -1}),
 ])  # fmt: skip
 def split_with_sizes(x: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
-    """Pieces of the sizes listed along `dim`."""
+    """Split along `dim` into pieces of the listed sizes."""
     return split(x, list(split_sizes), dim)
 
 
 def _known(name: str, total: Any, dim: int) -> int:
-    """The size of a dimension. Raises ShapeError for a symbolic one, which cannot be counted through."""
+    """Size of a dimension. Raises ShapeError if it is symbolic."""
     if isinstance(total, Dim):
-        raise ShapeError(f"{name}: dimension {dim} is {total}, of which the number of pieces is not known")
+        raise ShapeError(f"{name}: dimension {dim} is {total}, so the number of pieces is unknown")
     return total
 
 
 def _equal_sizes(total: int, size: int) -> list[int]:
-    """`total` in pieces of `size`, the last one smaller; nothing is one empty piece."""
+    """Sizes of the pieces of `total`: `size` each, the last smaller; a total of 0 is one empty piece."""
     if size < 1:
-        raise ShapeError(f"split: a piece must have at least one place, not {size}")
+        raise ShapeError(f"split: the piece size must be at least 1, not {size}")
     return [min(size, total - start) for start in range(0, total, size)] or [0]
 
 
@@ -140,9 +138,9 @@ def _equal_sizes(total: int, size: int) -> list[int]:
     *(((s.normal(5, 2), n), {}) for n in (1, 2, 3, 7)), ((s.normal(3, 4), 2, -1), {}),
 ])  # fmt: skip
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-    """At most `chunks` pieces of one size along `dim`."""
+    """Split along `dim` into at most `chunks` pieces of equal size (the last may be smaller)."""
     if chunks < 1:
-        raise ShapeError(f"chunk: there must be at least one piece, not {chunks}")
+        raise ShapeError(f"chunk: chunks must be at least 1, not {chunks}")
     total = x.shape[wrap_dim("chunk", dim, x.ndim)] if x.ndim else 0
     if _known("chunk", total, dim) == 0:
         return split(x, [0] * chunks, dim)
@@ -154,12 +152,12 @@ def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     ((s.normal(5), [2, 1, 9]), {}),
 ])  # fmt: skip
 def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Pieces along `dim`: so many, as equal as can be, or cut at the positions listed."""
+    """Split along `dim` into N nearly equal pieces, or at the listed indices."""
     total = _known("tensor_split", x.shape[wrap_dim("tensor_split", dim, x.ndim)], dim)
     cuts = indices_or_sections.tolist() if hasattr(indices_or_sections, "tolist") else indices_or_sections
     if isinstance(cuts, int):
         if cuts < 1:
-            raise ShapeError(f"tensor_split: there must be at least one piece, not {cuts}")
+            raise ShapeError(f"tensor_split: the number of pieces must be at least 1, not {cuts}")
         small, larger = divmod(total, cuts)
         cuts = [i * small + min(i, larger) for i in range(1, cuts)]
     bounds = [0, *(min(cut, total) if cut >= 0 else max(cut + total, 0) for cut in cuts), total]
@@ -168,25 +166,25 @@ def tensor_split(x: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, .
 
 @composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(2, 4), 2), {}), ((s.normal(4), [1]), {})])
 def hsplit(x: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    """Pieces side by side: along the second dimension, or the only one."""
+    """Split horizontally: along dimension 1, or dimension 0 of a vector."""
     return _equal_split("hsplit", x, indices_or_sections, 0 if x.ndim == 1 else 1, 1)
 
 
 @composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(4, 2), 2), {}), ((s.normal(4, 1), [1]), {})])
 def vsplit(x: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    """Pieces one above the other: along the first of at least two dimensions."""
+    """Split vertically, along dimension 0; x has at least 2 dimensions."""
     return _equal_split("vsplit", x, indices_or_sections, 0, 2)
 
 
 @composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(1, 2, 4), 2), {}), ((s.normal(1, 2, 4), [1]), {})])
 def dsplit(x: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    """Pieces one behind the other: along the third of at least three dimensions."""
+    """Split in depth, along dimension 2; x has at least 3 dimensions."""
     return _equal_split("dsplit", x, indices_or_sections, 2, 3)
 
 
 def _equal_split(name: str, x: Any, pieces: Any, dim: int, least: int) -> tuple[Any, ...]:
     if x.ndim < least:
-        raise ShapeError(f"{name}: a tensor of at least {least} dimensions is needed, not {format_shape(x.shape)}")
+        raise ShapeError(f"{name}: the input must have at least {least} dimensions, not {format_shape(x.shape)}")
     if isinstance(pieces, int) and x.shape[dim] % pieces:
         raise ShapeError(f"{name}: {x.shape[dim]} elements do not divide into {pieces} equal pieces")
     return tensor_split(x, pieces, dim)

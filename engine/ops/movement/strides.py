@@ -1,4 +1,4 @@
-"""Views by steps in memory: windows that slide along a dimension, and any strides at all."""
+"""Views by strides: sliding windows and `as_strided`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _windows(shape: Any, dim: int, size: int, step: int) -> tuple[int, Any]:
     shape = tuple(shape) or (1,)
     if step < 1 or not 0 <= size <= shape[axis]:
         raise ShapeError(
-            f"unfold: windows of {size} every {step} positions do not fit dimension {dim} of {format_shape(shape)}"
+            f"unfold: windows of {size} every {step} elements do not fit dimension {dim} of {format_shape(shape)}"
         )
     return axis, (shape[axis] - size) // step + 1
 
@@ -60,7 +60,7 @@ def _(g, x: Spec, dimension, size, step):
 
 @op("movement", method=False, sample=lambda s: [((s.normal(3, 3),), {"shape": (7,), "dim": 0, "step": 2})])
 def unfold_backward(xp, x, shape: Sizes, dim: int, step: int):
-    """Zeros of `shape` to which windows are added where `unfold` took them."""
+    """Backward of `unfold`: windows summed into zeros of `shape`."""
     out = xp.zeros(shape, x.dtype)
     for k in range(x.shape[-1]):
         out[(slice(None),) * dim + (slice(k, k + step * (x.shape[dim] - 1) + 1, step),)] += x[..., k]
@@ -82,18 +82,18 @@ def _(g, x: Spec, dim, step):
     ((s.normal(3, 4),), {"size": (2, 2), "stride": (4, 1), "storage_offset": 5}),
 ])  # fmt: skip
 def as_strided(xp, x, size: Sizes, stride: Sizes, storage_offset: int | None = None):
-    """The tensor's memory by steps of one's own, in elements; the offset counts from the memory's beginning."""
+    """View of the tensor's storage with the given strides and offset, in elements."""
     source = x
     if storage_offset is not None:
         while isinstance(source.base, type(x)):
             source = source.base
         if not source.flags.c_contiguous:
-            raise ShapeError("as_strided: the memory is not in one piece.", in_code="Call contiguous() first.")
+            raise ShapeError("as_strided: the storage is not contiguous.", in_code="Call contiguous() first.")
         source = source.reshape(-1)[storage_offset:]
     last = sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     if 0 not in size and last >= (source.size if source.flags.c_contiguous else _reach(source)):
         raise ShapeError(
-            f"as_strided: {format_shape(size)} in steps of {tuple(stride)} reaches beyond the memory of "
+            f"as_strided: {format_shape(size)} with strides {tuple(stride)} exceeds the storage of "
             f"{format_shape(x.shape)}"
         )
     return xp.lib.stride_tricks.as_strided(source, tuple(size), tuple(step * x.itemsize for step in stride))
@@ -115,7 +115,7 @@ def _(g, x: Spec, size, stride, storage_offset):
 
 @op("movement", method=False, sample=lambda s: [((s.normal(2, 2),), {"shape": (3, 4), "stride": (1, 2), "offset": 1})])
 def as_strided_backward(xp, x, shape: Sizes, stride: Sizes, offset: int):
-    """Zeros of `shape`, in order of memory, to which `x` is added where `as_strided` took it."""
+    """Backward of `as_strided`: `x` summed into zeros of `shape`, in memory order."""
     out = xp.zeros(count(shape), x.dtype)
     at = xp.asarray(np.full(x.shape, offset))
     for axis, step in enumerate(stride):
@@ -132,7 +132,7 @@ def _(x: Spec, shape: Sizes, stride: Sizes, offset: int):
 
 @as_strided_backward.gradient
 def _(g, x: Spec, stride, offset):
-    return g.clone().as_strided(x.shape, stride, offset)  # a clone's memory begins with its first element
+    return g.clone().as_strided(x.shape, stride, offset)  # the storage of a clone starts at its first element
 
 
 @composite(sample=lambda s: [
@@ -140,7 +140,7 @@ def _(g, x: Spec, stride, offset):
     ((s.normal(3, 4), s.normal(3)), {"size": (3,), "stride": (4,), "storage_offset": 1}),
 ])  # fmt: skip
 def as_strided_scatter(x: Any, src: Any, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Any:
-    """A copy of x with `src` at the positions that `as_strided` shows."""
+    """Copy of x with `src` written into its `as_strided` view."""
     out = x.clone()
     copy_checked("as_strided_scatter", out.as_strided(size, stride, storage_offset), src)
     return out

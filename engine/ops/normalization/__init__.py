@@ -1,1 +1,1 @@
-"""Ops that bring means to 0 and variances to 1."""
+"""Batch and layer normalization."""

@@ -1,1 +1,1 @@
-"""A layer of a recurrent network over all its steps, as one op."""
+"""Recurrent layers over all time steps, each as one op."""

@@ -41,7 +41,7 @@ def gru_layer(xp, gates, h, weight, bias=None, batch_sizes: BatchSizes = None, r
     """T×N×3H inputs to the gates (reset, update, new) and the first state: results, last state, insides.
 
     `gates` already holds the input's product and bias; `bias` is the state's. The insides, for the gradient, are the
-    gates' values and the state's part of the new one, as bytes: what nobody may differentiate.
+    gates' values and the state's part of the new one, as bytes, which are not differentiable.
     """
     T, N, wide = gates.shape
     H = wide // 3

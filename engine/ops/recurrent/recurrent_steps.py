@@ -70,7 +70,7 @@ def previous(xp: Any, states: Any, first: Any, batch_sizes: BatchSizes, reverse:
 def stepped(
     cell: Callable[..., tuple[Any, ...]], gates: Any, states: tuple[Any, ...], batch_sizes: BatchSizes, reverse: bool
 ) -> tuple[Any, ...]:
-    """A layer as a composition: `cell(gates at t, *states)` gives the new states, of which the first is the result."""
+    """A layer as a composition: `cell(gates at t, *states)` returns the new states; the first one is the result."""
     length, batch = gates.shape[:2]
     results: dict[int, Any] = {}
     for t, size in steps(length, batch, batch_sizes, reverse):

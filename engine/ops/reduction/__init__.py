@@ -1,1 +1,1 @@
-"""Ops that make one number of many, or put many in order."""
+"""Reductions, scans and sorting."""

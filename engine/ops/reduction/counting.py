@@ -1,4 +1,4 @@
-"""Counting: histograms, distinct values, and where numbers belong among sorted ones."""
+"""Histograms, unique values and binary search in sorted sequences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.ops.composite import composite
 from engine.ops.record import op
 from engine.shape import Spec, format_shape
 
-_DEPENDS = "the shape of the result depends on the numbers, which a tensor on the meta device does not have"
+_DEPENDS = "the shape of the result depends on the values, which a tensor on the meta device does not have"
 
 
 def _no_shape(name: str, remedy: str = "") -> ShapeError:
@@ -22,9 +22,9 @@ def _no_shape(name: str, remedy: str = "") -> ShapeError:
 
 @op("other", method=False, sample=lambda s: [((s.integers(5, 9), None), {"minlength": n}) for n in (0, 8)])
 def bincount_op(xp, x, weights=None, minlength: int = 0):
-    """How often each whole number is there, from 0 on; or the sum of the weights it comes with."""
+    """Count of each non-negative integer, or the sum of its weights."""
     if x.ndim != 1 or dtypes.is_floating(x.dtype) or (x.size and x.min() < 0):
-        raise ShapeError("bincount: the input must be one row of whole numbers from 0 on")
+        raise ShapeError("bincount: the input must be a vector of non-negative integers")
     found = xp.bincount(x, weights=weights, minlength=minlength)
     return found if weights is None or weights.dtype != np.float32 else found.astype(np.float32)
 
@@ -38,7 +38,7 @@ def _(x: Spec, weights: Spec | None = None, minlength: int = 0):
     ((s.integers(5, 9),), {}), ((s.integers(5, 9), s.normal(9)), {}), ((s.integers(5, 9),), {"minlength": 8}),
 ])  # fmt: skip
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each whole number is there, from 0 on; or the sum of the weights it comes with."""
+    """Count of each non-negative integer, or the sum of its weights."""
     if weights is not None and weights.dtype is not dtypes.float32:
         weights = weights.to(dtypes.float64)
     return bincount_op(x, weights, minlength=minlength)
@@ -48,7 +48,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     ((s.normal(3, 9),), {}), ((s.normal(20),), {"bins": 5, "min": -1.0, "max": 1.0}), ((s.normal(0),), {"bins": 3}),
 ])  # fmt: skip
 def histc(xp, x, bins: int = 100, min: float = 0, max: float = 0):
-    """Counts in `bins` of equal width from `min` to `max`; both 0 means from the smallest to the largest number."""
+    """Histogram of `bins` equal bins from `min` to `max`; if both are 0, from the smallest to the largest element."""
     low, high = float(min), float(max)
     if low == high and x.size:
         low, high = float(x.min()), float(x.max())
@@ -76,7 +76,7 @@ def _(x: Spec, bins: int = 100, min: float = 0, max: float = 0):
     ],
 )
 def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    """Counts, or sums of weights, in bins of equal width or between the edges given; and the edges."""
+    """Histogram (counts or sums of weights) and its bin edges; `bins` is a number of bins or the edges."""
     flat = x.detach().reshape(-1)
     if hasattr(bins, "dtype"):
         edges = bins
@@ -95,7 +95,7 @@ def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, densi
     return return_types.histogram(counts, edges)
 
 
-# -- positions in sorted sequences ------------------------------------------------------------
+# -- binary search ------------------------------------------------------------------
 
 
 def _sorted_rows(s: Any) -> Any:
@@ -114,7 +114,7 @@ def _sorted_rows(s: Any) -> Any:
     sample=lambda s: [((a, b), {"right": True}) for (a, b), _ in _sorted_rows(s)[:3]],
 )
 def searchsorted_op(xp, edges, x, right: bool = False):
-    """How many of the sorted `edges` are before each element of x: below it, or not above it where `right`."""
+    """Number of sorted `edges` below each element of x; with `right`, below or equal to it."""
     side = "right" if right else "left"
     if edges.ndim == 1:
         return xp.asarray(xp.searchsorted(edges, x, side=side), xp.int64)
@@ -128,8 +128,7 @@ def searchsorted_op(xp, edges, x, right: bool = False):
 def _(edges: Spec, x: Spec, right: bool = False):
     if edges.ndim == 0 or (edges.ndim > 1 and edges.shape[:-1] != x.shape[:-1]):
         raise ShapeError(
-            f"searchsorted: values of shape {format_shape(x.shape)} do not match sorted rows of shape "
-            f"{format_shape(edges.shape)}: "
+            f"searchsorted: rows of {format_shape(x.shape)} cannot be searched in rows of {format_shape(edges.shape)}: "
             "all sizes but the last must agree, or the sorted sequence has one dimension"
         )
     return Spec(x.shape, dtypes.int64)
@@ -138,7 +137,7 @@ def _(edges: Spec, x: Spec, right: bool = False):
 @composite(method=False, sample=_sorted_rows)
 def searchsorted(sorted_sequence: Any, x: Any, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Any = None) -> Any:  # fmt: skip
-    """Where numbers belong in sorted rows: the first position, or behind equals where `right`."""
+    """Insertion indices that keep sorted rows in order: before equal elements, or after them with `right`."""
     if sorter is not None:
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if not hasattr(x, "dtype"):
@@ -151,13 +150,13 @@ def searchsorted(sorted_sequence: Any, x: Any, *, out_int32: bool = False, right
     ((s.repeated(3, 4), np.sort(s.repeated(5) + s.dtype(2))), {"right": right}) for right in (False, True)
 ])  # fmt: skip
 def bucketize(x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
-    """The number of the bucket between sorted boundaries that each element falls into."""
+    """Index of the bucket, between sorted boundaries, of each element."""
     if not hasattr(x, "dtype"):
         x = boundaries.new_tensor(x)
     return searchsorted(boundaries, x, out_int32=out_int32, right=right)
 
 
-# -- distinct values --------------------------------------------------------------------------
+# -- unique values --------------------------------------------------------------------------
 
 
 @op(
@@ -167,7 +166,7 @@ def bucketize(x: Any, boundaries: Any, *, out_int32: bool = False, right: bool =
     sample=lambda s: [((s.repeated(9),), {"dim": None}), ((s.repeated(6, 2),), {"dim": 0})],
 )
 def unique_op(xp, x, dim: int | None = None):
-    """The distinct values in order, where each element is among them, and how often each is there."""
+    """Sorted unique values, the index of each element in them, and their counts."""
     values, inverse, counts = xp.unique(x, return_inverse=True, return_counts=True, axis=dim)
     inverse = inverse.reshape(x.shape if dim is None else (x.shape[dim],))
     return values, xp.asarray(inverse, xp.int64), xp.asarray(counts, xp.int64)
@@ -187,7 +186,7 @@ def _repeats(s: Any) -> Any:
 @composite(result="Any", sample=_repeats)
 def unique(x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
-    """The distinct values (or slices along `dim`) in order; and, where asked for, positions among them and counts."""
+    """Sorted unique values (or slices along `dim`); optionally inverse indices and counts."""
     return _answer(unique_op(x.detach(), dim=dim), return_inverse, return_counts)
 
 
@@ -204,7 +203,7 @@ def _answer(found: Any, return_inverse: bool, return_counts: bool) -> Any:
     sample=lambda s: [((s.repeated(9),), {"dim": None}), ((s.repeated(6, 1),), {"dim": 0})],
 )
 def unique_consecutive_op(xp, x, dim: int | None = None):
-    """The first of each run of equals, which run each element is in, and how long each is."""
+    """First element of each run of equal elements, the run index of each element, and the run lengths."""
     flat = x.reshape(-1) if dim is None else xp.moveaxis(x, dim, 0)
     later = flat[1:] != flat[:-1]
     new = later.any(axis=tuple(range(1, later.ndim))) if later.ndim > 1 else later
@@ -224,5 +223,5 @@ def _(x: Spec, dim: int | None = None):
 def unique_consecutive(
     x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The first of each run of equals; and, where asked for, which run each element is in and how long each is."""
+    """First element of each run of equal elements; optionally run index of each element and run lengths."""
     return _answer(unique_consecutive_op(x.detach(), dim=dim), return_inverse, return_counts)

@@ -1,4 +1,4 @@
-"""Covariance, correlation and slopes of samples, composed of other ops."""
+"""Covariance, correlation and numerical gradients, composed of other ops."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from engine.shape import format_shape
     ((s.normal(3, 5),), {}), ((s.normal(5),), {}), ((s.normal(3, 5),), {"correction": 0}),
 ])  # fmt: skip
 def cov(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    """Covariances of the rows, each a variable whose observations are its columns.
+    """Covariance matrix of variables: rows are variables, columns are observations.
 
     Args:
         x: one variable, or one in each row
-        correction: what is taken from the number of observations before dividing by it
-        fweights: how often each observation was made
-        aweights: how much each observation counts
+        correction: subtracted from the number of observations in the divisor
+        fweights: integer number of repetitions of each observation
+        aweights: relative weight of each observation
     """
     if x.ndim > 2:
-        raise ShapeError(f"cov(): variables are rows of at most 2 dimensions, not {format_shape(x.shape)}")
+        raise ShapeError(f"cov(): the input must have at most 2 dimensions, not {format_shape(x.shape)}")
     rows = x.reshape(1, -1) if x.ndim < 2 else x
     rows = rows if rows.dtype.is_floating_point else rows.float()
     if fweights is not None and fweights.dtype.is_floating_point:
-        raise DTypeError(f"cov(): fweights are counts; give whole numbers, not {fweights.dtype.name}")
+        raise DTypeError(f"cov(): fweights must be integers, not {fweights.dtype.name}")
     if fweights is None and aweights is None:
         total: Any = rows.shape[1]
         centred = rows - rows.mean(1, keepdim=True)
@@ -47,7 +47,7 @@ def cov(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = No
 
 @composite(sample=lambda s: [((s.normal(3, 5),), {}), ((s.normal(5),), {})])
 def corrcoef(x: Any) -> Any:
-    """Correlations of the rows, each a variable whose observations are its columns."""
+    """Correlation matrix of variables: rows are variables, columns are observations."""
     found = cov(x)
     if found.ndim == 0:
         return found / found
@@ -60,7 +60,7 @@ def corrcoef(x: Any) -> Any:
     ((s.normal(4, 5),), {"spacing": 0.5}), ((s.normal(4, 5),), {"dim": (0, 1), "edge_order": 2}),
 ])  # fmt: skip
 def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
-    """Slopes of samples along dimensions: differences of both neighbours, at the edges one-sided.
+    """Numerical gradient of samples along dimensions: central differences, one-sided at the edges.
 
     Args:
         x: samples of a function
@@ -89,7 +89,7 @@ def _slope(x: Any, dim: int, spacing: Any, edge_order: int) -> Any:
         return x[(slice(None),) * dim + (slice(start, stop),)]
 
     def edge(x0: Any, x1: Any, x2: Any, near: Any, far: Any) -> Any:
-        """The slope at x0; x1 is `near`, and x2 `far` beyond that."""
+        """One-sided derivative at x0, with x1 − x0 = `near` and x2 − x1 = `far`."""
         if edge_order == 1:
             return (x1 - x0) / near
         both = near + far

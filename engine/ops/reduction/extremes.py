@@ -1,4 +1,4 @@
-"""The largest and the smallest: where they are, and what they are."""
+"""Maxima and minima with their indices."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from engine.shape import Spec
 
 @op("reduce", sample=lambda s: [*s.reduced(several=False), ((s.repeated(3, 7),), {"dim": 1})])
 def argmax(xp, x, dim: int | None = None, keepdim: bool = False):
-    """Index of the maximum along `dim`, or in the flattened tensor. The first of equals."""
+    """Index of the maximum along `dim`, or in the flattened tensor; the first of equal ones."""
     return xp.asarray(x.argmax(axis=dim, keepdims=keepdim), np.int64)
 
 
 @op("reduce", sample=lambda s: [*s.reduced(several=False), ((s.repeated(3, 7),), {"dim": 1})])
 def argmin(xp, x, dim: int | None = None, keepdim: bool = False):
-    """Index of the minimum along `dim`, or in the flattened tensor. The first of equals."""
+    """Index of the minimum along `dim`, or in the flattened tensor; the first of equal ones."""
     return xp.asarray(x.argmin(axis=dim, keepdims=keepdim), np.int64)
 
 
@@ -67,13 +67,13 @@ def _extremes(s: Any) -> Any:
 
 @composite(result="Any", sample=_extremes)
 def max(x: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The maximum of everything; along `dim` a pair (values, indices); with a tensor for `dim`, elementwise."""
+    """Maximum of all elements; (values, indices) along `dim`; elementwise if `dim` is a tensor."""
     return _extreme(x, dim if other is None else other, keepdim, True)
 
 
 @composite(result="Any", sample=_extremes)
 def min(x: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The minimum of everything; along `dim` a pair (values, indices); with a tensor for `dim`, elementwise."""
+    """Minimum of all elements; (values, indices) along `dim`; elementwise if `dim` is a tensor."""
     return _extreme(x, dim if other is None else other, keepdim, False)
 
 
@@ -92,5 +92,5 @@ def _extreme(x: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
 @composite(result="Any", sample=lambda s: [((s.distinct(3, 4),), {}), ((s.distinct(3, 4),), {"dim": 1}),
                                            ((s.distinct(3, 4),), {"dim": 0, "keepdim": True})])  # fmt: skip
 def aminmax(x: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest element, of everything or along `dim`."""
+    """Minimum and maximum of all elements or along `dim`."""
     return return_types.aminmax(amin(x, dim, keepdim), amax(x, dim, keepdim))

@@ -67,7 +67,7 @@ def std_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: boo
 def _variance(
     name: str, x: Any, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None
 ) -> tuple[Any, Dims]:
-    """The variance, and the dimensions that are meant. A boolean in place of `dim` is `unbiased`, as in PyTorch."""
+    """Variance and normalized dimensions. A boolean in place of `dim` means `unbiased`, as in PyTorch."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if not x.is_floating_point():
@@ -87,7 +87,7 @@ def _variance(
     ],
 )
 def var_op(xp, x, dim: Dims, keepdim: bool, correction: float):
-    """The sum of squared differences from the mean, divided by n − correction."""
+    """Sum of squared differences from the mean, divided by n − correction."""
     axes = wrap_dims("var", dim, x.ndim)
     number = count(x.shape[axis] for axis in axes)
     centred = x - x.sum(axis=axes, keepdims=True) / x.dtype.type(number)
@@ -96,7 +96,7 @@ def var_op(xp, x, dim: Dims, keepdim: bool, correction: float):
 
 
 def _freedom(number: Any, correction: float) -> Any:
-    """Too few elements for their correction give NaN or ∞, never a negative variance."""
+    """Divisor n − correction, at least 0: too few elements give NaN or ∞, not a negative variance."""
     free = number - correction
     return free if isinstance(free, Dim) or free > 0 else 0
 
@@ -114,7 +114,7 @@ def _(g, x, dim, correction):
 
 @op(floats=True, method=False, domain=(0.2, 3.0))
 def std_op(xp, x, out=None):
-    """The square root of a variance, whose slope at 0 counts as 0: what does not vary, does not vary more or less."""
+    """Square root of a variance, with gradient 0 at 0."""
     return xp.sqrt(x, out=out)
 
 
@@ -123,7 +123,7 @@ def _(g, out):
     return g / where(out == 0, math.inf, out * 2)
 
 
-# -- in the middle of the sorted --------------------------------------------------------------
+# -- medians, k-th values, modes --------------------------------------------------------------
 
 
 def _middles(s: Any) -> Any:
@@ -133,14 +133,14 @@ def _middles(s: Any) -> Any:
 
 @composite(result="Any", sample=_middles)
 def median(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle of everything, or (values, indices) along `dim`; the lower of two. NaN if there is one."""
+    """Median of all elements, or (values, indices) along `dim`; the lower of two. NaN if any is NaN."""
     return _median("median", x, dim, keepdim, lambda size, missing: where(
         missing > 0, size - missing, missing * 0 + (size - 1) // 2))  # fmt: skip
 
 
 @composite(result="Any", sample=_middles)
 def nanmedian(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle of what is not NaN; see `median`."""
+    """Median ignoring NaN; see `median`."""
     return _median("nanmedian", x, dim, keepdim, lambda size, missing: ((size - missing - 1).clamp(min=0)) // 2)
 
 
@@ -166,7 +166,7 @@ def _picked(result: Any, found: Sequence[Any], dim: int, keepdim: bool) -> Any:
 @composite(result="Any", sample=lambda s: [((s.distinct(3, 5), k), {}) for k in (1, 5)]
            + [((s.distinct(3, 5), 2), {"dim": 0, "keepdim": True})])  # fmt: skip
 def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest along `dim`, counted from 1, and where it is."""
+    """The k-th smallest element along `dim` (k counts from 1) and its index."""
     axis = wrap_dim("kthvalue", dim, x.ndim)
     size = x.shape[axis] if x.ndim else 1
     if not 1 <= k <= size:
@@ -180,7 +180,7 @@ def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 @op("other", method=False, outputs=2, sample=lambda s: [((s.distinct(3, 7),), {"dim": dim}) for dim in (0, 1)])
 def mode_op(xp, x, dim: int):
-    """The most frequent value along `dim`, which is kept with size 1, and the last place that it is at."""
+    """Most frequent value along `dim` (kept with size 1) and its last index."""
     order = stable_order(xp, x, dim, False)
     values = xp.take_along_axis(x, order, axis=dim)
     ones = (1,) * x.ndim
@@ -206,7 +206,7 @@ def _(g, out1, x: Spec, dim):
 @composite(result="Any", sample=lambda s: [((s.repeated(3, 7),), {}), ((s.repeated(6, 3),), {"dim": 0}),
                                            ((s.repeated(3, 7),), {"keepdim": True})])  # fmt: skip
 def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent value along `dim`, the smallest of several, and the last place that it is at."""
+    """Most frequent value along `dim` (the smallest if several) and its last index."""
     axis = wrap_dim("mode", dim, x.ndim)
     refuse_nothing("mode", x.spec, dim)
     if x.ndim == 0:
@@ -226,22 +226,22 @@ def _fractions(s: Any) -> Any:
 
 @composite(sample=_fractions)
 def quantile(x: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
-    """The value below which the part q of the elements lies; NaN if one of them is NaN."""
+    """q-th quantiles of all elements or along `dim`; NaN if any element is NaN."""
     return _quantile("quantile", x, q, dim, keepdim, interpolation, ignore=False)
 
 
 @composite(sample=_fractions)
 def nanquantile(x: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
-    """The quantile of what is not NaN; see `quantile`."""
+    """Quantiles ignoring NaN; see `quantile`."""
     return _quantile("nanquantile", x, q, dim, keepdim, interpolation, ignore=True)
 
 
 def _quantile(name: str, x: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, *, ignore: bool) -> Any:
     q = q if hasattr(q, "dtype") else x.new_tensor(float(q))
     if not x.is_floating_point() or q.dtype is not x.dtype:
-        raise DTypeError(f"{name}(): x and q must be of one floating-point type, not {x.dtype.name} and {q.dtype.name}")
+        raise DTypeError(f"{name}(): x and q must have one floating dtype, not {x.dtype.name} and {q.dtype.name}")
     if q.ndim > 1:
-        raise ShapeError(f"{name}(): q must be a number or a list of them, not {format_shape(q.shape)}")
+        raise ShapeError(f"{name}(): q must be a scalar or a vector, not {format_shape(q.shape)}")
     kept = [1] * x.ndim
     if dim is None:
         axis, x = 0, x.reshape(-1)
@@ -257,7 +257,7 @@ def _quantile(name: str, x: Any, q: Any, dim: int | None, keepdim: bool, interpo
 
 
 def _ranks(values: Any, q: Any, ignore: bool) -> Any:
-    """Where the quantiles stand among the sorted, in fractions of a position. NaN stand last."""
+    """Fractional indices of the quantiles in the sorted elements; NaN is sorted last."""
     missing = values.isnan().sum(-1, True)
     last = values.shape[-1] - 1
     if ignore:
@@ -266,7 +266,7 @@ def _ranks(values: Any, q: Any, ignore: bool) -> Any:
 
 
 def _between(values: Any, ranks: Any, interpolation: str) -> Any:
-    """The sorted values at fractions of a position."""
+    """Interpolate sorted values at fractional indices."""
     ways = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}
     if interpolation in ways:
         return values.gather(-1, ways[interpolation]().long())

@@ -1,4 +1,4 @@
-"""Reductions over dimensions. The shape rule is the kind's: `dim` is removed, or kept as 1 with `keepdim`."""
+"""Reductions over dimensions. All share one shape rule: `dim` is removed, or kept with size 1 if `keepdim`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.shape import Spec, count, format_shape
 
 
 def over(record: Op, dtype: Callable[[DType], DType] | None = None, *, of_nothing: bool = True) -> Op:
-    """Gives a reduction the shape rule of its kind; `of_nothing` says whether no elements have a result."""
+    """Give a reduction its shape rule; `of_nothing`: whether it is defined for no elements."""
 
     def rule(x: Spec, dim: Dims = None, keepdim: bool = False, **further: DType | None) -> Spec:
         if not of_nothing:
@@ -32,13 +32,13 @@ def over(record: Op, dtype: Callable[[DType], DType] | None = None, *, of_nothin
 
 
 def refuse_nothing(name: str, x: Spec, dim: Dims) -> None:
-    """Raises ShapeError if there is no element to choose among."""
+    """Raise ShapeError if the reduced dimensions have no elements."""
     if 0 in [x.shape[axis] for axis in wrap_dims(name, dim, x.ndim)]:
         raise ShapeError(f"{name}: {format_shape(x.shape)} has no elements to choose from along dim={dim}")
 
 
 def spread_over(g: Any, x: Spec, dim: Dims) -> Any:
-    """`g`, a reduction of `x` with its dimensions kept or not, over what was reduced."""
+    """Expand `g`, the gradient of a reduction, to the shape of `x`."""
     return sum_backward.function(g, shape=x.shape, dims=wrap_dims("reduce", dim, x.ndim))
 
 
@@ -51,7 +51,7 @@ def _whole(dtype: DType) -> DType:
 
 
 def _accumulator(x: Any, dtype: DType | None) -> Any:
-    """The array dtype to add up in; None is that of `x`. Whole numbers add up in int64."""
+    """Accumulation dtype; None means the dtype of `x`. Integers are summed in int64."""
     if dtype is not None:
         return dtype.numpy
     return None if dtypes.is_floating(x.dtype) else np.int64
@@ -63,9 +63,9 @@ def _sums(s: Any) -> Any:
 
 @op("reduce", sample=_sums)
 def sum(xp, x, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None):
-    """Sum over `dim`, or over everything. Whole numbers add up in int64."""
+    """Sum over `dim`, or over all elements. Integers are summed in int64."""
     accumulator = None if dtype is None and x.dtype.kind == "f" else _accumulator(x, dtype)
-    # The array's own method is Python code around this, which takes a sixth of a microsecond.
+    # The array method is a Python wrapper around this and takes 0.17 µs longer.
     return xp.add.reduce(x, None if dim is None else _axes(dim), accumulator, None, keepdim)
 
 
@@ -78,7 +78,7 @@ def _(g, x: Spec, dim):
     *s.reduced(), *(((x,), {"dim": 1}) for x in (np.where(s.booleans(3, 4), s.normal(3, 4), s.dtype(0)),)),
 ])  # fmt: skip
 def prod(xp, x, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None):
-    """Product over `dim`, or over everything."""
+    """Product over `dim`, or over all elements."""
     return x.prod(axis=_axes(dim), keepdims=keepdim, dtype=_accumulator(x, dtype))
 
 
@@ -93,9 +93,9 @@ def _(g, x, dim):
 
 
 def _product_of_others(x: Any) -> Any:
-    """For each element the product of all others in the last dimension; without division, since one may be 0.
+    """For each element, the product of all others in the last dimension, without division by zeros.
 
-    Pairs are multiplied up a binary tree; on the way down each half is given the product of the other.
+    Pairs are multiplied up a binary tree; on the way down each half receives the product of the other.
     """
     size = x.shape[-1]
     levels = [x]
@@ -113,13 +113,13 @@ def _product_of_others(x: Any) -> Any:
 
 @op("reduce", sample=lambda s: s.reduced())
 def amax(xp, x, dim: Dims = None, keepdim: bool = False):
-    """Maximum over `dim`, or over everything. The gradient is shared evenly among equals."""
+    """Maximum over `dim`, or over all elements. The gradient is shared evenly among equal maxima."""
     return x.max(axis=_axes(dim), keepdims=keepdim)
 
 
 @op("reduce", sample=lambda s: s.reduced())
 def amin(xp, x, dim: Dims = None, keepdim: bool = False):
-    """Minimum over `dim`, or over everything. The gradient is shared evenly among equals."""
+    """Minimum over `dim`, or over all elements. The gradient is shared evenly among equal minima."""
     return x.min(axis=_axes(dim), keepdims=keepdim)
 
 
@@ -135,7 +135,7 @@ amin.gradient(_to_extremes)
 @op("reduce", sample=lambda s: [((s.repeated(3, 4, 2) * s.booleans(4, 1),), {"dim": dim, "keepdim": keep})
                                 for dim in (None, 0, -1, (0, 2)) for keep in (False, True)])  # fmt: skip
 def any(xp, x, dim: Dims = None, keepdim: bool = False):
-    """Whether one element is not 0."""
+    """Whether any element is nonzero, over `dim` or all elements."""
     found = (x != 0).any(axis=_axes(dim), keepdims=keepdim)
     return found.astype(np.uint8) if x.dtype == np.uint8 else found
 
@@ -143,7 +143,7 @@ def any(xp, x, dim: Dims = None, keepdim: bool = False):
 @op("reduce", sample=lambda s: [((s.repeated(3, 4, 2),), {"dim": dim, "keepdim": keep})
                                 for dim in (None, 0, -1, (0, 2)) for keep in (False, True)])  # fmt: skip
 def all(xp, x, dim: Dims = None, keepdim: bool = False):
-    """Whether no element is 0."""
+    """Whether all elements are nonzero, over `dim` or all elements."""
     found = (x != 0).all(axis=_axes(dim), keepdims=keepdim)
     return found.astype(np.uint8) if x.dtype == np.uint8 else found
 
@@ -158,7 +158,7 @@ for _record in (any, all):
 
 @op("reduce", sample=_sums)
 def mean(xp, x, dim: Dims = None, keepdim: bool = False, dtype: DType | None = None):
-    """Mean over `dim`, or over everything. Floating point only."""
+    """Mean over `dim`, or over all elements. Floating point only."""
     if dtype is not None:
         x = x.astype(dtype.numpy)
     if not dtypes.is_floating(x.dtype):
@@ -182,7 +182,7 @@ def _(g, x: Spec, dim):
 
 def _no_mean(dtype: DType) -> DTypeError:
     return DTypeError(
-        f"mean() needs floating point, not {dtype.name}.", in_code="Convert with .float(), or give dtype=."
+        f"mean() needs floating point, not {dtype.name}.", in_code="Convert with .float(), or pass dtype=."
     )
 
 
@@ -194,13 +194,13 @@ def _with_nan(s: Any) -> Any:
 
 @composite(sample=_with_nan)
 def nansum(x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Any:
-    """Sum of what is not NaN."""
+    """Sum over `dim`, or over all elements, ignoring NaN."""
     return sum(where(x.isnan(), 0.0, x) if x.is_floating_point() else x, dim, keepdim, dtype)
 
 
 @composite(sample=_with_nan)
 def nanmean(x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Any:
-    """Mean of what is not NaN."""
+    """Mean over `dim`, or over all elements, ignoring NaN."""
     if not x.is_floating_point():
         raise _no_mean(x.dtype)
     return nansum(x, dim, keepdim, dtype=dtype) / x.isnan().logical_not().sum(dim, keepdim)
@@ -208,14 +208,14 @@ def nanmean(x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: DType | N
 
 @composite(sample=lambda s: [((s.repeated(3, 4, 2),), {"dim": dim}) for dim in (None, 0, -1, (0, 2))])
 def count_nonzero(x: Any, dim: Dims = None) -> Any:
-    """How many elements are not 0."""
+    """Number of nonzero elements."""
     return sum(x != 0, dim)
 
 
 @composite(sample=lambda s: [((s.normal(3, 4, 2),), {"dim": dim, "keepdim": keep}) for dim in (0, -1, (0, 2))
                              for keep in (False, True)] + [((s.normal(0, 3),), {"dim": 0})])  # fmt: skip
 def logsumexp(x: Any, dim: Dims, keepdim: bool = False) -> Any:
-    """ln Σ eˣ over `dim`, safe for large x."""
+    """ln Σ eˣ over `dim`, without overflow."""
     if not x.is_floating_point():
         x = x.to(dtypes.get_default_dtype())
     if 0 in x.shape:
@@ -228,7 +228,7 @@ def logsumexp(x: Any, dim: Dims, keepdim: bool = False) -> Any:
 
 @composite(public=False, sample=lambda s: [((s.normal(2, 3, 4), 3, 1), {}), ((s.normal(3, 4), 3, 4), {})])
 def sum_to_size(x: Any, *shape: Any) -> Any:
-    """Sums `x` down to `shape`, from which it could have been broadcast."""
+    """Sum `x` to `shape`, a shape that broadcasts to that of `x`."""
     wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     extra = x.ndim - len(wanted)
     dims = (*range(extra), *(i + extra for i, size in enumerate(wanted) if size == 1 and x.shape[i + extra] != 1))

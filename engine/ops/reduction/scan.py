@@ -1,4 +1,4 @@
-"""Running sums, products and extremes along one dimension, and differences of neighbours."""
+"""Cumulative sums, products and extremes along one dimension, and finite differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _along(s: Any) -> Any:
 
 
 def _in_front(s: Any) -> Any:
-    """For what counts dimensions from the front only."""
+    """Samples with non-negative `dim` only."""
     return [call for call in _along(s) if call[1]["dim"] >= 0]
 
 
@@ -42,7 +42,7 @@ def _wide(x: Any, dtype: DType | None) -> Any:
 
 @op("other", method=False, sample=_in_front)
 def cumsum_op(xp, x, dim: int, dtype: DType | None = None):
-    """Sums of everything up to each element."""
+    """Cumulative sum."""
     return xp.cumsum(x, axis=dim, dtype=_wide(x, dtype))
 
 
@@ -56,13 +56,13 @@ def _(g, dim):
 
 @composite(in_place=True, sample=lambda s: [*_along(s), ((s.normal(4), 0), {"dtype": dtypes.float64})])
 def cumsum(x: Any, dim: int, *, dtype: DType | None = None) -> Any:
-    """Sums along `dim` of everything up to each element."""
+    """Cumulative sum along `dim`."""
     return _scanned(lambda x, dim: cumsum_op(x, dim=dim, dtype=dtype), x, dim, dtype)
 
 
 def _scanned(scan: Callable[[Any, int], Any], x: Any, dim: int, dtype: DType | None = None) -> Any:
-    """`scan(x, dim)`, of a tensor without dimensions as of one element."""
-    axis = wrap_dim("a running sum", dim, x.ndim)
+    """`scan(x, dim)`; a 0-d tensor is treated as one element."""
+    axis = wrap_dim("a cumulative sum", dim, x.ndim)
     return scan(x, axis) if x.ndim else scan(x.reshape(1), 0).reshape(())
 
 
@@ -70,7 +70,7 @@ def _scanned(scan: Callable[[Any, int], Any], x: Any, dim: int, dtype: DType | N
     *_along(s), *(((x,), {"dim": 1}) for x in (np.where(s.booleans(3, 4), s.normal(3, 4), s.dtype(0)),)),
 ])  # fmt: skip
 def cumprod_op(xp, x, dim: int, dtype: DType | None = None):
-    """Products of everything up to each element."""
+    """Cumulative product."""
     return xp.cumprod(x, axis=dim, dtype=_wide(x, dtype))
 
 
@@ -82,7 +82,7 @@ def _(g, x, out, dim):
     size = x.shape[dim]
     if size == 0:
         return g
-    # Of what follows an element: s = g + x₊·s₊, from the end on. It holds where x is 0 as well.
+    # Recurrence from the end: s = g + x₊·s₊ (₊: next element). It avoids division by zeros of x.
     factors = cat([x.narrow(dim, 1, size - 1), x.narrow(dim, 0, 1) * 0], dim=dim).flip((dim,))
     following = linear_recurrence(g.flip((dim,)), factors, dim=dim).flip((dim,))
     before = cat([out.narrow(dim, 0, 1) * 0 + 1, out.narrow(dim, 0, size - 1)], dim=dim)
@@ -91,7 +91,7 @@ def _(g, x, out, dim):
 
 @op("other", method=False, sample=lambda s: [((s.normal(3, 4), s.normal(3, 4)), {"dim": dim}) for dim in (0, 1)])
 def linear_recurrence(xp, b, a, dim: int):
-    """sᵢ = bᵢ + aᵢ·sᵢ₋₁ along `dim`, from 0 on."""
+    """Linear recurrence sᵢ = bᵢ + aᵢ·sᵢ₋₁ along `dim`, with s₋₁ = 0."""
     out = b.copy()
     at: list[Any] = [slice(None)] * b.ndim
     for i in range(1, b.shape[dim]):
@@ -121,7 +121,7 @@ def _(g, a, out, dim):
     *(((x, 1), {}) for x in (np.where(s.booleans(3, 4), s.normal(3, 4), s.dtype(0)),)),
 ])  # fmt: skip
 def cumprod(x: Any, dim: int, *, dtype: DType | None = None) -> Any:
-    """Products along `dim` of everything up to each element."""
+    """Cumulative product along `dim`."""
     return _scanned(lambda x, dim: cumprod_op(x, dim=dim, dtype=dtype), x, dim, dtype)
 
 
@@ -129,9 +129,9 @@ def cumprod(x: Any, dim: int, *, dtype: DType | None = None) -> Any:
 
 
 def running_extreme(xp: Any, x: Any, dim: int, largest: bool) -> tuple[Any, Any]:
-    """The largest or smallest up to each element, and the last place where it stood; NaN stay.
+    """Cumulative maximum or minimum and its last index; NaN propagates.
 
-    By doubling: after k steps each element knows of the 2ᵏ before it.
+    By doubling: after k steps each element covers the 2ᵏ before it.
     """
     size = x.shape[dim]
     ones = (1,) * x.ndim
@@ -154,7 +154,7 @@ def running_extreme(xp: Any, x: Any, dim: int, largest: bool) -> tuple[Any, Any]
     ((s.distinct(3, 4),), {"dim": dim, "largest": largest}) for dim in (0, 1) for largest in (True, False)
 ])  # fmt: skip
 def cummax_or_cummin(xp, x, dim: int, largest: bool):
-    """The largest or smallest up to each element, and where it stands."""
+    """Cumulative maximum or minimum and its indices."""
     return running_extreme(xp, x, dim, largest)
 
 
@@ -170,13 +170,13 @@ def _(g, out1, x: Spec, dim):
 
 @composite(result="Any", sample=lambda s: [*_along(s), ((s.repeated(3, 9), 1), {})])
 def cummax(x: Any, dim: int) -> Any:
-    """The largest up to each element along `dim`, and where it stands."""
+    """Cumulative maximum along `dim` and its indices."""
     return _extremes_so_far(x, dim, True)
 
 
 @composite(result="Any", sample=lambda s: [*_along(s), ((s.repeated(3, 9), 1), {})])
 def cummin(x: Any, dim: int) -> Any:
-    """The smallest up to each element along `dim`, and where it stands."""
+    """Cumulative minimum along `dim` and its indices."""
     return _extremes_so_far(x, dim, False)
 
 
@@ -192,7 +192,7 @@ def _extremes_so_far(x: Any, dim: int, largest: bool) -> Any:
 
 @op("other", floats=True, method=False, sample=_in_front)
 def logcumsumexp_op(xp, x, dim: int):
-    """ln Σ eˣ of everything up to each element; by doubling, as `running_extreme`."""
+    """Cumulative ln Σ eˣ; by doubling, as `running_extreme`."""
     out, step, size = x.copy(), 1, x.shape[dim]
     while step < size:
         late = (slice(None),) * dim + (slice(step, None),)
@@ -208,7 +208,7 @@ def _(x: Spec, dim: int):
 
 @logcumsumexp_op.gradient
 def _(g, x, out, dim):
-    # Σ over later elements of g·e^(x − out), with the exponents held down by the last of them.
+    # Σ of g·e^(x − out) over later elements, shifted by the last `out` against overflow.
     if 0 in x.shape:
         return g
     top = out.detach().narrow(dim, out.shape[dim] - 1, 1)
@@ -218,7 +218,7 @@ def _(g, x, out, dim):
 
 @composite(in_place=True, sample=_along)
 def logcumsumexp(x: Any, dim: int) -> Any:
-    """ln Σ eˣ along `dim` of everything up to each element."""
+    """Cumulative ln Σ eˣ along `dim`."""
     return _scanned(lambda x, dim: logcumsumexp_op(x, dim=dim), x, dim)
 
 
@@ -228,9 +228,9 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     ((s.normal(3),), {"n": 0}),
 ])  # fmt: skip
 def diff(x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Differences of neighbours along `dim`, n times over."""
+    """n-th difference of adjacent elements along `dim`."""
     if x.ndim == 0:
-        raise ShapeError("diff: a tensor without dimensions has no neighbours")
+        raise ShapeError("diff: a 0-d tensor has no adjacent elements")
     if n < 0:
         raise RangeError(f"diff: n must be at least 0, not {n}")
     if n == 0:
@@ -250,7 +250,7 @@ def diff(x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = N
     ((s.normal(3, 5), s.normal(3, 5)), {"dim": 1}),
 ], aliases=("trapz",))  # fmt: skip
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """The integral of y over x along `dim`, by trapezoids."""
+    """Integral of y over x along `dim` by the trapezoidal rule."""
     size = y.shape[wrap_dim("trapezoid", dim, y.ndim)]
     if x is not None:
         return (_widths(y, x, dim) * _pairs(y, dim)).sum(dim) / 2
@@ -264,7 +264,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     ((s.normal(3, 5),), {}), ((s.normal(3, 5),), {"dx": 0.5, "dim": 0}), ((s.normal(3, 5), s.normal(5)), {}),
 ])  # fmt: skip
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
-    """The integral of y up to each element but the first along `dim`, by trapezoids."""
+    """Cumulative integral of y along `dim` by the trapezoidal rule."""
     pairs = _pairs(y, dim)
     if x is not None:
         return cumsum(_widths(y, x, dim) * pairs, dim) / 2
@@ -272,13 +272,13 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1
 
 
 def _pairs(y: Any, dim: int) -> Any:
-    """Sums of neighbours."""
+    """Sums of adjacent elements."""
     fewer = max(y.shape[wrap_dim("trapezoid", dim, y.ndim)] - 1, 0)
     return y.narrow(dim, y.shape[dim] - fewer, fewer) + y.narrow(dim, 0, fewer)
 
 
 def _widths(y: Any, x: Any, dim: int) -> Any:
-    """Differences of neighbours in x, which may have the one dimension of the integral only."""
+    """Differences of adjacent elements of x, which may be 1-D."""
     if x.ndim == 1:
         x = x.reshape([-1 if i == dim % y.ndim else 1 for i in range(y.ndim)])
     return diff(x, dim=dim)

@@ -1,4 +1,4 @@
-"""Reductions over parts of a dimension, and histograms of points of several dimensions."""
+"""Reductions over segments of a dimension, and multi-dimensional histograms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.ops.shape_rules import wrap_dim
 from engine.shape import format_shape
 
 EMPTY = {"sum": 0.0, "mean": math.nan, "max": -math.inf, "min": math.inf, "prod": 1.0}
-"""Ways to reduce, and what they give of nothing."""
+"""Reductions and their values for empty segments."""
 
 
 def _parts(s: Any) -> Any:
@@ -40,13 +40,13 @@ def segment_reduce(
     unsafe: bool = False,
     initial: float | None = None,
 ) -> Any:
-    """The sum, mean, max, min or product of each part of a dimension.
+    """Sum, mean, maximum, minimum or product of each segment of a dimension.
 
     Args:
-        data: what is reduced
+        data: tensor to reduce
         reduce: "sum", "mean", "max", "min" or "prod"
         lengths: how many positions each part has; with the dimensions of `data` up to `axis`
-        indices: taken for PyTorch's sake, which refuses it as well
+        indices: must be None, which refuses it as well
         offsets: where each part begins, and where the last one ends, in place of `lengths`
         axis: the dimension
         unsafe: do not check that the parts are all of the dimension
@@ -56,7 +56,7 @@ def segment_reduce(
         raise ValueError(f"segment_reduce(): reduce must be one of {', '.join(EMPTY)}, not {reduce!r}")
     _floating("segment_reduce", data)
     if indices is not None or (lengths is None) == (offsets is None):
-        raise ValueError("segment_reduce(): give either lengths or offsets; indices are not supported, as in PyTorch")
+        raise ValueError("segment_reduce(): pass either lengths or offsets; indices are not supported, as in PyTorch")
     dim = wrap_dim("segment_reduce", axis, data.ndim)
     count = (lengths if offsets is None else offsets[..., 1:]).shape[-1]
     shape = (*data.shape[:dim], count, *data.shape[dim + 1 :])
@@ -75,7 +75,7 @@ def segment_reduce(
     sizes = lengths.tolist() if offsets is None else np.diff(offsets.tolist()).tolist()
     start = 0 if offsets is None else int(offsets[0])
     if not unsafe and (min(sizes, default=0) < 0 or (offsets is None and sum(sizes) != data.shape[0])):
-        raise ShapeError(f"segment_reduce(): parts of {sizes} are not all of {format_shape(data.shape)}")
+        raise ShapeError(f"segment_reduce(): segments of {sizes} do not cover {format_shape(data.shape)}")
     parts = data[start : start + sum(sizes)].split(sizes) if sizes else ()
     found = [_reduced(part, reduce, initial) for part in parts]
     return stack(found) if found else data[:0]
@@ -109,13 +109,13 @@ def histogramdd(
     weight: Any = None,
     density: bool = False,
 ) -> Any:
-    """Counts, or sums of weights, of points in bins along each of their dimensions; and the edges of the bins.
+    """Multi-dimensional histogram (counts or sums of weights) of points, and its bin edges.
 
     Args:
-        input: points, whose coordinates are in the last dimension
-        bins: how many bins of equal width along each dimension, or all, or the edges along each
-        range: the lowest and highest edge of each dimension in turn; otherwise of the points
-        weight: what each point counts
+        input: points; the last dimension holds their coordinates
+        bins: number of equal bins for all dimensions or for each, or the edges for each
+        range: lowest and highest edge for each dimension; default: those of the points
+        weight: weight of each point
         density: divide so that the integral is 1
     """
     _floating("histogramdd", input)
@@ -123,7 +123,7 @@ def histogramdd(
     points = input.detach().reshape(-1, size)
     given = [bins] * size if isinstance(bins, int) else list(bins)
     if len(given) != size:
-        raise ShapeError(f"histogramdd(): points of {size} coordinates need bins for as many, not {len(given)}")
+        raise ShapeError(f"histogramdd(): points of {size} coordinates need {size} bins, not {len(given)}")
     if input.is_meta:
         shape = [bin if isinstance(bin, int) else len(bin) - 1 for bin in given]
         return return_types.histogramdd(input.new_empty(shape), tuple(input.new_empty(n + 1) for n in shape))

@@ -1,4 +1,4 @@
-"""Sorting. NaN count as the largest, as in PyTorch."""
+"""Sorting. NaN is the largest value, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.shape import Dim, Spec
 
 
 def stable_order(xp: Any, x: Any, dim: int, descending: bool) -> Any:
-    """Indices that sort `x` along `dim`; equals stay in order."""
+    """Indices that sort `x` along `dim`; stable."""
     if not descending:
         return x.argsort(axis=dim, kind="stable")
     return x.shape[dim] - 1 - xp.flip(xp.flip(x, dim).argsort(axis=dim, kind="stable"), dim)
@@ -27,7 +27,7 @@ def _sorted(s: Any) -> Any:
 
 @op("other", method=False, outputs=2, sample=_sorted)
 def sort_op(xp, x, dim: int, descending: bool):
-    """Values in order, and the positions they had. Equals stay in their order."""
+    """Sorted values and their original indices; stable."""
     order = stable_order(xp, x, dim, descending)
     return xp.take_along_axis(x, order, axis=dim), xp.ascontiguousarray(xp.asarray(order, xp.int64))
 
@@ -47,7 +47,7 @@ def _(g, out1, x: Spec, dim):
     ((s.repeated(9),), {"stable": True, "descending": True}), ((s.normal(),), {}),
 ])  # fmt: skip
 def sort(x: Any, dim: int = -1, descending: bool = False, *, stable: bool = True) -> Any:
-    """Values in order along `dim`, and the positions they had. Equals always stay in their order."""
+    """Sorted values along `dim` and their original indices. The sort is always stable."""
     axis = wrap_dim("sort", dim, x.ndim)
     if x.ndim == 0:
         return return_types.sort(x.clone(), x.new_zeros(()).to(dtypes.int64))
@@ -56,13 +56,13 @@ def sort(x: Any, dim: int = -1, descending: bool = False, *, stable: bool = True
 
 @composite(sample=lambda s: [*_sorted(s), ((s.repeated(3, 9),), {"stable": True})])
 def argsort(x: Any, dim: int = -1, descending: bool = False, *, stable: bool = True) -> Any:
-    """The indices that put `x` in order along `dim`."""
+    """Indices that sort `x` along `dim`."""
     return sort(x.detach(), dim, descending).indices
 
 
 @composite(sample=lambda s: [((s.distinct(4, 3),), {})])
 def msort(x: Any) -> Any:
-    """Rows in order along the first dimension."""
+    """Sort values along the first dimension."""
     return sort(x, 0).values
 
 
@@ -76,9 +76,9 @@ def _tops(s: Any) -> Any:
     ((s.distinct(3, 6),), {"k": 2, "dim": dim, "largest": largest}) for dim in (0, 1) for largest in (True, False)
 ])  # fmt: skip
 def topk_op(xp, x, k: int, dim: int, largest: bool):
-    """The k largest or smallest along `dim` in order, and where they are."""
+    """The k largest or smallest elements along `dim`, sorted, and their indices."""
     size = x.shape[dim]
-    if 0 < k < size // 4:  # cheaper than sorting everything
+    if 0 < k < size // 4:  # cheaper than a full sort
         first = size - k if largest else 0
         order = xp.argpartition(x, size - k if largest else k - 1, axis=dim)
         order = order[(slice(None),) * dim + (slice(first, first + k),)]
@@ -102,7 +102,7 @@ def _(g, out1, x: Spec, dim):
 
 @composite(result="Any", sample=_tops)
 def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) along `dim`, in order, and where they are."""
+    """The k largest (or smallest) elements along `dim`, sorted, and their indices."""
     axis = wrap_dim("topk", dim, x.ndim)
     size = x.shape[axis] if x.ndim else 1
     if k < 0 or (not isinstance(size, Dim) and k > size):

@@ -35,7 +35,7 @@ Sizes: TypeAlias = tuple[int, ...]
 def convolution(
     xp, x, weight, bias=None, stride: Sizes = (1,), padding: Sizes = (0,), dilation: Sizes = (1,), groups: int = 1
 ):
-    """Cross-correlation of N×C×… with O×(C/groups)×kernel…, and a number added to each output channel."""
+    """Cross-correlation of N×C×… with O×(C/groups)×kernel…, plus a bias per output channel."""
     if x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
         raise ValueError("the channels do not fit")  # which the shape rule explains
     windows = SlidingWindows(weight.shape[2:], stride, padding, dilation)
@@ -61,7 +61,7 @@ def convolution(
     ((s.normal(2, 4, 9, 8), s.normal(4, 2, 1, 1)), _options(2, 2, groups=2) | {"sizes": (18, 15)}),
 ])  # fmt: skip
 def convolution_transpose(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
-    """The gradient of `convolution` for its input, whose spatial sizes are `sizes`."""
+    """Gradient of `convolution` with respect to its input, whose spatial sizes are `sizes`."""
     windows = SlidingWindows(weight.shape[2:], stride, padding, dilation)
     batch, output_sizes, inner = g.shape[0], g.shape[2:], weight.shape[1]
     narrow, (g, weight) = g.dtype, wide(xp, g, weight)
@@ -86,7 +86,7 @@ def convolution_transpose(xp, g, weight, sizes: Sizes, stride: Sizes, padding: S
     ((s.normal(2, 4, 9, 8), s.normal(2, 4, 17, 16)), _options(2, 2, groups=2) | {"kernel": (1, 1)}),
 ])  # fmt: skip
 def convolution_backward_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
-    """The gradient of `convolution` for its weight, whose spatial sizes are `kernel`."""
+    """Gradient of `convolution` with respect to its weight, whose spatial sizes are `kernel`."""
     windows = SlidingWindows(kernel, stride, padding, dilation)
     output_sizes, outer, inner = g.shape[2:], g.shape[1] // groups, x.shape[1] // groups
     narrow, (g, x) = g.dtype, wide(xp, g, x)

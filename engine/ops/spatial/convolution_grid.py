@@ -93,7 +93,7 @@ class ConvolutionGrid:
         return len({self.shift(at)[0] for at in self.in_product}) == count(self.windows.stride[: self.lead])
 
     def reach(self) -> tuple[int, int]:
-        """How many rows before its own, and after, a row of the output takes something from."""
+        """Numbers of grid rows before and after an output row that contribute to it."""
         shifts = [self.shift(at)[1][0] for at in self.in_product] if self.lead else [0]
         return max(0, -min(shifts)), max(0, *shifts)
 

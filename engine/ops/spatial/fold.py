@@ -1,4 +1,4 @@
-"""Windows side by side, as columns, and back."""
+"""im2col and its transpose."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _(g, x: Spec, windows):
     ((s.normal(1, 4, 5),), {"sizes": (7,), "windows": SlidingWindows.of(2, 1, 0, 2, 1)}),
 ])  # fmt: skip
 def col2im(xp, x, sizes: tuple[int, ...], windows: SlidingWindows):
-    """The transpose of `im2col`: windows put back, added up where they overlap."""
+    """Transpose of `im2col`: windows summed into the image."""
     output_sizes = windows.output_sizes("fold", sizes)
     channels = x.shape[1] // count(windows.kernel)
     columns = x.reshape(x.shape[0], channels, count(windows.kernel), *output_sizes)

@@ -30,7 +30,7 @@ class ResampleTable:
 
     @functools.cached_property
     def transposed(self) -> ResampleTable:
-        """Of which results each element is part: the same table, read the other way."""
+        """Transposed table: the results that each element contributes to."""
         results = np.broadcast_to(np.arange(self.index.shape[1]), self.index.shape)[self.weight != 0]
         elements, weights = self.index[self.weight != 0], self.weight[self.weight != 0]
         order = np.argsort(elements, kind="stable")
@@ -49,7 +49,7 @@ class ResampleTable:
     ((s.normal(2, 3),), {"dim": -1, "table": averages(3, 2)}),
 ])  # fmt: skip
 def resample(xp, x, dim: int, table: object):
-    """Sums of elements along `dim`, as `table` says."""
+    """Weighted sums of elements along `dim` by `table`."""
     index, weight = table.index, table.weight  # pyright: ignore[reportAttributeAccessIssue]
     wide = x.astype(xp.float32) if x.dtype.itemsize <= 2 and x.dtype.kind not in "iub" else x
     along = [1] * x.ndim
