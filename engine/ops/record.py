@@ -243,7 +243,7 @@ class Op:
         for name in statics:
             if name not in self._known_statics:
                 raise TypeError(
-                    f"{self.name}() has no argument {name!r}; arguments: {', '.join((*self.inputs, *self.static_names))}"
+                    f"{self.name}() has no argument {name!r}; it has {', '.join((*self.inputs, *self.static_names))}"
                 )
         missing = [name for name in self.static_names if name not in statics]
         if missing:

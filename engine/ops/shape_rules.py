@@ -38,9 +38,7 @@ def wrap_dim(name: str, dim: int, ndim: int) -> int:
         return dim
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise PositionError(
-            f"{name}: dimension {dim} is out of range for {ndim} dimensions. Use {-limit} to {limit - 1}."
-        )
+        raise PositionError(f"{name}: there is no dimension {dim}: the tensor has {ndim}. Use {-limit} to {limit - 1}.")
     return dim % limit
 
 
@@ -120,9 +118,7 @@ def same_dtype(name: str, *specs: Any) -> None:
     found = [spec.dtype for spec in specs if isinstance(spec, Spec)]
     if any(dtype is not found[0] for dtype in found):
         names = ", ".join(dtype.name for dtype in found)
-        raise DTypeError(
-            f"{name}: the tensors must have the same dtype, not {names}.", in_code="Convert with .to(dtype)."
-        )
+        raise DTypeError(f"{name}: the tensors must have one dtype, not {names}.", in_code="Convert with .to(dtype).")
 
 
 def window_size(size: Any, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False) -> Any:

@@ -213,7 +213,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
     ),
     "narrow beyond the end": (lambda m: m.narrow(m.arange(3), 0, 2, 2), "2 elements from 2 are not inside"),
     "narrow to a negative length": (lambda m: m.narrow(m.arange(3), 0, 1, -1), "-1 elements from 1 are not inside"),
-    "narrow from a row": (lambda m: m.narrow(m.arange(3), 0, m.tensor([1]), 1), "a tensor without dimensions"),
+    "narrow from a row": (lambda m: m.narrow(m.arange(3), 0, m.tensor([1]), 1), "a 0-d tensor"),
     "kthvalue of a row": (lambda m: m.kthvalue(m.arange(3.0), 4), "1 to 3"),
     "kthvalue 0": (lambda m: m.kthvalue(m.arange(3.0), 0), "1 to 3"),
     "vander of a number": (lambda m: m.vander(m.tensor(2.0)), "one row of numbers"),

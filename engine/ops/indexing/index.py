@@ -1,4 +1,4 @@
-"""Picking and placing elements: slices, masks, index tensors, gather and scatter."""
+"""Indexing: slices, masks, index tensors, gather."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Index: TypeAlias = tuple[Any, ...]
     for index in ((1,), (slice(1, 3), -1), (..., None, slice(None, None, 2)), (slice(3, 1),))
 ])  # fmt: skip
 def slice_(xp, x, index: Index):
-    """Whole numbers, slices, None and one ellipsis: a view."""
-    return x[index] if Ellipsis in index else x[(*index, Ellipsis)]  # without it NumPy makes a scalar, not a view
+    """Basic indexing with integers, slices, None and one ellipsis: a view."""
+    return x[index] if Ellipsis in index else x[(*index, Ellipsis)]  # NumPy would return a scalar
 
 
 @slice_.shape
@@ -45,7 +45,7 @@ def _(g, x: Spec, index):
     ((s.normal(2, 5),), {"shape": (4, 5), "index": (slice(1, 3),)}),
 ])  # fmt: skip
 def slice_backward(xp, x, shape: Shape, index: Index):
-    """Zeros of `shape` with `x` at `index`."""
+    """Backward of basic indexing: zeros of `shape` with `x` at `index`."""
     out = xp.zeros(shape, x.dtype)
     out[index] = x
     return out
@@ -109,12 +109,12 @@ def _slice_length(size: Any, item: slice) -> Any:
      {"layout": (TensorSlot(0), slice(None), TensorSlot(1))}),
 ])  # fmt: skip
 def index_op(xp, *tensors, layout: Index, owner: IndexCaller | None = None):
-    """Indexing by tensors: the first tensor at the positions that the others give; `layout` says which is where."""
+    """Advanced indexing: the first tensor indexed by the others; `layout` holds their positions in the index."""
     if owner is not None:
         dim = next(i for i, item in enumerate(layout) if isinstance(item, TensorSlot))
         check_range(owner, tensors[1], tensors[0].shape[dim], dim)
     found = tensors[0][fill(layout, tensors[1:])]
-    # NumPy orders the memory of x[..., index] as it likes; view() must work as it does in PyTorch.
+    # NumPy chooses the memory order of x[..., index]; view() must work as in PyTorch.
     return found if found.ndim == 0 else xp.ascontiguousarray(found)
 
 
@@ -133,7 +133,7 @@ def _(g, tensors, layout):
     ((s.normal(3, 5), s.integers(4, 3)), {"shape": (4, 5), "layout": (TensorSlot(0),)}),
 ])  # fmt: skip
 def index_backward(xp, *tensors, shape: Shape, layout: Index):
-    """Zeros of `shape` to which the first tensor is added at the positions that the others give."""
+    """Backward of advanced indexing: the first tensor summed into zeros of `shape` at the given indices."""
     out = xp.zeros(shape, tensors[0].dtype)
     xp.add.at(out, fill(layout, tensors[1:]), tensors[0])
     return out
@@ -158,7 +158,7 @@ def _(g, tensors, layout):
      {"layout": (TensorSlot(0), slice(None), TensorSlot(1))}),
 ])  # fmt: skip
 def index_put_op(xp, *tensors, layout: Index):
-    """The first tensor with the second written at the positions that the others give."""
+    """Copy of the first tensor with the second written at the given indices."""
     out = tensors[0].copy()
     out[fill(layout, tensors[2:])] = tensors[1]
     return out
@@ -186,13 +186,13 @@ def _(g, tensors, layout):
 
 
 def fill(layout: Index, tensors: Sequence[Any]) -> Index:
-    """The index that `layout` means: each `TensorSlot` replaced by its tensor."""
+    """Index of `layout` with each `TensorSlot` replaced by its tensor."""
     return tuple(tensors[item.number] if isinstance(item, TensorSlot) else item for item in layout)
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSlot:
-    """Placeholder in an index layout for index tensor `number`."""
+    """Placeholder in a layout for the index tensor of this number."""
 
     number: int
 
@@ -229,7 +229,7 @@ def _taken(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
 
 
 class IndexCaller(NamedTuple):
-    """Who looks something up, and among what: for the message where it is not there."""
+    """Caller and item names for messages about indices out of range."""
 
     name: str = "gather"
     things: str = ""
@@ -249,7 +249,7 @@ _GATHER, _INDEX_SELECT, _SCATTER = IndexCaller(), IndexCaller("index_select"), I
     ((s.normal(4, 5), s.integers(5, 4, 3)), {"dim": 1}), ((s.normal(4, 5), s.integers(4, 2, 3)), {"dim": 0}),
 ])  # fmt: skip
 def gather_op(xp, x, index, dim: int, owner: IndexCaller = _GATHER):
-    """x's elements at `index` along `dim`."""
+    """Elements of x at `index` along `dim`."""
     check_range(owner, index, x.shape[dim], dim)
     whole = tuple(slice(None) if i == dim % x.ndim else slice(0, size) for i, size in enumerate(index.shape))
     return xp.ascontiguousarray(xp.take_along_axis(x[whole], index, axis=dim))
@@ -262,8 +262,8 @@ def _(x: Spec, index: Spec, dim: int, owner: IndexCaller = _GATHER):
 
 
 def check_range(owner: IndexCaller, index: Any, size: int, dim: int) -> None:
-    """Raises PositionError for a position that dimension `dim` does not have."""
-    # Read without their sign negative numbers are large ones: one pass finds both.
+    """Raise PositionError for an index outside dimension `dim`."""
+    # As unsigned integers, negative numbers are large: one comparison finds both errors.
     if index.size and index.view(_UNSIGNED[index.itemsize]).max() >= size:
         raise owner.refuse(int(index.min()) if index.min() < 0 else int(index.max()), size, dim)
 
@@ -272,11 +272,11 @@ _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def check_index(name: str, index: Spec, shape: Shape, dim: int) -> None:
-    """Raises unless `index` picks from a tensor of `shape`: as many dimensions, none larger except `dim`."""
+    """Raise unless `index` fits `shape`: as many dimensions, none larger except `dim`."""
     axis = wrap_dim(name, dim, len(shape))
     if index.dtype.kind != 1:
         raise DTypeError(
-            f"{name}: the index must be whole numbers, not {index.dtype.name}.",
+            f"{name}: the index must be integers, not {index.dtype.name}.",
             in_code="Convert with .long().",
         )
     if index.ndim != len(shape):
@@ -297,7 +297,7 @@ def _(g, x: Spec, index, dim):
     ((s.normal(4, 3), s.integers(5, 4, 3)), {"shape": (4, 5), "dim": 1}),
 ])  # fmt: skip
 def gather_backward(xp, x, index, shape: Shape, dim: int, unique: bool = False, owner: IndexCaller = _SCATTER):
-    """Zeros of `shape` to which x is added at `index` along `dim`; `unique` promises that no index occurs twice."""
+    """x summed into zeros of `shape` at `index` along `dim`; `unique`: no index occurs twice."""
     out = xp.zeros(tuple(shape), x.dtype)
     dim = wrap_dim("scatter", dim, x.ndim)
     check_range(owner, index, out.shape[dim], dim)
@@ -309,7 +309,7 @@ def gather_backward(xp, x, index, shape: Shape, dim: int, unique: bool = False, 
 
 
 def positions(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
-    """Coordinate arrays for every element of `index`: `index` along `dim`, the element's own position elsewhere."""
+    """Index arrays: `index` along `dim`, the identity along all other dimensions."""
     ones = (1,) * index.ndim
     coordinates = [xp.arange(size).reshape((*ones[:i], size, *ones[i + 1 :])) for i, size in enumerate(index.shape)]
     coordinates[dim] = index
@@ -334,8 +334,8 @@ def _(g, index, dim):
     ((s.normal(), 0, s.integers(1)), {}), ((s.normal(4, 5), 1, s.integers(5, 0, 3)), {}),
 ])  # fmt: skip
 def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: IndexCaller = _GATHER) -> Any:
-    """The elements of x at `index` along `dim`."""
-    if (x.ndim != index.ndim and max(x.ndim, index.ndim) <= 1) or x.ndim == index.ndim == 0:  # like rows of one element
+    """Gather the elements of x at `index` along `dim`."""
+    if (x.ndim != index.ndim and max(x.ndim, index.ndim) <= 1) or x.ndim == index.ndim == 0:  # as rows of one element
         flat = gather(x.reshape(-1), dim, index.reshape(-1), owner=owner)
         return flat.reshape(tuple(index.shape))
     if x.ndim != index.ndim and 0 in index.shape:
@@ -350,7 +350,7 @@ def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: In
     ((s.normal(4, 5), s.integers(20, 7)), {}),
 ])  # fmt: skip
 def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
-    """The elements of x at `indices` along `dim`, other dimensions broadcast; without `dim`, of all in one row."""
+    """Elements of x at `indices` along `dim`, other dimensions broadcast; x is flattened without `dim`."""
     if indices.dtype is not int64:
         raise DTypeError(
             f"take_along_dim: indices must be int64, not {indices.dtype.name}.", in_code="Convert with .long()."
@@ -359,7 +359,7 @@ def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
         x, indices, dim = x.reshape(-1), indices.reshape(-1), 0
     if x.ndim != indices.ndim:
         raise ShapeError(
-            f"take_along_dim: x and indices must have as many dimensions as each other, "
+            f"take_along_dim: x and indices must have the same number of dimensions, "
             f"not {format_shape(x.shape)} and {format_shape(indices.shape)}"
         )
     axis = wrap_dim("take_along_dim", dim, x.ndim)
@@ -377,12 +377,10 @@ def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
     ((s.normal(4, 5), 1, s.integers(5, 0)), {}),
 ])  # fmt: skip
 def index_select(x: Any, dim: int, index: Any, *, owner: IndexCaller = _INDEX_SELECT) -> Any:
-    """The positions of dimension `dim` that `index` lists."""
+    """Slices of x at the indices `index` along `dim`."""
     axis = wrap_dim(owner.name, dim, x.ndim)
     if index.ndim > 1:
-        raise ShapeError(
-            f"{owner.name}: the index is a list of positions, not {format_shape(index.shape)}. Use x[index]."
-        )
+        raise ShapeError(f"{owner.name}: the index must be a vector, not {format_shape(index.shape)}. Use x[index].")
     if x.ndim == 0:
         return x.reshape(1).take(index).reshape(())
     return index_op((x, index.reshape(-1)), layout=(*(slice(None),) * axis, TensorSlot(0)), owner=owner)
@@ -390,7 +388,7 @@ def index_select(x: Any, dim: int, index: Any, *, owner: IndexCaller = _INDEX_SE
 
 @composite(sample=lambda s: [((s.normal(4, 5), s.integers(20, 2, 3)), {}), ((s.normal(4), s.integers(4)), {})])
 def take(x: Any, index: Any) -> Any:
-    """The elements of x, counted row by row, at `index`."""
+    """Elements of the flattened x at `index`."""
     index = index + (index < 0).to(index.dtype) * x.numel()  # negative ones count from the end
     return index_op((x.reshape(-1), index), layout=(TensorSlot(0),), owner=IndexCaller("take"))
 
@@ -401,15 +399,15 @@ def take(x: Any, index: Any) -> Any:
     sample=lambda s: [((s.integers(4, 2, 3), 5), {}), ((s.integers(4, 3),), {}), ((s.integers(4), 4), {})],
 )
 def one_hot(x: Any, num_classes: int = -1) -> Any:
-    """Whole numbers as rows with a single 1 among `num_classes`; −1 takes as many as the largest needs."""
+    """One-hot encoding of integers with `num_classes` classes; −1 means the largest integer + 1."""
     if x.dtype is not int64:
         raise DTypeError(f"one_hot: class numbers must be int64, not {x.dtype.name}.", in_code="Convert with .long().")
     if num_classes == -1:
         if x.numel() == 0:
-            raise ShapeError("one_hot: without elements there is no largest one. Give num_classes.")
+            raise ShapeError("one_hot: num_classes cannot be inferred from an empty tensor. Pass num_classes.")
         num_classes = int(x.max()) + 1
     elif num_classes < 1:
-        raise RangeError(f"one_hot: num_classes must be at least 1, or -1 for as many as needed, not {num_classes}")
+        raise RangeError(f"one_hot: num_classes must be at least 1, or -1 to infer it, not {num_classes}")
     hot = (x.unsqueeze(-1) * 0 + 1, x.unsqueeze(-1))
     owner = IndexCaller("one_hot", "classes")
     return cast(gather_backward(*hot, (*x.shape, num_classes), x.ndim, True, owner), dtype=x.dtype)

@@ -1,4 +1,4 @@
-"""Where elements are."""
+"""Indices of elements along a dimension."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.shape import Spec
 
 @op("other", method=False, public=False, sample=lambda s: [((s.normal(3, 4),), {"dim": dim}) for dim in (0, 1)])
 def index_along(xp, x, dim: int):
-    """For each element of x its position along a dimension."""
+    """Index along a dimension, for each element of x."""
     shape: Any = [1] * x.ndim
     shape[dim] = x.shape[dim]
     return xp.broadcast_to(xp.arange(x.shape[dim]).reshape(shape), x.shape)

@@ -1,4 +1,4 @@
-"""Elements where a condition holds: filled, picked, counted out."""
+"""Ops on the elements selected by a mask, and indices of nonzero elements."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def _masked(s: Any) -> Any:
     ((s.normal(3), s.booleans(2, 3), -float("inf")), {}),
 ])  # fmt: skip
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    """x with one value where the mask holds."""
+    """x with `value` where the mask is True."""
     _check_mask("masked_fill", mask)
     if hasattr(value, "dtype"):
         if value.ndim:
-            raise ShapeError(f"masked_fill: the value is one number, not {tuple(value.shape)}.", in_code="Use where().")
+            raise ShapeError(f"masked_fill: value must be 0-d, not {tuple(value.shape)}.", in_code="Use where().")
         value = value.to(x.dtype)
     elif isinstance(value, float) and x.dtype.kind == 1:
         if value != value or abs(value) == float("inf"):
@@ -47,7 +47,7 @@ def _check_mask(name: str, mask: Any) -> None:
 
 @composite(sample=lambda s: [((x, mask), {}) for x, mask in _masked(s)])
 def masked_select(x: Any, mask: Any) -> Any:
-    """The elements of x where the mask holds, in one row."""
+    """Vector of the elements of x where the mask is True."""
     _check_mask("masked_select", mask)
     shape = broadcast_shapes("masked_select", [tuple(x.shape), tuple(mask.shape)])
     if not shape:
@@ -58,11 +58,11 @@ def masked_select(x: Any, mask: Any) -> Any:
 
 @composite(in_place=True, sample=lambda s: [((x, mask, s.normal(12)), {}) for x, mask in _masked(s)])
 def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
-    """x with the elements of `source`, one after the other, where the mask holds."""
+    """x with consecutive elements of `source` written where the mask is True."""
     _check_mask("masked_scatter", mask)
     if source.dtype is not x.dtype:
         raise DTypeError(
-            f"masked_scatter: x and source must have one dtype, not {x.dtype.name} and {source.dtype.name}"
+            f"masked_scatter: x and source must have the same dtype, not {x.dtype.name} and {source.dtype.name}"
         )
     shape = broadcast_shapes("masked_scatter", [tuple(x.shape), tuple(mask.shape)])
     wide = mask.expand(shape)
@@ -76,7 +76,7 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 
 @op("other", sample=lambda s: [((s.repeated(3, 4),), {}), ((s.repeated(5),), {})])
 def argwhere(xp, x):
-    """The positions of what is not 0, one in each row."""
+    """Indices of nonzero elements, one per row."""
     return xp.asarray(xp.argwhere(x), xp.int64)
 
 
@@ -92,7 +92,7 @@ def _(x: Spec):
     ((s.repeated(3, 4),), {}), ((s.repeated(3, 4),), {"as_tuple": True}), ((s.booleans(5),), {}), ((s.repeated(),), {}),
 ])  # fmt: skip
 def nonzero(x: Any, *, as_tuple: bool = False) -> Any:
-    """The positions of what is not 0: one in each row, or as a tuple with one index tensor for each dimension."""
+    """Indices of nonzero elements: one per row, or a tuple with one index tensor per dimension."""
     if as_tuple and x.ndim == 0:
         return nonzero(x.reshape(1), as_tuple=True)
     found = argwhere(x.detach())
@@ -101,7 +101,7 @@ def nonzero(x: Any, *, as_tuple: bool = False) -> Any:
 
 @composite(sample=lambda s: [((s.repeated(3, 4),), {"size": 5}), ((s.repeated(3),), {"size": 9, "fill_value": 7})])
 def nonzero_static(x: Any, *, size: int, fill_value: int = -1) -> Any:
-    """The first `size` positions of what is not 0, one in each row; rows of `fill_value` where there are fewer."""
+    """Indices of the first `size` nonzero elements, one per row, padded with `fill_value`."""
     if size < 0:
         raise ShapeError(f"nonzero_static(): size must be 0 or more, not {size}")
     out = x.new_full((size, x.ndim), fill_value, dtype=int64)

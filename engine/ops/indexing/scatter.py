@@ -1,4 +1,4 @@
-"""Elements placed at indices along a dimension: written, added, multiplied, or the largest of all."""
+"""Scatter: write, add, multiply or reduce values at indices along a dimension."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from engine.shape import Spec, format_shape
     ((s.normal(3, 5), s.normal(3, 2), np.stack([s.permutation(5)[:2] for _ in range(3)])), {"dim": 1}),
 ])  # fmt: skip
 def scatter_op(xp, x, src, index, dim: int):
-    """x with `src` written at `index` along `dim`; where a position is hit twice, one of the two stays."""
+    """x with `src` written at `index` along `dim`; for repeated indices, one of the values remains."""
     if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
         wrong = int(index.min()) if index.min() < 0 else int(index.max())
         raise IndexCaller("scatter").refuse(wrong, x.shape[dim], dim)
@@ -55,7 +55,7 @@ def _(g, index, dim):
 
 
 def _targets(s: Any) -> Any:
-    """A tensor, a dimension, positions that are hit once, and what to put there."""
+    """Samples with unique indices."""
     index = np.stack([s.permutation(5)[:3] for _ in range(4)])
     return [
         ((s.normal(4, 5), 1, index, s.normal(4, 3)), {}),
@@ -66,14 +66,14 @@ def _targets(s: Any) -> Any:
 
 
 def _repeats(s: Any) -> Any:
-    """The same with positions that are hit several times, and some that are not."""
+    """Samples with repeated and missing indices."""
     return [((s.normal(4, 5), 1, s.integers(4, 4, 6), s.normal(4, 6)), {}),
             ((s.normal(5, 3), 0, s.integers(5, 9, 2), s.normal(9, 2)), {})]  # fmt: skip
 
 
 def _prepared(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any, Any]:
-    """Checked and brought to one size: what of `src` the index does not reach is left out."""
-    # A number is like a row of one: either may stand for the other.
+    """Check the arguments and crop `src` to the shape of the index."""
+    # A 0-d tensor and a vector of one element are interchangeable.
     if x.ndim <= 1 and index.ndim <= 1:
         x, index = x.reshape(-1), index.reshape(-1)
         src = src.reshape(-1) if hasattr(src, "ndim") and src.ndim == 0 else src
@@ -94,7 +94,7 @@ def _prepared(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, i
 def _check_dtype(name: str, title: str, x: Any, source: Any) -> None:
     if source.dtype is not x.dtype:
         raise DTypeError(
-            f"{name}: {title} must be {x.dtype.name} as the tensor, not {source.dtype.name}.",
+            f"{name}: {title} must be {x.dtype.name} like the tensor, not {source.dtype.name}.",
             in_code="Convert with .to().",
         )
 
@@ -105,7 +105,7 @@ def _check_dtype(name: str, title: str, x: Any, source: Any) -> None:
     ((s.normal(4, 5), 1, s.integers(5, 4, 3), 2.5), {}),
 ])  # fmt: skip
 def scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
-    """x with `src`, or one value, written at `index` along `dim`; or added or multiplied to what is there."""
+    """x with `src` or one value written at `index` along `dim`; added or multiplied with `reduce`."""
     if reduce is not None:
         how = {"add": "sum", "multiply": "prod"}.get(reduce)
         if how is None:
@@ -120,7 +120,7 @@ def scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
 
 @composite(in_place=True, sample=lambda s: [*_repeats(s), *_targets(s)])
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
-    """x with `src` added at `index` along `dim`; what of `src` the index does not reach is left out."""
+    """x with `src` added at `index` along `dim`; `src` may be larger than the index."""
     wide, axis, index, src = _prepared("scatter_add", x, dim, index, src)
     if 0 in index.shape:
         return x.clone()
@@ -132,7 +132,7 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     for how in ("amax", "amin", "prod")
 ])  # fmt: skip
 def scatter_reduce_op(xp, x, src, index, dim: int, how: str):
-    """x with `src` multiplied to it at `index` along `dim`, or the larger or smaller of all."""
+    """x combined with `src` at `index` along `dim` by product, maximum or minimum."""
     out = x.copy()
     function = {"amax": xp.maximum, "amin": xp.minimum, "prod": xp.multiply}[how]
     function.at(out, positions(xp, index, dim), src)
@@ -148,7 +148,7 @@ def _(x: Spec, src: Spec, index: Spec, dim: int, how: str):
 def _(g, x, src, index, out, dim, how):
     if how == "prod":
         others = gather_op(g * out, index, dim=dim)
-        # Where a factor is 0 the quotient is not the product of the others: it is computed without that factor.
+        # For a factor of 0, the product of the others is no quotient: it is computed without that factor.
         alone = gather_op(g * scatter_reduce_op(x, where(src == 0, 1.0, src), index, dim=dim, how=how), index, dim=dim)
         zeros = gather_op(gather_backward((src == 0).to(g.dtype), index, x.shape, dim), index, dim=dim)
         of_src = where(src == 0, where(zeros == 1, alone, 0.0), others / where(src == 0, 1.0, src))
@@ -172,7 +172,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
     ],
 )
 def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """x with all of `src` that goes to a position combined there: its sum, product, mean, largest or smallest."""
+    """x with the values of `src` at the same index reduced: sum, product, mean, maximum or minimum."""
     if reduce not in _REDUCTIONS:
         raise ValueError(f"scatter_reduce(): reduce must be one of {', '.join(_REDUCTIONS)}, not {reduce!r}")
     wide, axis, index, src = _prepared("scatter_reduce", x, dim, index, src)
@@ -195,7 +195,7 @@ def _combined(x: Any, dim: int, index: Any, src: Any, how: str, include_self: bo
 
 
 def _neutral(x: Any, how: str) -> Any:
-    """What changes no result."""
+    """Identity element of the reduction."""
     if how in ("sum", "mean"):
         return 0
     if how == "prod":
@@ -217,12 +217,12 @@ def _slices(s: Any) -> Any:
 
 
 def _layout(name: str, x: Any, dim: int, index: Any, source: Any) -> tuple[Any, ...]:
-    """Where the slices of `source` go. Raises ShapeError unless it is like x but for one slice for each index."""
+    """Index of the slices of `source`. Raises ShapeError unless it has one slice for each index."""
     _check_dtype(name, "source", x, source)
     axis = wrap_dim(name, dim, x.ndim)
     wanted = (*x.shape[:axis], index.numel(), *x.shape[axis + 1 :])
     if tuple(source.shape) != wanted and not (x.ndim == 1 and source.ndim == 0):
-        raise ShapeError(f"{name}: source must be {format_shape(wanted)} to fit, not {format_shape(source.shape)}")
+        raise ShapeError(f"{name}: source must be {format_shape(wanted)}, not {format_shape(source.shape)}")
     return (*(slice(None),) * axis, TensorSlot(0))
 
 
@@ -230,7 +230,7 @@ def _layout(name: str, x: Any, dim: int, index: Any, source: Any) -> tuple[Any, 
     *_slices(s), ((s.normal(4, 5), 0, s.integers(4, 6), s.normal(6, 5)), {"alpha": 2}),
 ])  # fmt: skip
 def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
-    """x with the slices of `source` added at the positions of `dim` that `index` lists."""
+    """x with slices of `source` added at the indices `index` of `dim`."""
     if x.ndim == 0:
         return index_add(x.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha=alpha).reshape(())
     layout = _layout("index_add", x, dim, index, source)
@@ -240,7 +240,7 @@ def index_add(x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) ->
 
 @composite(in_place=True, sample=_slices)
 def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
-    """x with the slices of `source` written at the positions of `dim` that `index` lists."""
+    """x with slices of `source` written at the indices `index` of `dim`."""
     if x.ndim == 0:
         return index_copy(x.reshape(1), 0, index.reshape(-1), source.reshape(-1)).reshape(())
     return index_put_op((x, source, index), layout=_layout("index_copy", x, dim, index, source))
@@ -254,7 +254,7 @@ def index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
     ],
 )
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
-    """x with one value at the positions of `dim` that `index` lists."""
+    """x with one value written at the indices `index` of `dim`."""
     axis = wrap_dim("index_fill", dim, x.ndim)
     size = x.shape[axis] if x.ndim else 1
     index = index.reshape(-1)
@@ -268,7 +268,7 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
     for how in _REDUCTIONS[1:] for itself in (True, False)
 ])  # fmt: skip
 def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """x with the slices of `source` combined at the positions of `dim` that `index` lists; see `scatter_reduce`."""
+    """x with slices of `source` reduced at the indices `index` of `dim`; see `scatter_reduce`."""
     axis = wrap_dim("index_reduce", dim, x.ndim)
     wide = index.reshape([-1 if i == axis else 1 for i in range(x.ndim)]).expand(source.shape)
     return scatter_reduce(x, axis, wide, source, reduce, include_self=include_self)
@@ -276,7 +276,7 @@ def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, incl
 
 @composite(sample=lambda s: [((s.normal(3, 4), s.normal(3), 1, 2), {}), ((s.normal(3, 4), s.normal(4), 0, -1), {})])
 def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
-    """A copy of x with `src` at position `index` of `dim`."""
+    """Copy of x with `src` at index `index` of `dim`."""
     out = x.clone()
     copy_checked("select_scatter", out.select(dim, index), src)
     return out
@@ -287,7 +287,7 @@ def select_scatter(x: Any, src: Any, dim: int, index: int) -> Any:
 def slice_scatter(
     x: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
-    """A copy of x with `src` at a slice of `dim`."""
+    """Copy of x with `src` written to a slice of `dim`."""
     out = x.clone()
     axis = wrap_dim("slice_scatter", dim, x.ndim)
     copy_checked("slice_scatter", slice_(out, index=(*(slice(None),) * axis, slice(start, end, step))), src)

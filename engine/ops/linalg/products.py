@@ -263,9 +263,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     over_a = [wrap_dim("tensordot", d, a.ndim) for d in over_a]
     over_b = [wrap_dim("tensordot", d, b.ndim) for d in over_b]
     if len(over_a) != len(over_b):
-        raise ShapeError(
-            f"tensordot: {len(over_a)} and {len(over_b)} dimensions. Pass the same number for both tensors."
-        )
+        raise ShapeError(f"tensordot: {len(over_a)} and {len(over_b)} dimensions. Pass equally many.")
     for i, j in zip(over_a, over_b, strict=True):
         if a.shape[i] == b.shape[j]:
             continue

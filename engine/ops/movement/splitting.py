@@ -192,7 +192,7 @@ def _equal_split(name: str, x: Any, pieces: Any, dim: int, least: int) -> tuple[
 
 @composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 2), dim), {}) for dim in (0, 1, -1)])
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
-    """All positions of dimension `dim`, which goes."""
+    """Tuple of all slices along dimension `dim`, which is removed; views."""
     axis = wrap_dim("unbind", dim, x.ndim)
     if x.ndim == 0:
         raise ShapeError("unbind: a 0-dimensional tensor cannot be split")

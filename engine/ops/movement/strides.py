@@ -26,7 +26,7 @@ Sizes: TypeAlias = tuple[int, ...]
     ],
 )
 def unfold(xp, x, dimension: int, size: int, step: int):
-    """Windows of `size` every `step` positions of a dimension, whose insides are a new last dimension."""
+    """Sliding windows of `size` every `step` elements of a dimension, as a new last dimension; a view."""
     axis, window_count = _windows(x.shape, dimension, size, step)
     if x.ndim == 0:
         return x.reshape(1)[:size]

@@ -45,12 +45,12 @@ def segment_reduce(
     Args:
         data: tensor to reduce
         reduce: "sum", "mean", "max", "min" or "prod"
-        lengths: how many positions each part has; with the dimensions of `data` up to `axis`
-        indices: must be None, which refuses it as well
-        offsets: where each part begins, and where the last one ends, in place of `lengths`
-        axis: the dimension
-        unsafe: do not check that the parts are all of the dimension
-        initial: takes part in every reduction, and is what there is of nothing
+        lengths: length of each segment; with the dimensions of `data` up to `axis`
+        indices: must be None; PyTorch does not support it either
+        offsets: start of each segment and end of the last one, instead of `lengths`
+        axis: dimension to reduce
+        unsafe: do not check that the segments cover the dimension
+        initial: initial value of each reduction, and the value of empty segments
     """
     if reduce not in EMPTY:
         raise ValueError(f"segment_reduce(): reduce must be one of {', '.join(EMPTY)}, not {reduce!r}")
