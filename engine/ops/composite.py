@@ -23,7 +23,7 @@ COMPOSITES: dict[str, Composite] = {}
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A function written in other ops, which needs no gradient of its own; see `composite` for the options."""
+    """A function written in other ops, which needs no gradient function; see `composite` for the options."""
 
     name: str
     function: Callable[..., Any]

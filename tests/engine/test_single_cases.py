@@ -185,7 +185,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "prelu with a matrix": (lambda m: m.nn.functional.prelu(m.ones(1, 2), m.ones(1, 2)), "a scalar or a vector"),
     "hardtanh of bytes": (lambda m: m.nn.functional.hardtanh(m.tensor([3], dtype=m.uint8)), "out of range for uint8"),
     "hardtanh of booleans": (lambda m: m.nn.functional.hardtanh(m.tensor([True])), "does not support boolean inputs"),
-    "addr of integers": (lambda m: m.addr(m.ones(1, 1).int(), m.ones(1).int(), m.ones(1).int(), beta=0.5), "whole"),
+    "addr of integers": (lambda m: m.addr(m.ones(1, 1).int(), m.ones(1).int(), m.ones(1).int(), beta=0.5), "integers"),
     "roll two by one": (lambda m: m.roll(m.arange(6).view(2, 3), (1, 2), 0), "one shift for each"),
     "roll one by two": (lambda m: m.roll(m.arange(6).view(2, 3), 1, (0, 1)), "one shift for each"),
     "roll two flat": (lambda m: m.roll(m.arange(6).view(2, 3), (1, 2)), "one shift for each"),
