@@ -43,7 +43,7 @@ def lstm_layer(xp, gates, h, c, weight, projection=None, batch_sizes: BatchSizes
 
     `gates` already holds the input's product and both biases. `projection` makes the output of the hidden state
     (Sak et al., arXiv 1402.1128). The insides, for the gradient, are the gates' values and the cells, as
-    bytes: what nobody may differentiate.
+    bytes, which are not differentiable.
     """
     T, N, wide = gates.shape
     H = wide // 4
