@@ -148,7 +148,7 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
     assert {path: places for path, places in found.items() if places} == {}
 
 
-def test_every_bundled_data_set_and_font_has_its_licence() -> None:
+def test_every_bundled_data_set_and_font_has_its_license() -> None:
     folders = [path for kind in ("data", "fonts") for path in (ROOT / "assets" / kind).glob("*/")]
     folders += [path.parent for path in (ROOT / "assets").rglob("*.ttf")]
     assert [name(folder) for folder in folders if not [*folder.glob("LICENSE*"), *folder.glob("OFL*")]] == []

@@ -25,7 +25,7 @@ from engine.compiler.explanation_text import explanation_text
 class Explanation(ExplanationData):
     """What a function was compiled to. `str()` returns text, `as_dict()` and `as_json()` return data."""
 
-    def relabelled(self, change: Callable[[SourceLine], SourceLine]) -> Explanation:
+    def relabeled(self, change: Callable[[SourceLine], SourceLine]) -> Explanation:
         """A copy with changed lines, for instance with canvas nodes."""
         return _mapped(self, change)
 

@@ -80,8 +80,8 @@ class Resplit(Splits):
     def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
         return self._splits.diagnostics(whole=whole)
 
-    def unlabelled(self, path: Path) -> Samples | None:
-        return self._splits.unlabelled(path)
+    def unlabeled(self, path: Path) -> Samples | None:
+        return self._splits.unlabeled(path)
 
     @cached_property
     def _everything(self) -> Samples:

@@ -73,7 +73,7 @@ class Samples(Dataset):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Warnings about values of unlabelled samples that the training data do not have."""
+        """Warnings about values of unlabeled samples that the training data do not have."""
         return tuple(found for source in self.sources for found in source.diagnostics)
 
     @property

@@ -85,7 +85,7 @@ class Splits(ABC):
         """
         return ()
 
-    def unlabelled(self, path: Path) -> Samples | None:
+    def unlabeled(self, path: Path) -> Samples | None:
         """Samples of another file or folder of the same format, with zeros as targets.
 
         They are encoded and transformed like validation samples, with the categories of the training samples. None if
@@ -192,8 +192,8 @@ class MappedSplits(Splits):
     def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
         return self._splits.diagnostics(whole=whole)
 
-    def unlabelled(self, path: Path) -> Samples | None:
-        samples = self._splits.unlabelled(path)
+    def unlabeled(self, path: Path) -> Samples | None:
+        samples = self._splits.unlabeled(path)
         if samples is None or self._on == "targets":
             return samples
         return MappedSamples(samples, self._transform).with_augmentations(False)

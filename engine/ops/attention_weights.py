@@ -37,7 +37,7 @@ def attention_weights(xp, query, key, mask=None, scale: float = 1.0, causal: boo
     if scores.size:
         rows = as_rows(scores)
         for block in row_blocks(xp, *rows.shape):
-            _normalised(xp, rows[block], empty_rows)
+            _normalized(xp, rows[block], empty_rows)
     return scores if scores.dtype == dtype else scores.astype(dtype)
 
 
@@ -49,7 +49,7 @@ def _masked(xp: Any, scores: Any, mask: Any) -> Any:
     return scores
 
 
-def _normalised(xp: Any, rows: Any, empty_rows: bool) -> None:
+def _normalized(xp: Any, rows: Any, empty_rows: bool) -> None:
     """The softmax of rows, in place."""
     top = rows.max(axis=1, keepdims=True)
     if empty_rows:

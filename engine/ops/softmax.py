@@ -105,9 +105,9 @@ def log_softmax(xp, x, dim: int, dtype: DType | None = None):
             xp.exp(x, out=out)
             xp.subtract(x, xp.log(sums(xp, out)), out=out)
             return
-        centred = x - x.max(axis=1, keepdims=True)
-        xp.exp(centred, out=out)
-        xp.subtract(centred, xp.log(sums(xp, out)), out=out)
+        centered = x - x.max(axis=1, keepdims=True)
+        xp.exp(centered, out=out)
+        xp.subtract(centered, xp.log(sums(xp, out)), out=out)
 
     return _by_rows(xp, rows, dim, x if dtype is None else x.astype(dtype.numpy))
 

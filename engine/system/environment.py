@@ -1,6 +1,6 @@
 """Environment variables of BLAS and OpenMP, set before NumPy is imported. Imports only the standard library.
 
-- OpenBLAS 0.3.31 does not recognise AMD CPUs from Zen 5 on (family 26) and uses AVX2 kernels. Its AVX-512 kernels
+- OpenBLAS 0.3.31 does not recognize AMD CPUs from Zen 5 on (family 26) and uses AVX2 kernels. Its AVX-512 kernels
   are twice as fast there (1024³ float32 product: 245 → 430–490 GFLOP/s).
 - OpenMP threads that spin while they wait block OpenBLAS' cores (one step: 24 ms → 0.4 ms with passive waiting).
 - OpenBLAS' threads spin for 2²⁶ cycles after a product and block the cores of the next kernels. 2¹⁸ cycles are 0.1 ms
@@ -42,7 +42,7 @@ def explanations() -> Iterator[str]:
     reasons = {
         "OMP_WAIT_POLICY": "waiting threads free their cores",
         "OPENBLAS_THREAD_TIMEOUT": "OpenBLAS' threads free their cores 0.1 ms after a product",
-        "OPENBLAS_CORETYPE": f"OpenBLAS does not recognise AMD CPUs of family {cpu.family} and would not use AVX-512",
+        "OPENBLAS_CORETYPE": f"OpenBLAS does not recognize AMD CPUs of family {cpu.family} and would not use AVX-512",
     }
     for name, reason in reasons.items():
         value = os.environ.get(name)
@@ -51,7 +51,7 @@ def explanations() -> Iterator[str]:
         elif value is not None:
             yield f"{name}={value} (set by the environment)"
         else:
-            why = "NumPy was imported before the engine" if name in settings(cpu) else "OpenBLAS recognises this CPU"
+            why = "NumPy was imported before the engine" if name in settings(cpu) else "OpenBLAS recognizes this CPU"
             yield f"{name} not set ({why})"
 
 

@@ -16,7 +16,7 @@ SENTENCES = [
     (1, "a pinch of salt makes the soup better"), (1, "the cook tasted the sauce with a spoon"),
     (2, "clouds drifted under the pale moon"), (2, "the pilot flew above the clouds at dawn"),
     (2, "stars and planets shone all night"), (2, "an eagle circled high in the wind"),
-    (2, "the sun set behind grey clouds"), (2, "a kite rose in the strong wind"),
+    (2, "the sun set behind gray clouds"), (2, "a kite rose in the strong wind"),
 ]  # fmt: skip
 HELD_OUT = [
     (0, "the ship sailed on the tide"),

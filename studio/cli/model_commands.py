@@ -113,16 +113,14 @@ def predict(
         for path in inputs:
             if not os.path.exists(path):
                 raise FileError(str(path), "", "does not exist", "Check the path.")
-            unlabelled = (
-                None if trained_with is None or path.suffix in ARRAY_SUFFIXES else trained_with.unlabelled(path)
-            )
+            unlabeled = None if trained_with is None or path.suffix in ARRAY_SUFFIXES else trained_with.unlabeled(path)
             own = (
                 document
-                if unlabelled or path.suffix in ARRAY_SUFFIXES
+                if unlabeled or path.suffix in ARRAY_SUFFIXES
                 else replace_source_path(document, catalogue(), path)
             )
             task = _build_task(file, own, weights, device, as_json=as_json)
-            samples = unlabelled or prediction_samples(task, path if path.suffix in ARRAY_SUFFIXES else None)
+            samples = unlabeled or prediction_samples(task, path if path.suffix in ARRAY_SUFFIXES else None)
             told.extend(_input_warnings(samples, refused=unseen == "refuse"))
             batches = -(-len(samples) // BATCH_SIZE)
             found += track_progress(predict_batches(task, samples), batches, f"predicting {path.name}", hidden=as_json)

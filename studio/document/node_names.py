@@ -35,7 +35,7 @@ def not_an_identifier(text: str) -> str | None:
     if keyword.iskeyword(text):
         return "is a Python keyword"
     if unicodedata.normalize("NFKC", text) != text:
-        # Python itself normalises identifiers, so two such names could become one attribute.
+        # Python itself normalizes identifiers, so two such names could become one attribute.
         return f"is written with compatibility characters: write {unicodedata.normalize('NFKC', text)!r}"
     return None
 

@@ -50,10 +50,10 @@ class Checker:
             base: the folder that relative paths start from, that of the project file
         """
         with self._lock:
-            self._flow = self._analyse(document, catalogue, base)
+            self._flow = self._analyze(document, catalogue, base)
             return self._report(self._flow)
 
-    def _analyse(self, document: Document, catalogue: Catalogue, base: Path | None) -> Dataflow:
+    def _analyze(self, document: Document, catalogue: Catalogue, base: Path | None) -> Dataflow:
         previous = self._flow
         if previous is not None and previous.graph.fits(document, catalogue):
             graph = previous.graph

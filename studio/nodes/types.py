@@ -55,7 +55,7 @@ class NodeType:
     key: str
     title: str
     category: str
-    """One of `CATEGORIES`; picks the colour and the palette's section."""
+    """One of `CATEGORIES`; picks the color and the palette's section."""
     group: str
     """Finer heading inside the category, for instance "Convolution"."""
     summary: str

@@ -27,7 +27,7 @@ def explain_step(task: fit.Task, program: Program, *, repeat: int = 5, wait: boo
     batch = task.to_device(next(iter(batches.train)))
     for module in task.modules.values():
         module.train()
-    return relabelled(explain(compiled_step(task), repeat=repeat, wait=wait)(task, batch), task, program)
+    return relabeled(explain(compiled_step(task), repeat=repeat, wait=wait)(task, batch), task, program)
 
 
 def compiled_step(task: fit.Task) -> CompiledFunction:
@@ -44,10 +44,10 @@ def explain_running(task: fit.Task, program: Program) -> Explanation | None:
     """
     if task.step is None or not task.step.last:
         return None
-    return relabelled(explanation_of(task.step), task, program)
+    return relabeled(explanation_of(task.step), task, program)
 
 
-def relabelled(found: Explanation, task: fit.Task, program: Program) -> Explanation:
+def relabeled(found: Explanation, task: fit.Task, program: Program) -> Explanation:
     """An explanation with canvas nodes for its lines. Lines of user files stay unchanged."""
     updates = ", ".join(task.optimizers)
 
@@ -56,7 +56,7 @@ def relabelled(found: Explanation, task: fit.Task, program: Program) -> Explanat
             return replace(line, node=program.node_at(line.file, line.number))
         return replace(line, code="", node=updates) if line.file.startswith(_OWN) else line
 
-    return replace(found.relabelled(label), name="training step")
+    return replace(found.relabeled(label), name="training step")
 
 
-__all__ = ["compiled_step", "explain_running", "explain_step", "relabelled"]
+__all__ = ["compiled_step", "explain_running", "explain_step", "relabeled"]

@@ -15,7 +15,7 @@ from studio.document.model import Document
 from studio.lowering.codegen.task_source import OF_A_STEP
 from studio.lowering.program import lower
 from studio.lowering.report import Report
-from studio.training.compilation import compiled_step, relabelled
+from studio.training.compilation import compiled_step, relabeled
 from studio.training.run_settings import resolve_device
 
 _PAUSE = 0.05
@@ -59,7 +59,7 @@ def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> 
         module.train()
     compiled = compiled_step(task)
     yield Stage("recording")
-    first = relabelled(explain(compiled, repeat=1, wait=False)(task, batch), task, program)
+    first = relabeled(explain(compiled, repeat=1, wait=False)(task, batch), task, program)
     yield first
     if rest := _in_last_batch(batches.train):
         compiled.traced(task, _first(batch, rest))  # it has another shape, so that it is traced separately
@@ -68,7 +68,7 @@ def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> 
         time.sleep(_PAUSE)
     yield Stage("timing", state.kernels_ready, state.kernels)
     repeat = round(_TIMED / max(first.eager_seconds, 1e-6))
-    yield relabelled(explain(compiled, repeat=min(max(repeat, 3), 15))(task, batch), task, program)
+    yield relabeled(explain(compiled, repeat=min(max(repeat, 3), 15))(task, batch), task, program)
 
 
 def is_same_step(one: Document, other: Document) -> bool:

@@ -27,7 +27,7 @@ class Command:
     """Title of its menu, "" for none; "View/Panels" for a submenu."""
     icon: str = ""
     token: str = "text"
-    """Theme colour of the icon."""
+    """Theme color of the icon."""
     help: str = ""
     enabled: Callable[[], bool] | None = None
     checked: Callable[[], bool] | None = None

@@ -1,7 +1,7 @@
 """Layered graph layout from left to right: ranks, crossing reduction, and straight edges where possible.
 
 Sugiyama, Tagawa, Toda, "Methods for visual understanding of hierarchical system structures", 1981: longest-path ranks,
-barycentre sweeps. Coordinates are the least-squares fit to the neighbours that keeps the order, which is isotonic
+barycenter sweeps. Coordinates are the least-squares fit to the neighbors that keeps the order, which is isotonic
 regression, solved exactly by pooling adjacent violators.
 """
 
@@ -61,7 +61,7 @@ class Spacing:
     column: float
     row: float
     bend: float
-    """Vertical distance between a crossing edge and its neighbours."""
+    """Vertical distance between a crossing edge and its neighbors."""
     grid: float = 1.0
     """Positions are rounded to multiples of it."""
 
@@ -87,7 +87,7 @@ class _Layers:
 
     rows: list[list[Key]]
     after: defaultdict[Key, list[tuple[Key, float]]] = field(default_factory=lambda: defaultdict(list))
-    """Neighbours in the next rank, each with the vertical offset that makes the edge straight."""
+    """Neighbors in the next rank, each with the vertical offset that makes the edge straight."""
     before: defaultdict[Key, list[tuple[Key, float]]] = field(default_factory=lambda: defaultdict(list))
 
     def link(self, a: Key, b: Key, lower: float) -> None:
@@ -251,21 +251,21 @@ def _reduce_crossings(layers: _Layers, cancelled: Callable[[], bool]) -> None:
         for fixed, row in pairwise(rows):
             if cancelled():
                 raise CancelledError
-            _sort_by_barycentre(row, {key: float(index) for index, key in enumerate(fixed)}, linked)
+            _sort_by_barycenter(row, {key: float(index) for index, key in enumerate(fixed)}, linked)
         if (count := _crossings(layers)) < fewest:
             best, fewest = [list(row) for row in layers.rows], count
     layers.rows[:] = best
 
 
-def _sort_by_barycentre(
+def _sort_by_barycenter(
     row: list[Key], places: Mapping[Key, float], linked: Mapping[Key, list[tuple[Key, float]]]
 ) -> None:
-    centres: dict[Key, float] = {}
+    centers: dict[Key, float] = {}
     for index, key in enumerate(row):
-        neighbours = linked.get(key)
-        # Nodes without neighbours on that side keep their position.
-        centres[key] = sum(places[other] for other, _ in neighbours) / len(neighbours) if neighbours else float(index)
-    row.sort(key=lambda key: centres[key])
+        neighbors = linked.get(key)
+        # Nodes without neighbors on that side keep their position.
+        centers[key] = sum(places[other] for other, _ in neighbors) / len(neighbors) if neighbors else float(index)
+    row.sort(key=lambda key: centers[key])
 
 
 def _crossings(layers: _Layers) -> int:

@@ -72,7 +72,7 @@ def test_each_setting_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_CORETYPE")
     assert "NumPy was imported before the engine" in list(environment.explanations())[-1]
     monkeypatch.setattr(environment, "this_cpu", lambda: Cpu("GenuineIntel", 6, True))
-    assert "OpenBLAS recognises this CPU" in list(environment.explanations())[-1]
+    assert "OpenBLAS recognizes this CPU" in list(environment.explanations())[-1]
 
 
 def test_the_engine_sets_it_first_of_all() -> None:

@@ -65,10 +65,10 @@ def test_few_ranks() -> None:
     U, S, V = engine.svd_lowrank(matrix, q=5)
     assert (U.shape, S.shape, V.shape) == ((30, 5), (5,), (20, 5))
     np.testing.assert_allclose((U * S @ V.T).numpy(), matrix.numpy(), atol=1e-9)
-    centred = matrix - matrix.mean(0, keepdim=True)
+    centered = matrix - matrix.mean(0, keepdim=True)
     U, S, V = engine.pca_lowrank(matrix)
-    np.testing.assert_allclose((U * S @ V.T).numpy(), centred.numpy(), atol=1e-9)
-    np.testing.assert_allclose(S.numpy()[:5], np.linalg.svd(centred.numpy())[1][:5], rtol=1e-6)
+    np.testing.assert_allclose((U * S @ V.T).numpy(), centered.numpy(), atol=1e-9)
+    np.testing.assert_allclose(S.numpy()[:5], np.linalg.svd(centered.numpy())[1][:5], rtol=1e-6)
 
 
 def test_real_numbers_are_not_conjugated() -> None:

@@ -102,7 +102,7 @@ def test_no_two_commands_have_one_key_in_one_place(window: MainWindow) -> None:
     assert commands.conflicts("file.new", "Ctrl+O") and commands.conflicts("runs.delete", "Ctrl+O")
 
 
-def test_habits_are_honoured(window: MainWindow) -> None:
+def test_habits_are_honored(window: MainWindow) -> None:
     keys = {key: command.id for command in window.commands if command.id[:5] != "runs." for key in command.shortcuts}
     wanted = {"Ctrl+Return": "run.start", "Ctrl+.": "run.stop", "Ctrl+Shift+P": "help.commands", "Ctrl+S": "file.save"}
     wanted |= {"F2": "canvas.rename", "M": "canvas.mute", "L": "canvas.layout", "Ctrl+D": "canvas.duplicate"}

@@ -20,11 +20,11 @@ def test_icons_share_grid_and_stroke(name: str) -> None:
     text = asset(f"icons/{name}.svg").read_text()
     assert 'viewBox="0 0 24 24"' in text
     assert set(re.findall(r'stroke-width="([^"]*)"', text)) == {"1.75"}
-    assert not re.search(r"#[0-9a-fA-F]{3}|rgb", text), "a colour that no theme can change"
+    assert not re.search(r"#[0-9a-fA-F]{3}|rgb", text), "a color that no theme can change"
 
 
 @pytest.mark.parametrize("name", icons.names())
-def test_icons_leave_ink_in_the_colour_asked_for(qtbot: QtBot, name: str) -> None:
+def test_icons_leave_ink_in_the_color_asked_for(qtbot: QtBot, name: str) -> None:
     image = QImage(48, 48, QImage.Format.Format_ARGB32)
     image.fill(Qt.GlobalColor.white)
     painter = QPainter(image)

@@ -214,7 +214,7 @@ def test_several_nodes_share_their_fields(panel: InspectorPanel, store: ProjectS
     assert {each.parameter.name for each in panel.form.rows} <= {"bias"}
 
 
-def test_inferred_values_are_greyed(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_inferred_values_are_grayed(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.select(["hidden"])
     inspector = window.project_views[project].inspector
     field = row(inspector, "in_features").field

@@ -39,7 +39,7 @@ def overlapping(view: CanvasView) -> list[tuple[str, str]]:
     return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
 
 
-def unlabelled(view: CanvasView, name: str) -> list[str]:
+def unlabeled(view: CanvasView, name: str) -> list[str]:
     """Wires of a node that show no shape although they carry one."""
     items = view.canvas_scene.wires.items()
     return [
@@ -64,10 +64,10 @@ def test_nodes_dropped_on_wires_keep_apart(view: CanvasView, project: Project, q
         qtbot.waitUntil(lambda: project.store.is_checked)
         assert overlapping(view) == []
         if key != "nn.BatchNorm1d":  # which stands in a wire that leads back
-            assert unlabelled(view, next(iter(project.store.selection))) == []
+            assert unlabeled(view, next(iter(project.store.selection))) == []
 
 
-def test_a_long_name_typed_in_place_pushes_the_neighbours(view: CanvasView, project: Project, qtbot: QtBot) -> None:
+def test_a_long_name_typed_in_place_pushes_the_neighbors(view: CanvasView, project: Project, qtbot: QtBot) -> None:
     hand = Hand(view)
     name = "a_name_that_goes_on_for_longer_than_nodes_are_wide"
     view.reveal("dropout")
@@ -85,7 +85,7 @@ def test_a_long_name_typed_in_place_pushes_the_neighbours(view: CanvasView, proj
     assert "dropout" in project.store.document.nodes and not project.store.history.can_undo
 
 
-def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbours(
+def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbors(
     view: CanvasView, window: MainWindow, project: Project, qtbot: QtBot
 ) -> None:
     adam = view.canvas_scene.nodes["adam"].box
@@ -130,7 +130,7 @@ def test_types_from_the_palette_panel_get_wires_with_room_for_shapes(
     view.camera.zoom_to(1.0, animated=False)
     assert overlapping(view) == []
     assert len(view.canvas_scene.wires) == len(names) - 1 == 6
-    assert [fault for name in names for fault in unlabelled(view, name)] == []
+    assert [fault for name in names for fault in unlabeled(view, name)] == []
 
 
 def test_twelve_nodes_open_readable_at_twice_the_size(window: MainWindow, qtbot: QtBot, project: Project) -> None:

@@ -34,7 +34,7 @@ def test_both_themes_have_the_same_tokens() -> None:
     assert len(light.series) == len(dark.series)
 
 
-def test_every_category_and_port_type_has_a_colour(each: Theme) -> None:
+def test_every_category_and_port_type_has_a_color(each: Theme) -> None:
     assert set(each.categories) == set(CATEGORIES)
     assert set(each.ports) == {kind.value for kind in PortType}
 
@@ -66,7 +66,7 @@ def test_graphics_have_contrast(each: Theme) -> None:
             assert contrast(color, each.color(ground)) >= 3, color.name()
 
 
-def test_names_on_category_colours_can_be_read(each: Theme) -> None:
+def test_names_on_category_colors_can_be_read(each: Theme) -> None:
     for name in CATEGORIES:
         color = each.category(name)
         assert contrast(each.on(color), color) >= 4.5
@@ -77,7 +77,7 @@ def test_the_style_sheet_fills_every_token(qtbot: QtBot, name: str) -> None:
     assert not re.search(r"@\w", stylesheet.text(theme.load(name)))
 
 
-def test_the_style_sheet_has_only_theme_colours() -> None:
+def test_the_style_sheet_has_only_theme_colors() -> None:
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b(?![^{]*\{)", asset("themes/studio.qss").read_text())
 
 
@@ -103,7 +103,7 @@ SEEN_BY: dict[str, tuple[tuple[float, ...], ...]] = {
 
 
 def lab(color: QColor, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
-    """CIELAB coordinates of a colour as somebody with a colour vision deficiency sees it."""
+    """CIELAB coordinates of a color as somebody with a color vision deficiency sees it."""
     linear = [
         v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
         for v in (color.redF(), color.greenF(), color.blueF())

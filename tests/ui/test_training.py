@@ -200,7 +200,7 @@ def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow,
     assert isinstance(panel.view.itemAt(place), OpItem)
 
 
-def test_the_autograd_graph_is_centred_where_it_is_too_high_for_its_panel(
+def test_the_autograd_graph_is_centered_where_it_is_too_high_for_its_panel(
     qtbot: QtBot, window: MainWindow, project: Project
 ) -> None:
     view = window.project_views[project].autograd.view

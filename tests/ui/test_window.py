@@ -328,19 +328,19 @@ def test_menus_offer_nothing_for_a_canvas_that_is_not_there(window: MainWindow) 
     assert all(offered()[title] for title in ("Fit all", "Zoom in", "Zoom to 100%"))
 
 
-def test_a_menu_of_colours_opens_only_with_a_selected_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_a_menu_of_colors_opens_only_with_a_selected_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     [run] = [each.menu() for each in window.menuBar().actions() if each.text() == "&Run"]
     assert isinstance(run, QMenu)
     [selected] = [each.menu() for each in run.actions() if each.text() == "Selected runs"]
     assert isinstance(selected, QMenu)
-    [colour] = [each for each in selected.actions() if each.text() == "Color"]
+    [color] = [each for each in selected.actions() if each.text() == "Color"]
     run.aboutToShow.emit()
-    assert not colour.isEnabled()
+    assert not color.isEnabled()
     project.runner.step()
     runs = window.project_views[project].runs
     qtbot.waitUntil(lambda: project.runner.state == "paused" and runs.run_actions.has_any_folder())
     run.aboutToShow.emit()
-    assert colour.isEnabled()
+    assert color.isEnabled()
     project.runner.stop()
     qtbot.waitUntil(lambda: not project.runner.is_active)
 

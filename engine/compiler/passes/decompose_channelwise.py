@@ -34,10 +34,10 @@ def _(parts: Decomposition, node: IRNode) -> Sequence[IRValue] | None:
         return None
     channels = (x.shape[1],)
     middle = reduce_op(parts, mean, x, (0, 2))
-    centred = binary_op(parts, sub, x, middle)
-    variance = reduce_op(parts, mean, binary_op(parts, mul, centred, centred), (0, 2))
+    centered = binary_op(parts, sub, x, middle)
+    variance = reduce_op(parts, mean, binary_op(parts, mul, centered, centered), (0, 2))
     steep = unary_op(parts, rsqrt, binary_op(parts, add, variance, operand(node.statics["eps"])))
-    scaled = binary_op(parts, mul, centred, steep)
+    scaled = binary_op(parts, mul, centered, steep)
     out = _by_channel(parts, mul, scaled, weight) if isinstance(weight, IRValue) else scaled
     out = _by_channel(parts, add, out, bias) if isinstance(bias, IRValue) else out
     flat = [parts.call(reshape, [one], channels, {"shape": channels}) for one in (middle, variance)]

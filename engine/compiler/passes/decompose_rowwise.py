@@ -109,10 +109,10 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue] | None:
     first = len(x.shape) - node.statics["dims"]
     dims = tuple(range(first, len(x.shape)))
     middle = reduce_op(parts, mean, x, dims)
-    centred = binary_op(parts, sub, x, middle)
-    variance = reduce_op(parts, mean, binary_op(parts, mul, centred, centred), dims)
+    centered = binary_op(parts, sub, x, middle)
+    variance = reduce_op(parts, mean, binary_op(parts, mul, centered, centered), dims)
     steep = unary_op(parts, rsqrt, binary_op(parts, add, variance, operand(node.statics["eps"])))
-    out = binary_op(parts, mul, centred, steep)
+    out = binary_op(parts, mul, centered, steep)
     out = binary_op(parts, mul, out, weight) if isinstance(weight, IRValue) else out
     out = binary_op(parts, add, out, bias) if isinstance(bias, IRValue) else out
     return out, _kept(parts, middle, steep, int(np.prod(x.shape[:first])))

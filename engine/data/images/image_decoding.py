@@ -31,7 +31,7 @@ _BYTES_A_PIXEL = 12
 """Peak memory of decoding and conversion: three copies of four channels."""
 
 
-def decode_image(source: Path | bytes, colour: ColorMode, name: str) -> NDArray[np.uint8]:
+def decode_image(source: Path | bytes, color: ColorMode, name: str) -> NDArray[np.uint8]:
     """Decode an image to uint8, 3×H×W or 1×H×W.
 
     Applies the EXIF orientation, and converts 16 bits to 8, palettes and CMYK to RGB, and transparent pixels to white.
@@ -39,7 +39,7 @@ def decode_image(source: Path | bytes, colour: ColorMode, name: str) -> NDArray[
 
     Args:
         source: path, or content of the file
-        colour: three color channels, or one grayscale channel
+        color: three color channels, or one grayscale channel
         name: name of the image in errors
 
     Raises:
@@ -54,7 +54,7 @@ def decode_image(source: Path | bytes, colour: ColorMode, name: str) -> NDArray[
             if pixels > _LARGE:
                 check_memory(name, pixels * _BYTES_A_PIXEL, "Reduce its size.")
             ImageOps.exif_transpose(image, in_place=True)
-            return _array(_flat(image, colour))
+            return _array(_flat(image, color))
     except DataError:
         raise
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def _opened(source: Path | bytes) -> BinaryIO:
     return open_regular(source) if isinstance(source, Path) else BytesIO(source)
 
 
-def _flat(image: Image.Image, colour: ColorMode) -> Image.Image:
+def _flat(image: Image.Image, color: ColorMode) -> Image.Image:
     """Convert to 8 bits without palette and transparency."""
     if image.mode in ("I", "I;16", "I;16B", "I;16L", "F"):
         image = _eight_bits(image)
@@ -86,7 +86,7 @@ def _flat(image: Image.Image, colour: ColorMode) -> Image.Image:
     if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
         whole = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole)
-    mode = "RGB" if colour == "colour" else "L"
+    mode = "RGB" if color == "colour" else "L"
     return image if image.mode == mode else image.convert(mode)
 
 

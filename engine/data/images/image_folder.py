@@ -93,9 +93,9 @@ class ImageFolder(Splits):
     def files(self) -> tuple[Path, ...]:
         return self._train.folders + (() if self._held is None else self._held.folders)
 
-    def unlabelled(self, path: Path) -> Samples:
+    def unlabeled(self, path: Path) -> Samples:
         """Samples of an image file, or of all images in a folder and its subfolders, sorted by name."""
-        return _Unlabelled(path, self._channels)
+        return _Unlabeled(path, self._channels)
 
 
 def _parts_of(root: Path) -> tuple[Path, Path | None]:
@@ -107,7 +107,7 @@ def _parts_of(root: Path) -> tuple[Path, Path | None]:
 class _Files(ImageSamples):
     """The images of all classes, sorted by class and name."""
 
-    def __init__(self, root: Path, names: list[str], colour: ColorMode, on_error: OnError) -> None:
+    def __init__(self, root: Path, names: list[str], color: ColorMode, on_error: OnError) -> None:
         self.folders = tuple(root / name for name in names)
         found = [_images(folder) for folder in self.folders]
         empty = next((folder for folder, images in zip(self.folders, found, strict=True) if not images), None)
@@ -115,23 +115,23 @@ class _Files(ImageSamples):
             known = ", ".join(SUFFIXES)
             raise DataError(f"{empty}: contains no images ({known}). Add images, or remove this class folder.")
         self._images = [name for images in found for name in images]
-        super().__init__(np.repeat(np.arange(len(names)), [len(images) for images in found]), colour, on_error)
+        super().__init__(np.repeat(np.arange(len(names)), [len(images) for images in found]), color, on_error)
 
     def source(self, row: int) -> tuple[Path, str]:
         path = self.folders[self._targets[row]] / self._images[row]
         return path, str(path)
 
 
-class _Unlabelled(ImageSamples):
+class _Unlabeled(ImageSamples):
     """Images without class labels."""
 
-    def __init__(self, path: Path, colour: ColorMode) -> None:
+    def __init__(self, path: Path, color: ColorMode) -> None:
         with ReadErrorContext(path):
             found = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
         self._paths = [each for each in found if each.name.lower().endswith(SUFFIXES)]
         if not self._paths:
             raise DataError(f"{path}: contains no images ({', '.join(SUFFIXES)}). Choose another file or folder.")
-        super().__init__(np.zeros(len(self._paths), np.int64), colour, "stop")
+        super().__init__(np.zeros(len(self._paths), np.int64), color, "stop")
 
     def source(self, row: int) -> tuple[Path, str]:
         return self._paths[row], str(self._paths[row])

@@ -59,7 +59,7 @@ class ImageList(HeldOutSplits):
         self._columns = (image, target)
         self._task = task
         self._dialect = Dialect(separator)
-        self._colour: ColorMode = channels
+        self._color: ColorMode = channels
         self._on_error: OnError = on_error
         learned = Spec((), int64) if task == "classes" else Spec((1,), float32)
         super().__init__(image_spec(channels), learned, validation)
@@ -75,20 +75,20 @@ class ImageList(HeldOutSplits):
     @property
     def samples(self) -> Samples:
         images, targets, _ = self._listed
-        return _Listed(self._path.parent, images, targets, self._colour, self._on_error)
+        return _Listed(self._path.parent, images, targets, self._color, self._on_error)
 
     @property
     def files(self) -> tuple[Path, ...]:
         return (self._path,)
 
-    def unlabelled(self, path: Path) -> Samples:
+    def unlabeled(self, path: Path) -> Samples:
         """Samples of a list whose target column may be missing; targets are zeros."""
         image = self._columns[0]
         names = column_names(path, self._dialect)
         if image not in names:
             raise DataError(f"{path}: has no column {image!r}. It has {column_list(path, names)}.")
         images = read_columns(path, self._dialect, [image], [])[image].tolist()
-        return _Listed(path.parent, images, np.zeros(len(images), np.int64), self._colour, "stop")
+        return _Listed(path.parent, images, np.zeros(len(images), np.int64), self._color, "stop")
 
     @cached_property
     def _listed(self) -> tuple[list[str], NDArray[Any], tuple[str, ...]]:
@@ -108,9 +108,9 @@ class _Listed(ImageSamples):
     """The listed images."""
 
     def __init__(
-        self, folder: Path, images: list[str], targets: NDArray[Any], colour: ColorMode, on_error: OnError
+        self, folder: Path, images: list[str], targets: NDArray[Any], color: ColorMode, on_error: OnError
     ) -> None:
-        super().__init__(targets, colour, on_error)
+        super().__init__(targets, color, on_error)
         self._folder = folder
         self._images = images
 

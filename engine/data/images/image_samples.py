@@ -20,9 +20,9 @@ from engine.shape import Dim, Spec
 OnError: TypeAlias = Literal["stop", "skip"]
 
 
-def image_spec(colour: ColorMode) -> Spec:
+def image_spec(color: ColorMode) -> Spec:
     """Shape and dtype of images with symbolic height and width."""
-    return Spec((3 if colour == "colour" else 1, Dim("H"), Dim("W")), uint8)
+    return Spec((3 if color == "colour" else 1, Dim("H"), Dim("W")), uint8)
 
 
 def skipped_image_warning(error: DataError, instead: str) -> DataWarning:
@@ -35,13 +35,13 @@ class ImageSamples(Samples):
 
     Args:
         targets: targets of all images, N×…
-        colour: three color channels, or one grayscale channel
+        color: three color channels, or one grayscale channel
         on_error: whether an undecodable image stops the run or is replaced by the next image
     """
 
-    def __init__(self, targets: NDArray[Any], colour: ColorMode, on_error: OnError) -> None:
+    def __init__(self, targets: NDArray[Any], color: ColorMode, on_error: OnError) -> None:
         self._targets = targets
-        self.colour: ColorMode = colour
+        self.color: ColorMode = color
         self.on_error: OnError = on_error
 
     @abstractmethod
@@ -64,7 +64,7 @@ class ImageSamples(Samples):
             place = (row + step) % len(self)
             try:
                 source, name = self.source(place)
-                return decode_image(source, self.colour, name), place
+                return decode_image(source, self.color, name), place
             except DataError as error:
                 if self.on_error == "stop":
                     raise

@@ -162,7 +162,7 @@ class WebDataset(HeldOutSplits):
                 labels.append(text)
         if not images:
             raise DataError(
-                f"{self._shards[0].parent}: no labelled images in the tar files. Choose the folder with the shards."
+                f"{self._shards[0].parent}: no labeled images in the tar files. Choose the folder with the shards."
             )
         if self._label == "txt":
             return images, *class_codes(np.array(labels))
@@ -181,10 +181,10 @@ class _Members(ImageSamples):
         shards: tuple[Path, ...],
         images: list[Member],
         targets: NDArray[np.int64],
-        colour: ColorMode,
+        color: ColorMode,
         on_error: OnError,
     ) -> None:
-        super().__init__(targets, colour, on_error)
+        super().__init__(targets, color, on_error)
         self._shards = shards
         self._images = images
 
@@ -201,18 +201,18 @@ class _Shards(SampleStream):
 
     Args:
         shards: tar files
-        colour: three color channels, or one grayscale channel
+        color: three color channels, or one grayscale channel
         on_error: whether an undecodable image stops the run or is skipped
         classes: number of classes, if known
         buffer: size of the shuffle buffer in images
     """
 
     def __init__(
-        self, shards: tuple[Path, ...], colour: ColorMode, on_error: OnError, classes: int | None, buffer: int
+        self, shards: tuple[Path, ...], color: ColorMode, on_error: OnError, classes: int | None, buffer: int
     ) -> None:
         super().__init__([("shard", "i4"), ("offset", "i8"), ("size", "i8"), ("label", "i8")], buffer)
         self._shards = shards
-        self._colour: ColorMode = colour
+        self._color: ColorMode = color
         self._on_error: OnError = on_error
         self._classes = classes
 
@@ -249,7 +249,7 @@ class _Shards(SampleStream):
             file.seek(start - tarfile.BLOCKSIZE)
             header, content = file.read(tarfile.BLOCKSIZE), file.read(int(record["size"]))
         name = header[:100].partition(b"\0")[0].decode("utf-8", "replace")
-        return decode_image(content, self._colour, f"{shard}: {name}")
+        return decode_image(content, self._color, f"{shard}: {name}")
 
 
 def _number(shard: Path, image: Member, text: str, classes: int | None) -> int:

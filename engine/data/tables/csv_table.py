@@ -150,7 +150,7 @@ class TableSplits(Splits):
     def files(self) -> tuple[Path, ...]:
         return (self._path,)
 
-    def unlabelled(self, path: Path) -> Samples:
+    def unlabeled(self, path: Path) -> Samples:
         """Samples of a table whose target may be missing. Missing values raise DataError unless `missing` is keep."""
         known = self._names_in(path)
         lacking = next((name for name in (*self._numbers, *self._texts) if name not in known), None)
@@ -236,7 +236,7 @@ class TableSplits(Splits):
     def _collected(
         self, path: Path, blocks: Iterable[pa.RecordBatch], categories: Mapping[str, Sequence[str]] | None = None
     ) -> EncodedTable:
-        """Encode all rows. With known categories (unlabelled data) the targets are zeros."""
+        """Encode all rows. With known categories (unlabeled data) the targets are zeros."""
         target = self._target if categories is None else None
         columns = TableColumns(tuple(self._numbers), tuple(self._texts), target, classes=self._task == "classes")
         return read_table(path, blocks, columns, self._share, categories)

@@ -96,7 +96,7 @@ class TableColumns:
     texts: tuple[str, ...]
     """Categorical columns."""
     target: str | None
-    """None for unlabelled data; targets are then zero."""
+    """None for unlabeled data; targets are then zero."""
     classes: bool
     """Whether the target is a class; otherwise it is a number."""
 

@@ -31,8 +31,8 @@ class Grayscale(Transform):
         self.channels = channels
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
-        grey = samples if samples.shape[1] == 1 else _rounded_luma(samples)
-        return np.repeat(grey, self.channels, 1)
+        gray = samples if samples.shape[1] == 1 else _rounded_luma(samples)
+        return np.repeat(gray, self.channels, 1)
 
     def spec(self, sample: Spec) -> Spec:
         _check_channels("Grayscale", sample)
@@ -175,8 +175,8 @@ def rotate_hue(images: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[
 
 def _rounded_luma(images: NDArray[Any]) -> NDArray[Any]:
     if images.dtype != np.uint8:
-        grey = luma(images.astype(np.float32))
-        return (np.rint(grey) if images.dtype.kind in "iu" else grey).astype(images.dtype)
+        gray = luma(images.astype(np.float32))
+        return (np.rint(gray) if images.dtype.kind in "iu" else gray).astype(images.dtype)
     weighted = np.einsum("nchw,c->nhw", images.astype(np.uint32), _LUMA_16)
     return ((weighted + 0x8000) >> 16).astype(np.uint8)[:, np.newaxis]
 

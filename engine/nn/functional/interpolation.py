@@ -163,11 +163,11 @@ def _averaging(old: int, new: int, step: float, mode: str) -> ResampleTable:
         "bicubic": (2.0, lambda x: cubic(x, -0.5)),
     }[mode]
     wide = max(step, 1.0)
-    centre = step * (np.arange(new) + 0.5)
-    first = np.maximum((centre - kernel[0] * wide + 0.5).astype(np.int64), 0)
-    last = np.minimum((centre + kernel[0] * wide + 0.5).astype(np.int64), old)
+    center = step * (np.arange(new) + 0.5)
+    first = np.maximum((center - kernel[0] * wide + 0.5).astype(np.int64), 0)
+    last = np.minimum((center + kernel[0] * wide + 0.5).astype(np.int64), old)
     index = first + np.arange(int((last - first).max()))[:, None]
-    weight = kernel[1](np.abs((index - centre + 0.5) / wide)) * (index < last)
+    weight = kernel[1](np.abs((index - center + 0.5) / wide)) * (index < last)
     return ResampleTable(np.minimum(index, last - 1), weight / weight.sum(0), old)
 
 

@@ -25,7 +25,7 @@ class SoftmaxBase(Module):
         return f"dim={self.dim}"
 
 
-@LAYERS.register(category=GROUP, tags=("probabilities", "normalised exponential"))
+@LAYERS.register(category=GROUP, tags=("probabilities", "normalized exponential"))
 class Softmax(SoftmaxBase):
     """Softmax along a dimension, ``exp(xᵢ) / Σⱼ exp(xⱼ)``: probabilities that sum to 1.
 

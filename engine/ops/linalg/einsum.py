@@ -27,11 +27,11 @@ def einsum(*args: Any) -> Any:
     Several operands are contracted in pairs, those first whose result is smallest.
     """
     terms, result, operands = _parsed(args)
-    labelled = [_unfolded(term, x) for term, x in zip(terms, operands, strict=True)]
-    widest = max((sum(label.startswith(".") for label in labels) for labels, _ in labelled), default=0)
+    labeled = [_unfolded(term, x) for term, x in zip(terms, operands, strict=True)]
+    widest = max((sum(label.startswith(".") for label in labels) for labels, _ in labeled), default=0)
     wanted = _result_labels(result, terms, widest)
-    sizes = _sizes([(labels, x.shape) for labels, x in labelled])
-    pending = [_diagonals(labels, x) for labels, x in labelled]
+    sizes = _sizes([(labels, x.shape) for labels, x in labeled])
+    pending = [_diagonals(labels, x) for labels, x in labeled]
     while len(pending) > 1:
         i, j = _next_pair([labels for labels, _ in pending], wanted, sizes)
         second, first = pending.pop(j), pending.pop(i)
@@ -108,10 +108,10 @@ def _result_labels(result: str | None, terms: list[str], widest: int) -> Labels:
     return (*before, *(dots if found else ()), *after)
 
 
-def _sizes(labelled: list[tuple[Labels, Any]]) -> dict[str, Any]:
+def _sizes(labeled: list[tuple[Labels, Any]]) -> dict[str, Any]:
     """The size of each label; 1 goes with any."""
     sizes: dict[str, Any] = {}
-    for labels, shape in labelled:
+    for labels, shape in labeled:
         for label, size in zip(labels, shape, strict=True):
             known = sizes.get(label, 1)
             if known != 1 and size not in (1, known):

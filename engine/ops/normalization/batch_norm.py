@@ -1,4 +1,4 @@
-"""Normalisation by channel, as one op with one for its gradient: as a composition it takes more than twice as long
+"""Normalization by channel, as one op with one for its gradient: as a composition it takes more than twice as long
 (benchmarks/train_step.py)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Layer normalisation in one op (Ba et al., arXiv 1607.06450): composed of others it takes four times as long."""
+"""Layer normalization in one op (Ba et al., arXiv 1607.06450): composed of others it takes four times as long."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def _(g, x, weight, bias: Spec, out1, dims, eps):
 def _composed(g: Any, x: Any, weight: Any, bias: Any, dims: int, eps: float) -> tuple[Any, Any, Any]:
     """The gradient in ops, so that it can be differentiated."""
     over = tuple(range(-dims, 0))
-    centred = x - x.mean(over, True)
-    steep = ((centred * centred).mean(over, True) + eps).rsqrt()
-    scaled = centred * steep
+    centered = x - x.mean(over, True)
+    steep = ((centered * centered).mean(over, True) + eps).rsqrt()
+    scaled = centered * steep
     own = g if weight is None else g * weight
     of_x = (own - own.mean(over, True) - scaled * (own * scaled).mean(over, True)) * steep
     shape = x.shape[x.ndim - dims :]
@@ -109,19 +109,19 @@ def layer_norm_backward(xp, g, x, moments, weight=None, dims: int = 1):
     for block in row_blocks(xp, rows, width):
         part, mean, steep = target[block], moments[block, :1], moments[block, 1:]
         size = part.shape[0]
-        centred, product = (one[:size] for one in memory)
-        part[...], centred[...] = grads[block], source[block]
-        centred -= mean
+        centered, product = (one[:size] for one in memory)
+        part[...], centered[...] = grads[block], source[block]
+        centered -= mean
         of_bias += xp.matmul(ones[:, :size], part)
         part *= steep
         if factors is not None:
-            xp.multiply(part, centred, out=product)
+            xp.multiply(part, centered, out=product)
             of_weight += xp.matmul(ones[:, :size], product)
             part *= factors[:size]
         total = sums(xp, part) / width
-        centred *= row_dots(xp, part, centred) * (steep * steep / width)
-        centred += total
-        part -= centred
+        centered *= row_dots(xp, part, centered) * (steep * steep / width)
+        centered += total
+        part -= centered
     of_weight, of_bias = (part.reshape(g.shape[g.ndim - dims :]) for part in (of_weight, of_bias))
     return tuple(part.astype(dtype, copy=False) for part in (out, of_weight, of_bias))
 

@@ -32,16 +32,16 @@ def cov(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = No
         raise DTypeError(f"cov(): fweights must be integers, not {fweights.dtype.name}")
     if fweights is None and aweights is None:
         total: Any = rows.shape[1]
-        centred = rows - rows.mean(1, keepdim=True)
-        weighted, count = centred, total - correction
+        centered = rows - rows.mean(1, keepdim=True)
+        weighted, count = centered, total - correction
     else:
         given: list[Any] = [one for one in (fweights, aweights) if one is not None]
         w = (given[0] if len(given) == 1 else given[0] * given[1]).to(rows.dtype)
         total = w.sum()
-        centred = rows - (rows * w).sum(1, keepdim=True) / total
+        centered = rows - (rows * w).sum(1, keepdim=True) / total
         lost = correction if aweights is None else correction * (w * aweights).sum() / total
-        weighted, count = centred * w, (total - lost).clamp(min=0)
-    found = weighted @ centred.mT / (count if not isinstance(count, int) or count > 0 else 0.0)
+        weighted, count = centered * w, (total - lost).clamp(min=0)
+    found = weighted @ centered.mT / (count if not isinstance(count, int) or count > 0 else 0.0)
     return found.squeeze()
 
 

@@ -90,8 +90,8 @@ def var_op(xp, x, dim: Dims, keepdim: bool, correction: float):
     """Sum of squared differences from the mean, divided by n − correction."""
     axes = wrap_dims("var", dim, x.ndim)
     number = count(x.shape[axis] for axis in axes)
-    centred = x - x.sum(axis=axes, keepdims=True) / x.dtype.type(number)
-    total = xp.square(centred).sum(axis=axes, keepdims=keepdim)
+    centered = x - x.sum(axis=axes, keepdims=True) / x.dtype.type(number)
+    total = xp.square(centered).sum(axis=axes, keepdims=keepdim)
     return total / x.dtype.type(_freedom(number, correction))
 
 

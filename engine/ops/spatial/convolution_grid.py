@@ -23,7 +23,7 @@ CACHE_BYTES = 3 << 19
 MOST_BYTES = 8 << 20
 """For a large weight, or a sample that is better not divided."""
 _ROWS_OVER_REACH = 32
-"""As many times what two neighbouring blocks both compute should be in each, if there is room for it."""
+"""As many times what two neighboring blocks both compute should be in each, if there is room for it."""
 _MACS_IN_COPY = 20
 """As many multiplications take as long as it does to copy a number, or to add it."""
 _USUAL_BYTES = 4

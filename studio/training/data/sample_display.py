@@ -51,12 +51,12 @@ def kind_of(source: Splits, input: Spec) -> Kind:
         return "text"
     if isinstance(source, TableSplits) and input.ndim == 1:
         return "table"
-    if input.ndim == 3 or (input.ndim == 2 and _is_grey_image(input)):
+    if input.ndim == 3 or (input.ndim == 2 and _is_gray_image(input)):
         return "images"
     return "series" if input.ndim == 2 else "vectors"
 
 
-def _is_grey_image(input: Spec) -> bool:
+def _is_gray_image(input: Spec) -> bool:
     height, width = input.shape
     if isinstance(height, Dim) or isinstance(width, Dim) or input.dtype.name == "uint8":
         return True

@@ -1,4 +1,4 @@
-"""Colours of runs in plots."""
+"""Colors of runs in plots."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from studio.training.runs.run_history import Run
 
 
 def assign_colors(runs: Iterable[Run], count: int) -> None:
-    """Assign each shown run one of `count` colours and `count` variants, preferably the one of its number.
+    """Assign each shown run one of `count` colors and `count` variants, preferably the one of its number.
 
-    A colour chosen by the user is kept and avoided for other runs. Other runs get different colours while there are
-    enough, and keep their colour while shown.
+    A color chosen by the user is kept and avoided for other runs. Other runs get different colors while there are
+    enough, and keep their color while shown.
     """
     shown: list[Run] = []
     for run in runs:

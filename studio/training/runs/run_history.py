@@ -76,7 +76,7 @@ class Run:
     """Whether this process trains or trained it."""
     is_shown: bool = True
     color: int | None = None
-    """Index of its colour in the palette; None while not shown."""
+    """Index of its color in the palette; None while not shown."""
     last: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Metrics of the last epoch or validation (train_loss, val_accuracy, …), with epoch and step."""
     best: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -103,7 +103,7 @@ class Run:
 
     @property
     def chosen_color(self) -> int | None:
-        """Palette index chosen by the user; None for an automatic colour."""
+        """Palette index chosen by the user; None for an automatic color."""
         found = self.about.get("color")
         return found if type(found) is int and found >= 0 else None
 

@@ -299,7 +299,7 @@ class CanvasView(QGraphicsView):
         self._take_selection()
 
     def _take_report(self) -> None:
-        """Push the neighbours of nodes that became wider, as part of the same edit."""
+        """Push the neighbors of nodes that became wider, as part of the same edit."""
         self._paint_afresh()
         grown = self.canvas_scene.take_widened_nodes()
         places = push_for_wider_nodes(self.canvas_scene.boxes(), grown) if grown and self.gesture is None else {}

@@ -18,7 +18,7 @@ _BEFORE_COUNT = 8
 
 
 class PaletteDelegate(QStyledItemDelegate):
-    """Icon in the category colour and title; with `wide` also the summary and the ports."""
+    """Icon in the category color and title; with `wide` also the summary and the ports."""
 
     def __init__(self, themes: ThemeManager, *, wide: bool, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -19,7 +19,7 @@ from studio.ui.widgets.inputs import LineEdit
 
 
 class PalettePanel(QWidget):
-    """A search field above a tree of node types. Enter or double-click adds a node at the centre of the canvas."""
+    """A search field above a tree of node types. Enter or double-click adds a node at the center of the canvas."""
 
     requested = Signal(object)
     """The NodeType to add."""

@@ -1,4 +1,4 @@
-"""SVG icons on a 24-pixel grid with one stroke width, coloured by theme and sharp at every scale."""
+"""SVG icons on a 24-pixel grid with one stroke width, colored by theme and sharp at every scale."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def names() -> tuple[str, ...]:
 
 
 def icon(name: str, color: QColor) -> QIcon:
-    """An icon in a fixed colour."""
+    """An icon in a fixed color."""
     return QIcon(_SvgIconEngine(name, lambda: color))
 
 
 def themed(name: str, token: str = "text") -> QIcon:
-    """An icon in the theme colour `token`; it follows theme changes."""
+    """An icon in the theme color `token`; it follows theme changes."""
     return QIcon(_SvgIconEngine(name, lambda: theme.current().color(token)))
 
 
 def paint(painter: QPainter, name: str, rect: QRectF | QRect, color: QColor) -> None:
-    """Paint an icon into `rect`, square and centred."""
+    """Paint an icon into `rect`, square and centered."""
     area = QRectF(rect)
     side = min(area.width(), area.height())
     square = QRectF(0, 0, side, side)
@@ -72,7 +72,7 @@ def cached_pixmap(key: str, size: QSize, draw: Callable[[QPainter], object]) -> 
 
 
 def file(name: str, color: QColor) -> Path:
-    """Path of a coloured copy, because Qt style sheets load images only from files."""
+    """Path of a colored copy, because Qt style sheets load images only from files."""
     target = Path(_folder().name) / f"{name}-{color.name()[1:]}.svg"
     if not target.exists():
         target.write_text(_colored(name, color.name()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The Qt style sheet: `assets/themes/studio.qss` with the colours and icons of a theme filled in."""
+"""The Qt style sheet: `assets/themes/studio.qss` with the colors and icons of a theme filled in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theme colours by token. Widgets read the manager when painting and repaint on `changed`; no colour is hard-coded."""
+"""Theme colors by token. Widgets read the manager when painting and repaint on `changed`; no color is hard-coded."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ Mode = Literal["light", "dark", "system"]
 MODES: tuple[Mode, ...] = ("light", "dark", "system")
 
 SERIES_NAMES = ("Blue", "Orange", "Green", "Rose", "Amber", "Steel blue", "Slate", "Olive")
-"""Names of the curve colours, in the same order in every theme."""
+"""Names of the curve colors, in the same order in every theme."""
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """The colours of one theme, read from `assets/themes/NAME.json`."""
+    """The colors of one theme, read from `assets/themes/NAME.json`."""
 
     name: str
     colors: Mapping[str, str]
     categories: Mapping[str, str]
     ports: Mapping[str, str]
     series: tuple[str, ...]
-    """Curve colours in order, distinguishable with colour blindness."""
+    """Curve colors in order, distinguishable with color blindness."""
 
     def color(self, token: str, alpha: float = 1.0) -> QColor:
-        """The colour of a token such as "surface", or of "series-1" for the first curve.
+        """The color of a token such as "surface", or of "series-1" for the first curve.
 
         Raises KeyError for an unknown token.
         """

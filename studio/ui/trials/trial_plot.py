@@ -67,7 +67,7 @@ class TrialPlot(pg.PlotWidget):
         self.item.getViewBox().enableAutoRange(x=True)
 
     def mark(self, x: float, words: str, token: str) -> None:
-        """Add a labelled vertical line in a theme colour."""
+        """Add a labeled vertical line in a theme color."""
         line = pg.InfiniteLine(
             self._place(x),
             label=words,

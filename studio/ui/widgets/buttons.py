@@ -1,4 +1,4 @@
-"""Buttons with icons in theme colours."""
+"""Buttons with icons in theme colors."""
 
 from __future__ import annotations
 

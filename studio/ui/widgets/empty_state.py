@@ -13,7 +13,7 @@ from studio.ui.widgets.labels import label
 
 
 class EmptyState(QWidget):
-    """An icon, a title, a hint and optionally a button, centred."""
+    """An icon, a title, a hint and optionally a button, centered."""
 
     def __init__(
         self, icon: str, title: str, hint: str, *, action: str = "", run: Callable[[], object] | None = None

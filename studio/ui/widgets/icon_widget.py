@@ -10,7 +10,7 @@ from studio.ui.theme import icons, theme
 
 
 class IconWidget(QWidget):
-    """Reads its colour from the theme at every paint, so that it follows theme changes."""
+    """Reads its color from the theme at every paint, so that it follows theme changes."""
 
     def __init__(self, icon: str, token: str = "text", size: int = 16, *, category: str = "") -> None:
         super().__init__()

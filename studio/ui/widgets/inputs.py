@@ -60,7 +60,7 @@ class Draft(QObject):
 
 
 class _Typed(_Widget):
-    """Shared behaviour of a line edit, or of a spin box around it."""
+    """Shared behavior of a line edit, or of a spin box around it."""
 
     draft: Draft
 

@@ -1,4 +1,4 @@
-"""A small preview of a graph: nodes as coloured blocks, wires between them."""
+"""A small preview of a graph: nodes as colored blocks, wires between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main window: project tabs in the centre, docks around them, toolbar above and status bar below."""
+"""The main window: project tabs in the center, docks around them, toolbar above and status bar below."""
 
 from __future__ import annotations
 

@@ -138,9 +138,9 @@ class Judge:
         return shifted - shifted.exp().sum(-1).log()
 
     def _normalized(self, x: Bounded, dim: int) -> tuple[Bounded, Bounded]:
-        centred = x - x.mean(dim)
-        steep = (centred.square().mean(dim) + 1e-5).rsqrt()
-        return centred * steep, steep
+        centered = x - x.mean(dim)
+        steep = (centered.square().mean(dim) + 1e-5).rsqrt()
+        return centered * steep, steep
 
     def layer_norm(self, x: Bounded) -> Bounded:
         return self._normalized(x, -1)[0]

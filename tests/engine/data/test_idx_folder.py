@@ -46,7 +46,7 @@ def test_names_with_a_dot(mnist_like) -> None:
     assert len(data.IDX(str(folder), validation=0).train) == 50
 
 
-def test_colour_images_keep_their_channels(tmp_path: Path, write_idx) -> None:
+def test_color_images_keep_their_channels(tmp_path: Path, write_idx) -> None:
     write_idx(tmp_path / "train-images-idx3-ubyte", np.zeros((4, 3, 8, 8), np.float32))
     write_idx(tmp_path / "train-labels-idx1-ubyte", np.zeros(4, np.uint8))
     assert data.IDX(str(tmp_path)).input == Spec((3, 8, 8), dtypes.float32)

@@ -20,7 +20,7 @@ from engine.errors import ShapeError
 from engine.shape import Dim, Spec
 
 IMAGES = np.random.default_rng(1).integers(0, 256, (4, 3, 20, 30), dtype=np.uint8)
-GREY = IMAGES[:, :1]
+GRAY = IMAGES[:, :1]
 
 
 def pillow(image: np.ndarray[Any, Any]) -> Image.Image:
@@ -35,7 +35,7 @@ def array(image: Image.Image) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("interpolation", FILTERS)
 @pytest.mark.parametrize("size", [(7, 9), (40, 45), (20, 11)])
 def test_resize_is_pillows(interpolation: Any, size: tuple[int, int]) -> None:
-    for images in (IMAGES, GREY):
+    for images in (IMAGES, GRAY):
         result = np.asarray(transforms.Resize(size, interpolation)(images))
         for image, found in zip(images, result, strict=True):
             np.testing.assert_array_equal(found, array(pillow(image).resize(size[::-1], FILTERS[interpolation])))
@@ -166,7 +166,7 @@ def test_grayscale_is_pillows() -> None:
     three = np.asarray(transforms.Grayscale(3)(IMAGES / np.float32(255)))
     assert three.shape == IMAGES.shape
     np.testing.assert_allclose(three[:, 1], transforms.Grayscale()(IMAGES)[:, 0] / 255, atol=0.003)
-    np.testing.assert_array_equal(transforms.Grayscale()(GREY), GREY)
+    np.testing.assert_array_equal(transforms.Grayscale()(GRAY), GRAY)
     with pytest.raises(ShapeError, match="1 or 3 channels"):
         transforms.Grayscale().spec(Spec((4, 8, 8), dtypes.uint8))
 
@@ -176,7 +176,7 @@ def jittered(numbers: list[float], **most: float) -> np.ndarray[Any, Any]:
     return transform.augment((IMAGES / np.float32(255)), np.tile(numbers, (4, 1)))
 
 
-def test_colour_jitter() -> None:
+def test_color_jitter() -> None:
     images = IMAGES / np.float32(255)
     np.testing.assert_array_equal(jittered([1, 1, 1, 1]), images)
     np.testing.assert_allclose(jittered([1, 0, 0, 0], brightness=0.5), np.clip(images * 1.5, 0, 1), atol=1e-6)
@@ -191,7 +191,7 @@ def test_colour_jitter() -> None:
 
 def test_hues_are_turned_as_by_colorsys() -> None:
     images = (IMAGES[:1, :, :4, :5] / 255).astype(np.float32)
-    images[0, :, 0, 0] = 0.5  # grey has no hue
+    images[0, :, 0, 0] = 0.5  # gray has no hue
     result = rotate_hue(images, np.full((1, 1, 1), 0.3, np.float32))
     for y in range(4):
         for x in range(5):

@@ -22,12 +22,12 @@ from engine.data.images.image_decoding import decode_image
 from engine.errors import DataError, ShapeError
 from engine.shape import Spec
 
-COLOURS = np.random.default_rng(0).integers(0, 256, (6, 9, 3), dtype=np.uint8)
-PICTURE = Image.fromarray(COLOURS)
+COLORS = np.random.default_rng(0).integers(0, 256, (6, 9, 3), dtype=np.uint8)
+PICTURE = Image.fromarray(COLORS)
 
 
-def read(path: Path, colour: Any = "colour") -> np.ndarray[Any, Any]:
-    return decode_image(path, colour, str(path))
+def read(path: Path, color: Any = "colour") -> np.ndarray[Any, Any]:
+    return decode_image(path, color, str(path))
 
 
 def saved(tmp_path: Path, image: Image.Image, name: str = "a.png", **options: Any) -> Path:
@@ -36,9 +36,9 @@ def saved(tmp_path: Path, image: Image.Image, name: str = "a.png", **options: An
 
 
 def test_plain_images(tmp_path: Path) -> None:
-    np.testing.assert_array_equal(read(saved(tmp_path, PICTURE)), np.moveaxis(COLOURS, -1, 0))
-    grey = read(saved(tmp_path, PICTURE), "grey")
-    np.testing.assert_array_equal(grey[0], np.asarray(PICTURE.convert("L")))
+    np.testing.assert_array_equal(read(saved(tmp_path, PICTURE)), np.moveaxis(COLORS, -1, 0))
+    gray = read(saved(tmp_path, PICTURE), "grey")
+    np.testing.assert_array_equal(gray[0], np.asarray(PICTURE.convert("L")))
     assert read(saved(tmp_path, PICTURE.convert("1"))).shape == (3, 6, 9)
 
 
@@ -46,7 +46,7 @@ def test_exif_orientation(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
     path = saved(tmp_path, PICTURE, "a.png", exif=exif)
-    np.testing.assert_array_equal(read(path), np.moveaxis(np.rot90(COLOURS, -1), -1, 0))
+    np.testing.assert_array_equal(read(path), np.moveaxis(np.rot90(COLORS, -1), -1, 0))
 
 
 def test_16_bits_are_scaled(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_16_bits_are_scaled(tmp_path: Path) -> None:
 
 
 def test_palettes_and_cmyk(tmp_path: Path) -> None:
-    few = Image.fromarray(np.repeat(COLOURS[:1, :4], 3, 0))
+    few = Image.fromarray(np.repeat(COLORS[:1, :4], 3, 0))
     indexed = few.convert("P", palette=Image.Palette.ADAPTIVE, colors=8)
     np.testing.assert_array_equal(
         read(saved(tmp_path, indexed)), np.moveaxis(np.asarray(indexed.convert("RGB")), -1, 0)
@@ -67,7 +67,7 @@ def test_palettes_and_cmyk(tmp_path: Path) -> None:
     path = saved(tmp_path, printed, "a.jpg", quality=100)
     expected = np.moveaxis(np.asarray(Image.open(path).convert("RGB")), -1, 0)
     np.testing.assert_array_equal(read(path), expected)
-    assert np.abs(expected.astype(int) - np.moveaxis(COLOURS, -1, 0)).mean() < 25
+    assert np.abs(expected.astype(int) - np.moveaxis(COLORS, -1, 0)).mean() < 25
 
 
 def test_what_is_transparent_is_white(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def written(folder: Path, text: str) -> str:
     return str(path)
 
 
-def labelled(folder: Path, counts: dict[str, int]) -> str:
+def labeled(folder: Path, counts: dict[str, int]) -> str:
     """A table with a number, and these texts as the target."""
     random = np.random.default_rng(0)
     targets = [text for text, count in counts.items() for _ in range(count)]
@@ -51,7 +51,7 @@ def count(splits: data.Splits) -> int:
 @pytest.mark.parametrize("missing", ["keep", "drop"])
 def test_rows_that_are_left_out_are_counted_with_their_values(tmp_path: Path, missing: str) -> None:
     counts = {"None": 720, "NA": 150, "": 24, "low": 60, "high": 46}
-    arguments = {"path": labelled(tmp_path, counts), "target": "target", "missing": missing}
+    arguments = {"path": labeled(tmp_path, counts), "target": "target", "missing": missing}
     source = data.CSV(**arguments)
     assert count(source) == 106
     found = by_code(source)["rows-left-out"]
@@ -66,7 +66,7 @@ def test_rows_that_are_left_out_are_counted_with_their_values(tmp_path: Path, mi
 
 
 def test_nothing_is_left_out_by_default(tmp_path: Path) -> None:
-    source = data.CSV(labelled(tmp_path, {"None": 7, "NA": 1, "low": 2}), "target")
+    source = data.CSV(labeled(tmp_path, {"None": 7, "NA": 1, "low": 2}), "target")
     assert count(source) == 10
     assert by_code(source) == {}
 
@@ -245,10 +245,10 @@ def test_a_table_without_names_loses_no_row(tmp_path: Path) -> None:
         data.CSV(**{**arguments, "target": "kind"})
     new = tmp_path / "new.csv"
     new.write_text("7,8\n")
-    np.testing.assert_array_equal(whole.unlabelled(new).arrays(np.array([0]))[0], [[8, 7]])
+    np.testing.assert_array_equal(whole.unlabeled(new).arrays(np.array([0]))[0], [[8, 7]])
     first = data.CSV(written(tmp_path, "1,2,u\n2,3,v\n"), "column 1", ignore="column 3", header=False)
     with pytest.raises(DataError, match=r"new.csv: has 2 columns, but table.csv has 3. Without a header"):
-        first.unlabelled(new)
+        first.unlabeled(new)
     twice = written(tmp_path, "1,1,u\n2,3,v\n")
     with pytest.raises(DataError, match=r"two columns named '1'.*Turn header off"):
         data.CSV(twice, "u")
@@ -269,15 +269,15 @@ def test_numbers_can_be_names(tmp_path: Path, names: str) -> None:
 
 def test_unseen_categories_are_counted(tmp_path: Path) -> None:
     rows = "".join(f"{row / 7},{'red' if row % 2 else 'blue'},{row % 3}\n" for row in range(40))
-    source = data.CSV(written(tmp_path, f"a,colour,y\n{rows}"), "y", categorical="colour")
+    source = data.CSV(written(tmp_path, f"a,color,y\n{rows}"), "y", categorical="colour")
     assert source.diagnostics() == ()
     new = tmp_path / "new.csv"
-    new.write_text("a,colour\n1,red\n2,mauve\n3,mauve\n4,teal\n")
+    new.write_text("a,color\n1,red\n2,mauve\n3,mauve\n4,teal\n")
     for missing in ("stop", "drop"):
         strict = data.CSV(str(tmp_path / "table.csv"), "y", categorical="colour", missing=missing)
-        (tmp_path / "na.csv").write_text("a,colour\n1,NA\n")
-        assert "(NA: 1)" in strict.unlabelled(tmp_path / "na.csv").diagnostics[0].message
-    [found] = source.unlabelled(new).diagnostics
+        (tmp_path / "na.csv").write_text("a,color\n1,NA\n")
+        assert "(NA: 1)" in strict.unlabeled(tmp_path / "na.csv").diagnostics[0].message
+    [found] = source.unlabeled(new).diagnostics
     assert found.code == "unseen-category"
     assert found.message.startswith(
         "new.csv: 3 of 4 rows have a category in 'colour' that no training row has (mauve: 2, teal: 1), "

@@ -19,11 +19,11 @@ from engine.shape import Dim, Spec
 
 RANDOM = np.random.default_rng(0)
 IMAGES = RANDOM.integers(0, 256, (5, 3, 7, 8), dtype=np.uint8)
-GREY = RANDOM.integers(0, 256, (5, 1, 7, 8), dtype=np.uint8)
+GRAY = RANDOM.integers(0, 256, (5, 1, 7, 8), dtype=np.uint8)
 NUMBERS = RANDOM.normal(3, 2, (6, 4)).astype(np.float32)
 LABELS = RANDOM.integers(0, 3, 9)
 
-IMAGE_KINDS = (IMAGES, GREY, (IMAGES / 255).astype(np.float32))
+IMAGE_KINDS = (IMAGES, GRAY, (IMAGES / 255).astype(np.float32))
 MADE: dict[str, tuple[Callable[[], Transform], tuple[np.ndarray[Any, Any], ...]]] = {
     "ToFloat": (transforms.ToFloat, (IMAGES, NUMBERS, LABELS)),
     "Normalize": (lambda: transforms.Normalize(3.0, 2.0), (IMAGES, NUMBERS)),

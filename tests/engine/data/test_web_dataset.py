@@ -77,7 +77,7 @@ def test_names_as_labels(tmp_path: Path) -> None:
         ({"a.png": b"x", "a.jpg": b"y", "a.cls": b"1"}, {}, "a.jpg is a second image"),
         ({"a.png": b"x", "a.cls": b"cat"}, {}, "the label of a.png is 'cat', not a class number"),
         ({"a.png": b"x", "a.cls": b"-1"}, {}, "is '-1', not a class number"),
-        ({"a.cls": b"1"}, {}, "no labelled images"),
+        ({"a.cls": b"1"}, {}, "no labeled images"),
     ],
 )
 def test_bad_shards(tmp_path: Path, files: dict[str, bytes], odd: dict[str, bytes], message: str) -> None:

@@ -34,8 +34,8 @@ FILLS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def moments(values: np.ndarray[Any, Any]) -> tuple[float, ...]:
-    centred = values - values.mean()
-    return values.mean(), values.std(), (centred**3).mean(), (centred**4).mean()
+    centered = values - values.mean()
+    return values.mean(), values.std(), (centered**3).mean(), (centered**4).mean()
 
 
 @pytest.mark.parametrize("fill", FILLS)

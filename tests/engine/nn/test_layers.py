@@ -397,7 +397,7 @@ def test_layers_say_what_does_not_fit() -> None:
         nn.GLU(5)(image)
 
 
-def test_far_neighbours_cost_nothing() -> None:
+def test_far_neighbors_cost_nothing() -> None:
     image = engine.rand(2, 4, 3, 3)
     near, far = nn.LocalResponseNorm(8, alpha=8.0)(image), nn.LocalResponseNorm(2**31 - 1, alpha=2.0**31 - 1)(image)
     assert engine.allclose(near, far)

@@ -531,7 +531,7 @@ def test_what_is_refused(refused: Callable[[], Any], error: type[Exception], mes
 
 @pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
 @pytest.mark.parametrize("bias", [True, False])
-def test_names_of_weights_that_programs_initialise_by(name: str, bias: bool) -> None:
+def test_names_of_weights_that_programs_initialize_by(name: str, bias: bool) -> None:
     torch = pytest.importorskip("torch")
     size = {"proj_size": 2} if name == "LSTM" else {}
     ours = getattr(engine.nn, name)(3, 4, num_layers=2, bias=bias, bidirectional=True, **size)

@@ -138,7 +138,7 @@ def test_other_sizes(record: Record) -> None:
 
 
 OUTSIDE = "outside of where the function is defined there is nothing to compare"
-BETWEEN = "NaN is shared out, or kept from its neighbours, by other steps"
+BETWEEN = "NaN is shared out, or kept from its neighbors, by other steps"
 SPECIAL_OTHERWISE = {
     "segment_reduce": "of a largest NaN, whose gradient is NaN here",
     **dict.fromkeys(("acosh", "digamma", "logit", "mvlgamma", "polygamma"), OUTSIDE),

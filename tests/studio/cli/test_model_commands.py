@@ -157,8 +157,8 @@ def test_a_new_table_needs_no_target_and_keeps_the_categories_of_the_old_one(gra
         arrow_csv.write_csv(table_of, path) if suffix == "csv" else parquet.write_table(table_of, path)
         return path
 
-    colours, sizes = ["red", "green", "blue"] * 40, list(range(120))
-    known = {"size": sizes, "colour": colours, "label": ["warm" if each == "red" else "cold" for each in colours]}
+    colors, sizes = ["red", "green", "blue"] * 40, list(range(120))
+    known = {"size": sizes, "colour": colors, "label": ["warm" if each == "red" else "cold" for each in colors]}
     kind = "data.CSV" if suffix == "csv" else "data.Parquet"
     source = {"path": str(write("known", known)), "target": "label", "categorical": "colour", "validation": 0.1}
     nodes = {
@@ -170,7 +170,7 @@ def test_a_new_table_needs_no_target_and_keeps_the_categories_of_the_old_one(gra
         "adam": Node("optim.Adam", {"lr": 0.1}),
     }
     wires = ["table.samples scale.samples", "scale.samples loader.samples", *WIRES]
-    project = saved(tmp_path / "colours.gradwire", nodes, wires, epochs=15)
+    project = saved(tmp_path / "colors.gradwire", nodes, wires, epochs=15)
     assert gradwire("run", project, "--out", tmp_path / "run").code == 0
     new = write(
         "new", {"colour": ["blue", "red", "purple", "red"], "more": ["a", "b", "c", "d"], "size": [3, 1, 2, 80]}

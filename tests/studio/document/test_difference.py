@@ -41,7 +41,7 @@ def test_each_kind_of_change() -> None:
     )
 
 
-def test_a_rename_is_recognised() -> None:
+def test_a_rename_is_recognized() -> None:
     old = chain(3)
     new = edits.rename(old, "node_1", "middle")
     found = difference(old, new)

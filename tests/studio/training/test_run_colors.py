@@ -14,14 +14,14 @@ def runs(*numbers: int) -> list[Run]:
     return [Run(number) for number in numbers]
 
 
-def test_a_run_has_the_colour_of_its_number_if_it_is_free() -> None:
+def test_a_run_has_the_color_of_its_number_if_it_is_free() -> None:
     made = runs(3, 11, 4, 19)
     assign_colors(made, COLORS)
     assert [run.color for run in made] == [2, 0, 3, 1]
 
 
 @given(numbers, st.sets(st.integers(0, 29)), st.sets(st.integers(0, 29)))
-def test_colours_are_distinct_while_enough_exist_and_are_kept(
+def test_colors_are_distinct_while_enough_exist_and_are_kept(
     numbers: list[int], first: set[int], second: set[int]
 ) -> None:
     made = runs(*numbers)
@@ -38,7 +38,7 @@ def test_colours_are_distinct_while_enough_exist_and_are_kept(
 
 
 @given(numbers)
-def test_variants_come_after_the_colours_and_repetitions_after_these(numbers: list[int]) -> None:
+def test_variants_come_after_the_colors_and_repetitions_after_these(numbers: list[int]) -> None:
     made = runs(*numbers)
     assign_colors(made, COLORS)
     colors = [run.color for run in made if run.color is not None]
@@ -47,7 +47,7 @@ def test_variants_come_after_the_colours_and_repetitions_after_these(numbers: li
     assert all(colors.count(color) <= -(-len(colors) // (2 * COLORS)) for color in colors)
 
 
-def test_a_run_has_the_colour_that_was_chosen_and_another_gives_way() -> None:
+def test_a_run_has_the_color_that_was_chosen_and_another_gives_way() -> None:
     made = runs(1, 2, 3)
     first, third = made[0], made[2]
     assign_colors(made, COLORS)
@@ -80,7 +80,7 @@ def test_runs_without_a_choice_keep_out_of_the_way_of_those_that_were_chosen(cho
         assert None not in others and len(set(others)) == len(others) and not set(others) & set(wanted.values())
 
 
-def test_an_invalid_colour_is_not_chosen() -> None:
+def test_an_invalid_color_is_not_chosen() -> None:
     for color in (-1, True, "red", 2.5, None, [], 10**30):
         [run] = made = runs(1)
         run.about = {"color": color}

@@ -122,7 +122,7 @@ def test_hovering_a_wire_lights_the_whole_path(view: CanvasView) -> None:
     assert not any(item.is_lit for item in canvas.wires.values())
 
 
-def labelled(view: CanvasView, text: str) -> tuple[str, Box] | None:
+def labeled(view: CanvasView, text: str) -> tuple[str, Box] | None:
     """What stands on a wire, and where."""
     label = view.canvas_scene.wires[wire(text)].visible_label()
     return (label.text, label.box) if label else None
@@ -133,19 +133,19 @@ def test_a_label_shows_where_there_is_room_and_always_under_the_pointer(make_vie
     checks.report = Report(wires={wire(near): "N×32 float32", wire(far): "N float32"})
     view = make_view(network())
     view.store.edit("Move", lambda document: edits.move(document, {"relu": (600, 0), "adam": (1200, 0)}))
-    assert labelled(view, near) is None
-    assert (labelled(view, far) or ("",))[0] == "N float32"
+    assert labeled(view, near) is None
+    assert (labeled(view, far) or ("",))[0] == "N float32"
     view.canvas_scene.set_hovered(Hit(wire=wire(near)))
-    assert (labelled(view, near) or ("",))[0] == "N×32 float32"
+    assert (labeled(view, near) or ("",))[0] == "N×32 float32"
     view.camera.zoom_to(0.2)
-    assert labelled(view, far) is None
-    assert labelled(view, near) is not None
+    assert labeled(view, far) is None
+    assert labeled(view, near) is not None
 
 
 def test_the_dtype_is_left_out_where_there_is_room_for_the_shape_only(make_view: MakeView, checks: Checks) -> None:
     there = "hidden.output -> relu.input"
     checks.report = Report(wires={wire(there): "N×32 float32"})
-    assert (labelled(make_view(network()), there) or ("",))[0] == "N×32"
+    assert (labeled(make_view(network()), there) or ("",))[0] == "N×32"
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def long_wire(make_view: MakeView, checks: Checks) -> tuple[CanvasView, Box]:
     checks.report = Report(wires={wire("loss.loss -> adam.loss"): "scalar"})
     view = make_view(network())
     view.store.edit("Move", lambda document: edits.move(document, {"adam": (1480, 0)}))
-    found = labelled(view, "loss.loss -> adam.loss")
+    found = labeled(view, "loss.loss -> adam.loss")
     assert found is not None
     return view, found[1]
 
@@ -163,7 +163,7 @@ def test_a_label_steps_aside_for_a_node(long_wire: tuple[CanvasView, Box]) -> No
     view, box = long_wire
     alone = Node("nn.GELU", at=(box.right - 20, box.top - 20))
     view.store.edit("Add", lambda document: edits.add(document, "alone", alone))
-    aside = labelled(view, "loss.loss -> adam.loss")
+    aside = labeled(view, "loss.loss -> adam.loss")
     assert aside is not None
     assert not aside[1].meets(view.canvas_scene.nodes["alone"].box)
 
@@ -174,7 +174,7 @@ def test_a_label_steps_aside_for_another_wire(long_wire: tuple[CanvasView, Box])
     places = {"hidden": (box.left - 200, box.top - 120), "relu": (box.right + 60, box.bottom + 60)}
     view.store.edit("Move", lambda document: edits.move(document, places))
     crossing = view.canvas_scene.wires[wire("hidden.output -> relu.input")].curve
-    aside = labelled(view, "loss.loss -> adam.loss")
+    aside = labeled(view, "loss.loss -> adam.loss")
     assert crossing.passes_through(box)
     assert aside is None or not crossing.passes_through(aside[1])
 

@@ -101,7 +101,7 @@ def test_a_small_tremble_is_a_click(hand: Hand, store: ProjectStore) -> None:
     assert store.selection == {"adam"}
 
 
-def test_nodes_snap_to_their_neighbours_edges(hand: Hand, store: ProjectStore) -> None:
+def test_nodes_snap_to_their_neighbors_edges(hand: Hand, store: ProjectStore) -> None:
     store.edit("Off the grid", lambda document: edits.move(document, {"adam": (1080, 201)}))
     start = hand.node("hidden")
     hand.hold(start, start + QPoint(0, 203))

@@ -29,7 +29,7 @@ def test_problems_become_errors_and_warnings() -> None:
     assert (shown.error, shown.warning) == ("Wrong.\nBad.", "Odd.")
 
 
-def test_ports_are_labelled_only_where_there_is_more_than_one() -> None:
+def test_ports_are_labeled_only_where_there_is_more_than_one() -> None:
     loader = node_content("batches", Node("data.Batches"), catalogue()["data.Batches"])
     assert loader.input_labels == ()
     assert loader.output_labels == ("input", "target")

@@ -1,4 +1,4 @@
-"""Nodes that are inserted or grow push their neighbours; nothing else comes to lie on something."""
+"""Nodes that are inserted or grow push their neighbors; nothing else comes to lie on something."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_node_dragged_onto_a_short_wire_pushes_what_follows(hand: Hand, store:
     assert places(store) == before
 
 
-def test_a_growing_caption_pushes_the_neighbours_in_the_step_that_made_it_grow(
+def test_a_growing_caption_pushes_the_neighbors_in_the_step_that_made_it_grow(
     view: CanvasView, store: ProjectStore, checks: Checks, qtbot: QtBot
 ) -> None:
     before = places(store)
@@ -100,7 +100,7 @@ def test_a_growing_caption_pushes_the_neighbours_in_the_step_that_made_it_grow(
     assert places(store) == before
 
 
-def test_a_long_name_is_elided_and_pushes_the_neighbours(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
+def test_a_long_name_is_elided_and_pushes_the_neighbors(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
     name = "a_name_that_goes_on_for_much_longer_than_any_node_is_wide"
     store.edit("Rename", lambda document: edits.rename(document, "hidden", name))
     qtbot.waitUntil(lambda: store.is_checked and overlapping(view) == [])

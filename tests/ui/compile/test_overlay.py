@@ -31,7 +31,7 @@ def color_at(window: MainWindow, x: float, y: float) -> str:
     return window.canvas.viewport().grab().toImage().pixelColor(place).name()
 
 
-def test_regions_are_coloured_by_a_key(
+def test_regions_are_colored_by_a_key(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,

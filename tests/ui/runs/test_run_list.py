@@ -138,7 +138,7 @@ def test_every_state_can_be_read_in_full(window: MainWindow, opened: Opened) -> 
     assert view.columnViewportPosition(column) + view.columnWidth(column) <= view.viewport().width()
 
 
-def test_sixteen_runs_have_distinct_colours(window: MainWindow, opened: Opened, tmp_path: Path) -> None:
+def test_sixteen_runs_have_distinct_colors(window: MainWindow, opened: Opened, tmp_path: Path) -> None:
     copies(tmp_path, 18)
     project, panel = opened(window)
     for number in range(3, 9):
@@ -193,7 +193,7 @@ def test_the_axis_of_curves_can_be_read_in_a_small_window(window: MainWindow, op
     assert panel.bar.details.geometry().right() < panel.bar.width()
 
 
-# -- colours
+# -- colors
 
 
 def press_in_menu(*titles: str) -> None:
@@ -224,7 +224,7 @@ def choose_color(panel: RunsPanel, name: str, title: str) -> None:
 
 
 def swatch(panel: RunsPanel, name: str) -> str:
-    """The colour beside a name in the list, as it is seen."""
+    """The color beside a name in the list, as it is seen."""
     view = panel.list.view
     model = view.model()
     [index] = [found for row in range(model.rowCount()) if (found := model.index(row, 0)).data() == name]
@@ -233,7 +233,7 @@ def swatch(panel: RunsPanel, name: str) -> str:
     return picture.pixelColor(picture.width() // 2, picture.height() // 2).name()
 
 
-def test_a_colour_that_is_chosen_is_kept_and_given_back(
+def test_a_color_that_is_chosen_is_kept_and_given_back(
     qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened, tmp_path: Path
 ) -> None:
     copies(tmp_path, 3)
@@ -256,7 +256,7 @@ def test_a_colour_that_is_chosen_is_kept_and_given_back(
     qtbot.waitUntil(lambda: [swatch(panel, name) for name in names] == series[:3])
 
 
-def test_curves_have_the_colour_that_was_chosen(qtbot: QtBot, window: MainWindow, opened: Opened) -> None:
+def test_curves_have_the_color_that_was_chosen(qtbot: QtBot, window: MainWindow, opened: Opened) -> None:
     _, panel = opened(window)
 
     def is_drawn(color: int) -> bool:
@@ -273,7 +273,7 @@ def test_curves_have_the_colour_that_was_chosen(qtbot: QtBot, window: MainWindow
     qtbot.waitUntil(lambda: is_drawn(3) and not is_drawn(0))
 
 
-def test_several_runs_get_one_colour_by_a_command(
+def test_several_runs_get_one_color_by_a_command(
     qtbot: QtBot, window: MainWindow, opened: Opened, tmp_path: Path
 ) -> None:
     copies(tmp_path, 3)
@@ -288,7 +288,7 @@ def test_several_runs_get_one_colour_by_a_command(
     assert {json.loads(path.read_text())["color"] for path in tmp_path.rglob("run.json")} == {4}
 
 
-def test_every_colour_of_curves_has_a_name() -> None:
+def test_every_color_of_curves_has_a_name() -> None:
     for mode in ("light", "dark"):
         theme.manager().set_mode(mode)
         assert len(theme.SERIES_NAMES) == len(theme.current().series)

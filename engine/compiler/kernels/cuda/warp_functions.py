@@ -55,7 +55,7 @@ template <class Fold, class How, class S, class T> __device__ S with_blocks(S to
     __syncthreads();
     return total;
 }""",
-    "Pack": """// Neighbours in memory that are moved at once.
+    "Pack": """// Neighbors in memory that are moved at once.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 template <int N, class T> __device__ Pack<T, N> loaded(const T* x) { return *(const Pack<T, N>*)x; }
 template <int N, class T> __device__ bool is_aligned(const T* x) {

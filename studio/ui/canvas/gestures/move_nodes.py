@@ -1,4 +1,4 @@
-"""Move nodes, snapping to grid and neighbours. A node dropped on a wire is inserted into it."""
+"""Move nodes, snapping to grid and neighbors. A node dropped on a wire is inserted into it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.gestures.gesture import Gesture
-from studio.ui.canvas.gestures.snapping import AlignmentGuide, SnapResult, snap_to_neighbours
+from studio.ui.canvas.gestures.snapping import AlignmentGuide, SnapResult, snap_to_neighbors
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.canvas.paint_context import PaintContext
@@ -97,10 +97,10 @@ class MoveNodesGesture(Gesture):
         scene, visible = self.context.scene, self.context.camera.visible
         if pointer.holds(Qt.KeyboardModifier.AltModifier):
             return SnapResult(round(way.x()), round(way.y()))
-        neighbours: list[Box] = []
+        neighbors: list[Box] = []
         if scene.paint_context.zoom.detail is not LevelOfDetail.COLOR:
-            neighbours = [node.box for node in scene.near(visible)[0] if node.name not in self._boxes]
-        return snap_to_neighbours(self._frame, way.x(), way.y(), neighbours, min(_REACH * self.context.hair, 8.0))
+            neighbors = [node.box for node in scene.near(visible)[0] if node.name not in self._boxes]
+        return snap_to_neighbors(self._frame, way.x(), way.y(), neighbors, min(_REACH * self.context.hair, 8.0))
 
     def _wire_below(self, frame: Box, pointer: PointerState) -> Wire | None:
         """The wire below a single unconnected node, nearest to the pointer."""

@@ -1,4 +1,4 @@
-"""Snap moved boxes to the grid and to the edges of neighbours, with guide lines."""
+"""Snap moved boxes to the grid and to the edges of neighbors, with guide lines."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class SnapResult:
     guides: tuple[AlignmentGuide, ...] = ()
 
 
-def snap_to_neighbours(moved: Box, dx: float, dy: float, neighbours: Sequence[Box], reach: float) -> SnapResult:
-    """The offset near (dx, dy) that puts `moved` on the grid or in line with a neighbour within `reach`."""
+def snap_to_neighbors(moved: Box, dx: float, dy: float, neighbors: Sequence[Box], reach: float) -> SnapResult:
+    """The offset near (dx, dy) that puts `moved` on the grid or in line with a neighbor within `reach`."""
     target = moved.moved(dx, dy)
     x = _nearest(
-        (target.left, target.center.x, target.right), [(b.left, b.center.x, b.right) for b in neighbours], reach
+        (target.left, target.center.x, target.right), [(b.left, b.center.x, b.right) for b in neighbors], reach
     )
     y = _nearest(
-        (target.top, target.center.y, target.bottom), [(b.top, b.center.y, b.bottom) for b in neighbours], reach
+        (target.top, target.center.y, target.bottom), [(b.top, b.center.y, b.bottom) for b in neighbors], reach
     )
     dx = dx + x if x is not None else snap(moved.left + dx) - moved.left
     dy = dy + y if y is not None else snap(moved.top + dy) - moved.top
     target = moved.moved(dx, dy)
-    guides = (*_guides("x", target, neighbours), *_guides("y", target, neighbours))
+    guides = (*_guides("x", target, neighbors), *_guides("y", target, neighbors))
     return SnapResult(dx, dy, guides)
 
 
@@ -49,9 +49,9 @@ def _nearest(edges: Sequence[float], others: Sequence[Sequence[float]], reach: f
     return best if best is not None and abs(best) <= reach else None
 
 
-def _guides(axis: Literal["x", "y"], target: Box, neighbours: Sequence[Box]) -> list[AlignmentGuide]:
+def _guides(axis: Literal["x", "y"], target: Box, neighbors: Sequence[Box]) -> list[AlignmentGuide]:
     found: dict[float, AlignmentGuide] = {}
-    for other in neighbours:
+    for other in neighbors:
         for mine, theirs in zip(_edges(target, axis), _edges(other, axis), strict=True):
             if abs(mine - theirs) < 0.01:
                 low, high = _span(axis, target, other)

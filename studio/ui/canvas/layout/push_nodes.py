@@ -9,7 +9,7 @@ from studio.ui.canvas.geometry import GRID, Box, snap_up
 Positions = dict[str, tuple[float, float]]
 
 MIN_GAP = 2.0 * GRID
-"""Minimum gap between pushed neighbours."""
+"""Minimum gap between pushed neighbors."""
 WIRE_LENGTH = 14.0 * GRID
 """Wire length that has space for the shape of an image batch."""
 

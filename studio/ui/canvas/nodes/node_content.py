@@ -44,7 +44,7 @@ class NodeContent:
         return bool(self.line) or self.category in _MEASURED
 
     @property
-    def labelled(self) -> bool:
+    def labeled(self) -> bool:
         return len(self.inputs) > 1 or len(self.outputs) > 1
 
     @property

@@ -61,7 +61,7 @@ def node_layout(content: NodeContent, measure: MeasureText) -> NodeLayout:
     rows = max(len(content.inputs), len(content.outputs), 1)
     height = FIRST_PORT + ROW * (rows - 1) + 12
     line: float | None = FIRST_PORT
-    if content.labelled:
+    if content.labeled:
         line = height + 4 if content.has_line else None
         height += ROW if content.has_line else 0
     return NodeLayout(
@@ -78,7 +78,7 @@ def _width(content: NodeContent, measure: MeasureText) -> float:
         _ICON + 8 + measure(content.name, "name") + (8 + measure(content.kind, "text") if content.kind else 0) + _SIDE
     )
     labels = 0.0
-    if content.labelled:
+    if content.labeled:
         left = max((measure(label, "text") for label in content.input_labels), default=0.0)
         right = max((measure(label, "text") for label in content.output_labels), default=0.0)
         labels = left + right + 2 * _SIDE + (_GAP if left and right else 0)

@@ -114,7 +114,7 @@ class WireCurve:
             return 0.0
         longest = run = 0
         for cell in self._cells:
-            run = run + 1 if cell in other._neighbour_cells else 0
+            run = run + 1 if cell in other._neighbor_cells else 0
             longest = max(longest, run)
         return longest * _CELL
 
@@ -127,7 +127,7 @@ class WireCurve:
         return tuple(found)
 
     @cached_property
-    def _neighbour_cells(self) -> frozenset[int]:
+    def _neighbor_cells(self) -> frozenset[int]:
         """These cells and their eight neighbors."""
         steps = [across * _ROW + down for across in (-1, 0, 1) for down in (-1, 0, 1)]
         return frozenset(cell + step for cell in self._cells for step in steps)

@@ -21,7 +21,7 @@ from studio.ui.widgets.labels import ElidedLabel
 
 _WORDS = "Gradient norm"
 _STRIP = 72
-"""Width of the colour scale in the legend."""
+"""Width of the color scale in the legend."""
 _GAP = 12
 
 
@@ -122,7 +122,7 @@ class AutogradPanel(QWidget):
 
 
 class _Legend(QWidget):
-    """The colour scale of gradient norms."""
+    """The color scale of gradient norms."""
 
     def __init__(self) -> None:
         super().__init__()

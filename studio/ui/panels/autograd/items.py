@@ -25,7 +25,7 @@ _READABLE = 0.5
 
 
 class OpItem(QGraphicsItem):
-    """Op or leaf: name, shape and gradient norm, with a strip in the colour of the norm."""
+    """Op or leaf: name, shape and gradient norm, with a strip in the color of the norm."""
 
     def __init__(self, node: GraphNode, owner: str | None, scale: NormScale) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Colour scale of gradient norms: logarithmic over one graph."""
+"""Color scale of gradient norms: logarithmic over one graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SMALLEST = 1e-30
 
 
 class NormScale:
-    """Colours from the theme's background to its accent, for the smallest to the largest norm of a graph."""
+    """Colors from the theme's background to its accent, for the smallest to the largest norm of a graph."""
 
     def __init__(self, norms: Iterable[float | None]) -> None:
         logs = [math.log10(norm) for norm in norms if norm is not None and math.isfinite(norm) and norm > _SMALLEST]
@@ -34,7 +34,7 @@ class NormScale:
         return min(max((math.log10(norm) - self._low) / (self._high - self._low), 0.0), 1.0)
 
     def color(self, norm: float | None, theme: Theme) -> QColor:
-        """Red for NaN and infinity, grey for unknown norms."""
+        """Red for NaN and infinity, gray for unknown norms."""
         if norm is None:
             return theme.color("border")
         if not math.isfinite(norm):
@@ -42,5 +42,5 @@ class NormScale:
         return self.color_at(self.share(norm), theme)
 
     def color_at(self, share: float, theme: Theme) -> QColor:
-        """Return the colour at a position of the scale, from 0 to 1."""
+        """Return the color at a position of the scale, from 0 to 1."""
         return mix(theme.color("pressed"), theme.color("accent"), share)

@@ -14,7 +14,7 @@ from studio.ui.theme import fonts, theme
 from studio.ui.widgets.labels import tip
 
 COLORS: dict[Part, int] = {"training": 0, "validation": 1}
-"""Index of the theme's curve colour for each part."""
+"""Index of the theme's curve color for each part."""
 
 _ROW = 24
 _BAR = 7
@@ -152,7 +152,7 @@ class HistogramView(QWidget):
 
 
 class PointsView(QWidget):
-    """Scatter plot of two-dimensional samples, coloured by class: training filled, validation hollow."""
+    """Scatter plot of two-dimensional samples, colored by class: training filled, validation hollow."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

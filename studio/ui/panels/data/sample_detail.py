@@ -29,7 +29,7 @@ from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import ElidedLabel, label, tip
 from studio.ui.widgets.row_layout import row_of
 
-_COLOURS = ["Red", "Green", "Blue"]
+_COLORS = ["Red", "Green", "Blue"]
 _MAX_NAME_WIDTH = 160
 """Minimum pixels of a column name, so that the value stays visible."""
 
@@ -113,7 +113,7 @@ class SampleDetail(QWidget):
         if self.channel.count() != channels:
             self.channel.blockSignals(True)
             self.channel.clear()
-            self.channel.addItems(_COLOURS if channels == 3 else [str(number) for number in range(channels)])
+            self.channel.addItems(_COLORS if channels == 3 else [str(number) for number in range(channels)])
             self.channel.blockSignals(False)
         self.channel.setVisible(channels > 1)
         self._show_numbers()

@@ -72,7 +72,7 @@ def paint_numbers(painter: QPainter, area: QRect, values: NDArray[Any], kind: Ki
 
 
 def image_of(values: NDArray[Any], scale: Scale) -> QImage:
-    """Convert an array to an image, greyscale or RGB; NaN and infinity get a separate colour."""
+    """Convert an array to an image, grayscale or RGB; NaN and infinity get a separate color."""
     planes = as_planes(values).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         bright = np.clip((planes - scale.low) / (scale.high - scale.low), 0, 1)
@@ -145,7 +145,7 @@ def _paint_bars(painter: QPainter, area: QRect, values: NDArray[np.float64], sca
 
 
 def _paint_strip(painter: QPainter, area: QRect, values: NDArray[np.float64], scale: Scale) -> None:
-    """A greyscale strip."""
+    """A grayscale strip."""
     draw = image_of(values[np.newaxis, np.newaxis], scale)
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
     painter.drawImage(QRectF(area), draw)

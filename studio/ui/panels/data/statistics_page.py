@@ -173,7 +173,7 @@ class StatisticsPage(QWidget):
 
 
 class _PartCount(QWidget):
-    """A data part in its chart colour, with its size."""
+    """A data part in its chart color, with its size."""
 
     def __init__(self, part: Part, text: str) -> None:
         super().__init__()

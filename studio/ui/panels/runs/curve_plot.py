@@ -60,7 +60,7 @@ class CurvePlot(pg.PlotWidget):
         return self.curves.shown
 
     def show_runs(self, runs: Sequence[Run], shown: PlotOptions, highlighted: Run | None = None) -> None:
-        """Draw these runs in the colours of their numbers."""
+        """Draw these runs in the colors of their numbers."""
         before = self.shown
         self._runs = runs
         self.curves.show_runs(runs, shown, highlighted)

@@ -36,7 +36,7 @@ _NOISE_SLOPE = 3
 _RAW_OPACITY = 0.4
 """Opacity of raw values."""
 _VARIANT_SHARE = 0.5
-"""Share of the text colour in a variant of a run's colour."""
+"""Share of the text color in a variant of a run's color."""
 _DIMMED_OPACITY = 0.25
 """Opacity of the other runs while one is highlighted."""
 _DASH = 6.0
@@ -82,7 +82,7 @@ class _Line:
 
 
 class CurvesItem(pg.GraphicsObject):
-    """Train solid over raw values, validation dashed, one colour per run. Positions are in pixels, so that zooming does
+    """Train solid over raw values, validation dashed, one color per run. Positions are in pixels, so that zooming does
     not widen pens."""
 
     def __init__(self, quantity: str) -> None:
@@ -293,7 +293,7 @@ class CurvesItem(pg.GraphicsObject):
 
 
 def run_color(run: Run) -> QColor:
-    """Curve colour of a run. Runs beyond the theme's colours get variants mixed with the text colour."""
+    """Curve color of a run. Runs beyond the theme's colors get variants mixed with the text color."""
     series = theme.current().series
     round_, place = divmod(run.number - 1 if run.color is None else run.color, len(series))
     color = QColor(series[place])

@@ -9,7 +9,7 @@ from studio.ui.theme import theme
 
 
 def line_sample(*, dashed: bool) -> QIcon:
-    """A short line in the text colour, solid or dashed; faint when off."""
+    """A short line in the text color, solid or dashed; faint when off."""
     return QIcon(_LineIconEngine(dashed))
 
 

@@ -130,13 +130,13 @@ class RunActions(QObject):
         self._annotate(run, note=note)
 
     def paint(self, color: int | None) -> None:
-        """Set the colour of the selected runs to a theme colour (index from 0); None restores automatic colours."""
+        """Set the color of the selected runs to a theme color (index from 0); None restores automatic colors."""
         for run in self._written:
-            run.color = None  # otherwise it would keep its colour
+            run.color = None  # otherwise it would keep its color
             self._annotate(run, color=color)
 
     def has_color(self, color: int | None) -> bool:
-        """Whether the user chose this colour for all selected runs; None: no chosen colour."""
+        """Whether the user chose this color for all selected runs; None: no chosen color."""
         return bool(self._written) and all(run.chosen_color == color for run in self._written)
 
     def open_folder(self) -> None:
@@ -268,7 +268,7 @@ class RunAction:
     menu: str = ""
     """Title of the submenu."""
     token: str = "text"
-    """Theme colour of the icon."""
+    """Theme color of the icon."""
     is_on: Callable[[RunActions], bool] | None = None
     """For mutually exclusive actions: whether this one is active."""
 

@@ -1,4 +1,4 @@
-"""Table model of the runs: name and colour, state, results, differing settings."""
+"""Table model of the runs: name and color, state, results, differing settings."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def when(time: datetime | None) -> str:
 
 
 class ColorDotIcon(QIconEngine):
-    """Dot in a run's colour; a ring if its curves are hidden."""
+    """Dot in a run's color; a ring if its curves are hidden."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()

@@ -93,9 +93,9 @@ def test_what_needs_a_sum_over_rows_comes_in_later_launches() -> None:
     group = Group()
     x, weight = group.input(normal(8, 6, 50)), group.input(normal(6, 1))
     mean = group.add("mean", x, dim=(0, 2), keepdim=True)
-    centred = group.add("sub", x, mean)
-    variance = group.add("mean", group.add("mul", centred, centred), dim=(0, 2), keepdim=True)
-    scaled = group.add("mul", centred, group.add("rsqrt", group.add("add", variance, 1e-5)))
+    centered = group.add("sub", x, mean)
+    variance = group.add("mean", group.add("mul", centered, centered), dim=(0, 2), keepdim=True)
+    scaled = group.add("mul", centered, group.add("rsqrt", group.add("add", variance, 1e-5)))
     kinds_of((group, (8, 6, 50), [group.add("mul", scaled, weight), mean, variance]))
 
 
@@ -169,8 +169,8 @@ def test_what_others_still_read_is_written_over_last() -> None:
     schedule = schedule_program(program_of(fused))
     launches = plan_launches(schedule, (200, 9), ((0, 1),))
     assert [one.kind for one in launches] == ["columns", "totals"]
-    centred = group.add("sub", x, mean)
-    fused = group.fused((200, 9), [moved, group.add("add", centred, running)], ((0, 1),))
+    centered = group.add("sub", x, mean)
+    fused = group.fused((200, 9), [moved, group.add("add", centered, running)], ((0, 1),))
     launches = plan_launches(schedule_program(program_of(fused)), (200, 9), ((0, 1),))
     assert [store.index for store in launches[-1].stores] == [0]
 

@@ -78,9 +78,9 @@ def softmax(case: Case) -> str:
 
 def layer_norm(case: Case) -> str:
     x, weight, bias = case.array(ROWS, WIDTH), case.array(WIDTH), case.array(WIDTH)
-    centred = case.sub(x, case.mean_of(x, 1))
-    steep = case.rsqrt(case.add(case.mean_of(case.mul(centred, centred), 1), 1e-5))
-    scaled = case.mul(centred, steep)
+    centered = case.sub(x, case.mean_of(x, 1))
+    steep = case.rsqrt(case.add(case.mean_of(case.mul(centered, centered), 1), 1e-5))
+    scaled = case.mul(centered, steep)
     return case.source((ROWS, WIDTH), [case.add(case.mul(scaled, weight), bias), scaled, steep])
 
 
@@ -113,10 +113,10 @@ def batch_norm(case: Case) -> str:
     """Of channels with few elements each."""
     x, weight, running = case.array(16, 8, 49), case.array(1, 8, 1), case.array(1, 8, 1)
     mean = case.mean_of(x, (0, 2))
-    centred = case.sub(x, mean)
-    steep = case.rsqrt(case.add(case.mean_of(case.mul(centred, centred), (0, 2)), 1e-5))
+    centered = case.sub(x, mean)
+    steep = case.rsqrt(case.add(case.mean_of(case.mul(centered, centered), (0, 2)), 1e-5))
     case.in_place = [(1, 2)]
-    return case.source((16, 8, 49), [case.mul(case.mul(centred, steep), weight), case.lerp(running, mean, 0.1)])
+    return case.source((16, 8, 49), [case.mul(case.mul(centered, steep), weight), case.lerp(running, mean, 0.1)])
 
 
 def batch_norm_of_images(case: Case) -> str:

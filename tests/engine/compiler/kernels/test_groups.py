@@ -54,9 +54,9 @@ def test_sums_of_rows_and_over_rows_in_one_kernel() -> None:
 def test_what_needs_a_sum_over_rows_takes_a_second_pass() -> None:
     group = Group()
     x = group.input(normal(64, 33))
-    centred = group.add("sub", x, group.add("mean", x, dim=0, keepdim=True))
-    variance = group.add("mean", group.add("mul", centred, centred), dim=0, keepdim=True)
-    out = group.add("mul", centred, group.add("rsqrt", group.add("add", variance, 1e-5)))
+    centered = group.add("sub", x, group.add("mean", x, dim=0, keepdim=True))
+    variance = group.add("mean", group.add("mul", centered, centered), dim=0, keepdim=True)
+    out = group.add("mul", centered, group.add("rsqrt", group.add("add", variance, 1e-5)))
     close(group.run((64, 33), [out])[0], group.arrays[out])
 
 

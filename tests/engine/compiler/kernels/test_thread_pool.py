@@ -86,8 +86,8 @@ def maxima_over_rows() -> tuple[Group, tuple[int, ...], list[IRValue]]:
 def two_passes() -> tuple[Group, tuple[int, ...], list[IRValue]]:
     group = Group()
     x = group.input(normal(300, 33))
-    centred = group.add("sub", x, group.add("mean", x, dim=0, keepdim=True))
-    return group, (300, 33), [centred, group.add("mean", group.add("mul", centred, centred), dim=0)]
+    centered = group.add("sub", x, group.add("mean", x, dim=0, keepdim=True))
+    return group, (300, 33), [centered, group.add("mean", group.add("mul", centered, centered), dim=0)]
 
 
 CASES = [elements, rows_of_elements, softmax, sums_over_rows, sums_over_channels, maxima_over_rows, two_passes]
