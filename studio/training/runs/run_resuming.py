@@ -228,7 +228,8 @@ def check_something_left(run: ResumedRun, epochs: int | None, steps: int | None)
 
 def reject_graph(run: ResumedRun, error: LoweringError) -> NoReturn:
     """Raise FileError for a run whose graph does not compile with the requested settings."""
-    raise FileError(str(run.folder), "", f"cannot be resumed: {error}", f"A run keeps its graph. {_NEW_RUN}") from None
+    problem = f"cannot be resumed: {str(error).rstrip('.')}"
+    raise FileError(str(run.folder), "", problem, f"A run keeps its graph. {_NEW_RUN}") from None
 
 
 def schedule_warnings(run: ResumedRun, epochs: int | None, program: Program) -> list[str]:

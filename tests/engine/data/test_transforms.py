@@ -56,7 +56,7 @@ def test_mapped_splits() -> None:
 
 
 def test_array_splits_refuse() -> None:
-    with pytest.raises(ValueError, match="5 inputs but 4 targets"):
+    with pytest.raises(ValueError, match="equal lengths, but have 5 and 4"):
         data.ArraySplits((IMAGES, np.arange(4)))
     without = data.ArraySplits((IMAGES, np.ones((5, 1), np.float32)))
     assert without.classes is None

@@ -111,7 +111,7 @@ def test_a_user_defined_plan_that_is_too_short_is_reported_first(session, digits
     before = (folder / "run.json").read_bytes()
     _, events = resume(session, folder, epochs=5)
     [failed] = [event for event in events if isinstance(event, Failed)]
-    assert "schedule_0 is made for 30 steps, but the training has 60" in failed.message
+    assert "schedule_0 is configured for 30 steps but the training has 60. Clear total_steps. A run" in failed.message
     assert "--start-from" in failed.message
     assert (folder / "run.json").read_bytes() == before
 
@@ -121,7 +121,7 @@ def test_a_user_defined_cosine_that_rises_again_is_reported(session, digits, tmp
     folder = trained(session, scheduled(digits(), cosine), tmp_path / "run", 2)
     _, events = resume(session, folder, epochs=4)
     [told] = warnings(events)
-    assert "schedule_0 is lowest at epoch 2, and rises again until epoch 4" in told
+    assert "schedule_0 reaches its minimum at epoch 2 and rises again until the last epoch, 4" in told
 
 
 def test_patience_is_reset_in_a_run_that_it_had_ended(session, digits, tmp_path: Path) -> None:
