@@ -14,24 +14,25 @@ _INTERVAL_MS = 250
 """Milliseconds between checks. A check that finds little to collect is cheap."""
 
 
+def collect_if_needed() -> None:
+    """Collect the oldest generation whose threshold was exceeded."""
+    ages = enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True))
+    due = [age for age, (count, limit) in ages if count > limit]
+    if due:
+        gc.collect(max(due))
+
+
 class GarbageCollector(QObject):
     """Turns automatic collection off and collects by timer, until `stop`."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._timer = QTimer(self, interval=_INTERVAL_MS)
-        self._timer.timeout.connect(self.collect_if_needed)
+        self._timer.timeout.connect(collect_if_needed)
         gc.disable()
         gc.collect()
         gc.freeze()  # modules stay loaded, so exclude them from later collections
         self._timer.start()
-
-    def collect_if_needed(self) -> None:
-        """Collect the oldest generation whose threshold was exceeded."""
-        ages = enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True))
-        due = [age for age, (count, limit) in ages if count > limit]
-        if due:
-            gc.collect(max(due))
 
     def stop(self) -> None:
         """Turn automatic collection on again."""

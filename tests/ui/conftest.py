@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document.project_templates import template
 from studio.ui import app, dialogs
+from studio.ui.garbage_collector import collect_if_needed
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme import motion
@@ -29,6 +31,14 @@ class PatientBot(QtBot):
 @pytest.fixture
 def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
     return PatientBot(request)
+
+
+@pytest.fixture(autouse=True)
+def collect_in_main_thread() -> Iterator[None]:
+    """As in the studio: a worker thread that collects garbage would destroy widgets, and can wait for them forever."""
+    gc.disable()
+    yield
+    collect_if_needed()
 
 
 @pytest.fixture(scope="session")
