@@ -127,7 +127,7 @@ def test_what_ends_a_trial_is_said(
     monkeypatch.setattr(learning_checks, "lower", broken)
     dialog = begun(window, project, "run.overfit")
     done(qtbot, dialog)
-    assert "not enough memory" in dialog.verdict.text()
+    assert "Out of memory" in dialog.verdict.text()
 
 
 def test_the_axis_of_rates_is_there_from_the_beginning(qtbot: QtBot, window: MainWindow, project: Project) -> None:

@@ -108,7 +108,7 @@ class DataPreviewer(QObject):
             if in_sight:
                 self.refresh()
             else:
-                self._end_describing()
+                self._end_statistics()
 
     def refresh(self) -> None:
         """Open the data that the document describes now. Unchanged data is not read again."""
@@ -144,9 +144,9 @@ class DataPreviewer(QObject):
     def cancel(self) -> None:
         """Cancel the current statistics."""
         self.was_cancelled = self.progress is not None
-        self._end_describing()
+        self._end_statistics()
 
-    def _end_describing(self) -> None:
+    def _end_statistics(self) -> None:
         if self.progress is not None:
             self._newest["describe"] = 0
             self.progress = None
@@ -254,7 +254,7 @@ class DataPreviewer(QObject):
                 self.facts = found.facts
                 self._enter("ready")
             return
-        self._end_describing()
+        self._end_statistics()
         self._preview, self.facts, self.problem = found.preview, found.facts, None
         self.statistics_problem, self.was_cancelled = "", False
         self._known = {known: item for known, item in self._known.items() if known[0] is found.preview.splits[0]}
@@ -264,7 +264,7 @@ class DataPreviewer(QObject):
         self._enter("ready")
 
     def _fail(self, error: Exception) -> None:
-        self._end_describing()
+        self._end_statistics()
         self._asked.clear()
         self._preview, self.facts = None, None
         self.problem = error if isinstance(error, DataProblem) else DataProblem("", f"{type(error).__name__}: {error}")

@@ -187,7 +187,7 @@ def test_an_occupied_input_is_replaced(hand: Hand, store: ProjectStore) -> None:
 @pytest.mark.parametrize(
     ("source", "target", "reason"),
     [
-        (("relu", "output", "output"), ("hidden", "input", "input"), "loop"),
+        (("relu", "output", "output"), ("hidden", "input", "input"), "would close a cycle"),
         (("relu", "output", "output"), ("hidden", "output", "output"), "output"),
         (("relu", "output", "output"), ("adam", "input", "loss"), "loss"),
         (("relu", "output", "output"), ("batches", "input", "samples"), "samples"),

@@ -227,7 +227,7 @@ def test_statistics_can_be_cancelled(qtbot: QtBot, digits: DataPanel, monkeypatc
         finally:
             closed.append(True)
 
-    monkeypatch.setattr("studio.ui.project.data_previewer.describing", endless)
+    monkeypatch.setattr("studio.ui.project.data_previewer.compute_statistics", endless)
     click(digits.header.pages["statistics"])
     qtbot.waitUntil(lambda: digits.statistics.working._text.text() == "3 of 12 samples")
     click(digits.statistics.working.cancel)
