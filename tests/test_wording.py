@@ -35,9 +35,9 @@ def test_pages_are_listed_without_code(tmp_path: Path) -> None:
     listed = list(wording.texts(path))
     assert [(text.line, text.text) for text in listed] == [
         (1, "# Title"),
-        (3, "Two lines."),
-        (10, "- one"),
-        (11, "- two `told`"),
+        (3, "One paragraph."),
+        (10, "- item"),
+        (11, "- item `told`"),
     ]
     assert [found for text in listed for found in wording.banned(text.text)] == []
 

@@ -269,18 +269,18 @@ def test_numbers_can_be_names(tmp_path: Path, names: str) -> None:
 
 def test_unseen_categories_are_counted(tmp_path: Path) -> None:
     rows = "".join(f"{row / 7},{'red' if row % 2 else 'blue'},{row % 3}\n" for row in range(40))
-    source = data.CSV(written(tmp_path, f"a,color,y\n{rows}"), "y", categorical="colour")
+    source = data.CSV(written(tmp_path, f"a,color,y\n{rows}"), "y", categorical="color")
     assert source.diagnostics() == ()
     new = tmp_path / "new.csv"
     new.write_text("a,color\n1,red\n2,mauve\n3,mauve\n4,teal\n")
     for missing in ("stop", "drop"):
-        strict = data.CSV(str(tmp_path / "table.csv"), "y", categorical="colour", missing=missing)
+        strict = data.CSV(str(tmp_path / "table.csv"), "y", categorical="color", missing=missing)
         (tmp_path / "na.csv").write_text("a,color\n1,NA\n")
         assert "(NA: 1)" in strict.unlabeled(tmp_path / "na.csv").diagnostics[0].message
     [found] = source.unlabeled(new).diagnostics
     assert found.code == "unseen-category"
     assert found.message.startswith(
-        "new.csv: 3 of 4 rows have a category in 'colour' that no training row has (mauve: 2, teal: 1), "
+        "new.csv: 3 of 4 rows have a category in 'color' that no training row has (mauve: 2, teal: 1), "
     )
 
 

@@ -135,7 +135,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "version as text": (file(gradwire="2"), "gradwire", 'must be a format version from 1 to 2, not "2"'),
     "no nodes": ('{"gradwire": 2, "wires": []}', "", 'the field "nodes" is missing'),
     "no wires": ('{"gradwire": 2, "nodes": {}}', "", 'the field "wires" is missing'),
-    "an unknown field": (file(color="red"), "colour", "is not a known field"),
+    "an unknown field": (file(color="red"), "color", "is not a known field"),
     "an unknown field of a node": (with_node(color="red"), "nodes.a.color", "is not a known field"),
     "an unknown field of training": (file(training={"batch": 1}), "training.batch", "is not a known field"),
     "a field twice": ('{"gradwire": 2, "gradwire": 2}', "gradwire", "is there twice"),

@@ -141,7 +141,7 @@ def _warned(x: engine.Tensor) -> None:
         (_without_gradient, "since no leaf it depends on does."),
         (_twice, "second time"),
         (lambda x: engine.ones(3, requires_grad=True).numpy(), "numpy() on a tensor that requires gradients."),
-        (lambda x: engine.ones(3, 4).t().view(12), "cannot be seen as"),
+        (lambda x: engine.ones(3, 4).t().view(12), "cannot be viewed as"),
         (lambda x: bool(engine.ones(3)), "the truth value of a tensor with 3 elements is ambiguous."),
         (lambda x: functional.cross_entropy(engine.ones(2, 3), engine.ones(2, dtype=engine.int32)), "int32"),
         (lambda x: engine.ones(3)[engine.ones(1)], "an index tensor must have an integer dtype or bool"),

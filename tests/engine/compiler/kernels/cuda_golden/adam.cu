@@ -6,7 +6,7 @@ namespace kernels {
 __device__ inline float sqrt(float x) { return ::sqrtf(x); }
 __device__ inline double sqrt(double x) { return ::sqrt(x); }
 
-// Neighbours in memory that are moved at once.
+// Neighbors in memory that are moved at once.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 template <int N, class T> __device__ Pack<T, N> loaded(const T* x) { return *(const Pack<T, N>*)x; }
 template <int N, class T> __device__ bool is_aligned(const T* x) {

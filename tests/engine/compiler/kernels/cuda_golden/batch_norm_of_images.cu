@@ -23,7 +23,7 @@ struct InDouble {
     template <class T> static __device__ double of(double total, T part) { return total + (double)part; }
 };
 
-// Neighbours in memory that are moved at once.
+// Neighbors in memory that are moved at once.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 template <int N, class T> __device__ Pack<T, N> loaded(const T* x) { return *(const Pack<T, N>*)x; }
 template <int N, class T> __device__ bool is_aligned(const T* x) {
