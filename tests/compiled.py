@@ -36,6 +36,7 @@ PASS = "compiled_pass"
 EXCLUDED: dict[str, str] = {
     "tests/engine/compiler/*": "compiles by itself",
     "tests/engine/fit/*": "compiles by itself",
+    "tests/engine/test_reference_counts.py::*": "compiles by itself",
     "*::test_every_metric_is_compiled_*": "compiles by itself",
     "*::test_a_hundred_thousand_ops_in_a_row": "planning a recording with this many ops takes minutes",
     "*::test_long_graphs_are_freed_at_once_and_leave_nothing": "recordings are memory that is kept for the next call",

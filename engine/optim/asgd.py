@@ -21,7 +21,7 @@ from engine.tensors.creation import zeros_like
 class ASGD(UpdateRule):
     """Averaged stochastic gradient descent: a decaying learning rate and a running average of the parameters.
 
-    The learning rate is ``lr / (1 + lambd lr t) ** alpha``; the average is ``state[p]["ax"]``. Source: Polyak and
+    The learning rate is ``lr / (1 + lambd lr t) ** alpha``; the average is ``ax`` in the state. Source: Polyak and
     Juditsky, SIAM J. Control Optim. 30 (1992).
 
     Args:
