@@ -19,7 +19,7 @@ from engine.nn.layers import (
 from engine.nn.losses import loss
 from engine.torch_compat.paths import LAYER_MODULES
 
-_LAYERS = {name: getattr(nn, name) for name in nn.__all__}
+_LAYERS = {name: getattr(nn, name) for name in nn.__all__ if isinstance(getattr(nn, name), type)}
 
 _BASES: dict[str, dict[str, Any]] = {
     "batchnorm": {"_BatchNorm": batch_norm.BatchNorm, "_NormBase": batch_norm.ChannelNorm},

@@ -61,7 +61,7 @@ PATHS: Final[dict[str, str]] = {
     "storage": "engine.tensors.storage",
     "signal.windows.windows": "engine.signal.windows",
     "utils.data._utils": "engine.data",
-    "utils.data._utils.collate": "engine.data",
+    "utils.data._utils.collate": "engine.data.collate",
     "utils.data.dataloader": "engine.data",
     "utils.data.dataset": "engine.data",
     "utils.data.distributed": "engine.data",

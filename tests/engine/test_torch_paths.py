@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
 import pytest
 
@@ -79,6 +81,23 @@ def test_functions_keep_the_names_that_modules_have_too() -> None:
     assert callable(engine.nn.parallel.data_parallel)
     assert callable(engine.autograd.gradcheck)
     assert engine.cuda.amp.grad_scaler.GradScaler is engine.cuda.amp.GradScaler
+
+
+def test_importing_a_path_replaces_no_name_of_its_parent() -> None:
+    """Python stores an imported module in its parent, where it could replace a name that the parent's code uses."""
+    program = """
+import importlib
+from engine.torch_compat.paths import PATHS
+for path in sorted(PATHS):
+    parent, _, name = f"engine.{path}".rpartition(".")
+    names = vars(importlib.import_module(parent))
+    before = names.get(name)
+    importlib.import_module(f"engine.{path}")
+    if before is not None and names[name] is not before:
+        print(path)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
 
 
 def test_settings_of_pytorchs_compiler_can_be_set() -> None:
