@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document.project_templates import template
@@ -39,6 +41,16 @@ def collect_in_main_thread() -> Iterator[None]:
     gc.disable()
     yield
     collect_if_needed()
+
+
+@pytest.fixture(autouse=True)
+def released_buttons(qapp: QApplication) -> Iterator[None]:
+    """Qt remembers a button that a test left pressed, and panels defer their changes until its release."""
+    yield
+    surface = QWidget()
+    for button in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
+        QTest.mouseRelease(surface, button)
+    assert qapp.mouseButtons() == Qt.MouseButton.NoButton
 
 
 @pytest.fixture(scope="session")

@@ -37,8 +37,6 @@ class Person:
 
     def __init__(self, window: MainWindow, qtbot: QtBot) -> None:
         self.window, self._qtbot = window, qtbot
-        for button in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
-            QTest.mouseRelease(window.windowHandle(), button)  # QTest remembers what an earlier test has left pressed
 
     def click(self, widget: QWidget) -> None:
         self._qtbot.waitUntil(lambda: self._is_in_place(widget), timeout=3000)
