@@ -1,6 +1,6 @@
 """Input widgets that share these rules:
 
-- The wheel changes a value only while the field has the focus; otherwise it scrolls the panel.
+- The wheel never changes a value: it scrolls the panel, also when a focused field passes under the pointer.
 - Undo reverts uncommitted text first, then edits of the project.
 - Escape reverts uncommitted text; the window then focuses the canvas.
 - Out-of-range values are clamped when the field loses the focus; no key is ignored.
@@ -129,17 +129,12 @@ class TextEdit(QPlainTextEdit):
         return not event.matches(QKeySequence.StandardKey.Redo) or self.document().isRedoAvailable()
 
 
-class _FocusedWheel(_Widget):
-    """Ignores the wheel unless focused, and does not take the focus by the wheel."""
-
+class _IgnoresWheel(_Widget):
     def wheelEvent(self, event: QWheelEvent) -> None:
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
+        event.ignore()
 
 
-class AbstractSpinBox(_FocusedWheel, _Typed, QAbstractSpinBox):
+class AbstractSpinBox(_IgnoresWheel, _Typed, QAbstractSpinBox):
     """A spin box whose subclass parses the text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -148,7 +143,7 @@ class AbstractSpinBox(_FocusedWheel, _Typed, QAbstractSpinBox):
         self.draft = Draft(self.lineEdit())
 
 
-class SpinBox(_FocusedWheel, _Typed, QSpinBox):
+class SpinBox(_IgnoresWheel, _Typed, QSpinBox):
     """An integer within a range."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -179,7 +174,7 @@ class SpinBox(_FocusedWheel, _Typed, QSpinBox):
             return None
 
 
-class ComboBox(_FocusedWheel, QComboBox):
+class ComboBox(_IgnoresWheel, QComboBox):
     """A drop-down list."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -187,7 +182,7 @@ class ComboBox(_FocusedWheel, QComboBox):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
 
-class Slider(_FocusedWheel, QSlider):
+class Slider(_IgnoresWheel, QSlider):
     """A slider."""
 
     def __init__(self, orientation: Qt.Orientation, parent: QWidget | None = None) -> None:
