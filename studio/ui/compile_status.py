@@ -63,7 +63,7 @@ def _ended(state: fit.CompileState | None) -> CompileStatus:
     tip = _UNRECORDED
     if state is not None:
         tip = _with_counts(_UNRECORDED if state.tier == "recording" else _UNCOMPILED, state)
-    return CompileStatus("Stopped before compilation finished", tip, "text-dim", 0.0)
+    return CompileStatus("Run ended before compilation finished", tip, "text-dim", 0.0)
 
 
 def _with_counts(text: str, state: fit.CompileState) -> str:

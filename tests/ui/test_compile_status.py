@@ -45,7 +45,7 @@ def test_nothing_goes_on_in_a_run_that_ended_before_it_was_compiled(ended: str, 
     made.state = ended
     tier = compile_status(made, compiles=True)
     assert tier is not None
-    assert (tier.title, tier.token, tier.filled) == ("Stopped before compilation finished", "text-dim", 0.0)
+    assert (tier.title, tier.token, tier.filled) == ("Run ended before compilation finished", "text-dim", 0.0)
     assert "ended" in tier.tip
 
 

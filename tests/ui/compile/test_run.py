@@ -104,5 +104,5 @@ def test_the_badge_of_a_short_run_does_not_go_on(
     stop(qtbot, window, endless)
     for badge in (window.status.tier, panel.header.badge):
         assert badge.isVisible()
-        assert badge.text().strip() == "Stopped before compilation finished"
+        assert badge.text().strip() == "Run ended before compilation finished"
         assert "NumPy" in badge.toolTip()
