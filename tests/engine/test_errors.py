@@ -25,7 +25,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "matmul": (lambda: z(2, 3) @ z(4, 5), SHAPE, "2×3 and 4×5 do not multiply: .* 3 columns, .* 4 rows"),
     "batches": (lambda: z(2, 3, 4) @ z(3, 4, 5), SHAPE, "matmul, leading dimensions: 2 and 3 do not broadcast"),
     "matmul of scalars": (lambda: z(2) @ tensor(1.0), SHAPE, "need at least one dimension; got 2 and scalar"),
-    "linear": (lambda: F.linear(z(2, 3), z(4, 5)), SHAPE, "the weight takes 5 features, but the input 2×3 has 3"),
+    "linear": (lambda: F.linear(z(2, 3), z(4, 5)), SHAPE, "the weight expects 5 features, but the input 2×3 has 3"),
     "linear's bias": (lambda: F.linear(z(2, 3), z(4, 3), z(5)), SHAPE, "the bias has 4, not 5"),
     "linear's weight": (lambda: F.linear(z(2, 3), z(3)), SHAPE, "the weight must have two dimensions.* not 3"),
     "channels": (lambda: F.conv2d(z(1, 3, 8, 8), z(4, 2, 3, 3)), SHAPE, "takes 2 channels, .* 1×3×8×8 has 3"),

@@ -92,7 +92,7 @@ def _(x: Spec, weight: Spec, bias: Spec | None = None):
     if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
         have = x.shape[-1] if x.ndim else "none"
         raise ShapeError(
-            f"linear: the weight takes {weight.shape[1]} features, "
+            f"linear: the weight expects {weight.shape[1]} features, "
             f"but the input {format_shape(x.shape)} has {have} in its last dimension."
         )
     return (*x.shape[:-1], weight.shape[0])

@@ -1,8 +1,7 @@
 """Convolution over any number of spatial dimensions, as products on the grid of `engine.ops.spatial.convolution_grid`.
 
-`convolution`, its gradient for the input and its gradient for the weight are each linear in both arguments, so each
-is the gradient of the others and derivatives of any order exist. `convolution_transpose` is also what PyTorch calls a
-transposed convolution.
+`convolution`, its input gradient and its weight gradient are linear in both arguments, and the gradients of each are
+the other two. So derivatives of any order exist. The input gradient is PyTorch's transposed convolution.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from engine.ops.record import op
 from engine.ops.shape_rules import same_dtype
 from engine.ops.spatial.column_tiles import blocks
 from engine.ops.spatial.convolution_grid import ConvolutionGrid, cheapest
-from engine.ops.spatial.correlation import channels, correlate, every, pointwise, wide
+from engine.ops.spatial.correlation import channel_slice, correlate, pointwise, strided, to_single
 from engine.ops.spatial.im2col_blocks import ScratchBuffers, columns, rows
 from engine.ops.spatial.sliding_windows import SlidingWindows, per_dim
 from engine.shape import Spec, count, format_shape
@@ -37,21 +36,21 @@ def convolution(
 ):
     """Cross-correlation of N×C×… with O×(C/groups)×kernel…, plus a bias per output channel."""
     if x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
-        raise ValueError("the channels do not fit")  # which the shape rule explains
+        raise ValueError("the channels do not fit")  # the shape rule reports the details
     windows = SlidingWindows(weight.shape[2:], stride, padding, dilation)
     output_sizes = windows.output_sizes("convolution", x.shape[2:])
-    narrow, (x, weight, bias) = x.dtype, wide(xp, x, weight, bias)
+    dtype, (x, weight, bias) = x.dtype, to_single(xp, x, weight, bias)
     if not pointwise(windows, output_sizes):
         grid = cheapest(
             ConvolutionGrid(windows, x.shape[2:], output_sizes, weight.shape[1], weight.shape[0] // groups, groups)
         )
-        return correlate(xp, x, weight, bias, grid).astype(narrow, copy=False)
-    seen = every(x, stride).reshape(x.shape[0], groups, weight.shape[1], count(output_sizes))
-    out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), seen)
+        return correlate(xp, x, weight, bias, grid).astype(dtype, copy=False)
+    inputs = strided(x, stride).reshape(x.shape[0], groups, weight.shape[1], count(output_sizes))
+    out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), inputs)
     out = out.reshape(x.shape[0], weight.shape[0], count(output_sizes))
     if bias is not None:
         out += bias.reshape(-1, 1)
-    return out.reshape(x.shape[0], weight.shape[0], *output_sizes).astype(narrow, copy=False)
+    return out.reshape(x.shape[0], weight.shape[0], *output_sizes).astype(dtype, copy=False)
 
 
 @op("other", method=False, sample=lambda s: [
@@ -61,23 +60,24 @@ def convolution(
     ((s.normal(2, 4, 9, 8), s.normal(4, 2, 1, 1)), _options(2, 2, groups=2) | {"sizes": (18, 15)}),
 ])  # fmt: skip
 def convolution_transpose(xp, g, weight, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
-    """Gradient of `convolution` with respect to its input, whose spatial sizes are `sizes`."""
+    """Gradient of `convolution` with respect to its input of spatial sizes `sizes`."""
     windows = SlidingWindows(weight.shape[2:], stride, padding, dilation)
     batch, output_sizes, inner = g.shape[0], g.shape[2:], weight.shape[1]
-    narrow, (g, weight) = g.dtype, wide(xp, g, weight)
+    dtype, (g, weight) = g.dtype, to_single(xp, g, weight)
     if pointwise(windows, output_sizes):
         out = xp.zeros((batch, groups * inner, *sizes), g.dtype)
         split = g.reshape(batch, groups, g.shape[1] // groups, count(output_sizes))
-        found = xp.matmul(weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
-        every(out, stride)[(..., *map(slice, output_sizes))] = found.reshape(batch, groups * inner, *output_sizes)
+        product = xp.matmul(weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
+        strided(out, stride)[(..., *map(slice, output_sizes))] = product.reshape(batch, groups * inner, *output_sizes)
     else:
-        turned = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)
-        turned = turned[(..., *(slice(None, None, -1),) * len(windows.kernel))]
+        flipped = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)
+        flipped = flipped[(..., *(slice(None, None, -1),) * len(windows.kernel))]
         grid = cheapest(
-            ConvolutionGrid(windows.opposite, output_sizes, sizes, g.shape[1] // groups, inner, groups), turned=True
+            ConvolutionGrid(windows.transposed, output_sizes, sizes, g.shape[1] // groups, inner, groups),
+            is_transposed=True,
         )
-        out = correlate(xp, g, turned.reshape(groups * inner, -1, *windows.kernel), None, grid)
-    return out.astype(narrow, copy=False)
+        out = correlate(xp, g, flipped.reshape(groups * inner, -1, *windows.kernel), None, grid)
+    return out.astype(dtype, copy=False)
 
 
 @op("other", method=False, sample=lambda s: [
@@ -86,27 +86,27 @@ def convolution_transpose(xp, g, weight, sizes: Sizes, stride: Sizes, padding: S
     ((s.normal(2, 4, 9, 8), s.normal(2, 4, 17, 16)), _options(2, 2, groups=2) | {"kernel": (1, 1)}),
 ])  # fmt: skip
 def convolution_backward_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int):
-    """Gradient of `convolution` with respect to its weight, whose spatial sizes are `kernel`."""
+    """Gradient of `convolution` with respect to its weight of spatial sizes `kernel`."""
     windows = SlidingWindows(kernel, stride, padding, dilation)
     output_sizes, outer, inner = g.shape[2:], g.shape[1] // groups, x.shape[1] // groups
-    narrow, (g, x) = g.dtype, wide(xp, g, x)
+    dtype, (g, x) = g.dtype, to_single(xp, g, x)
     if pointwise(windows, output_sizes):
         out = xp.zeros((groups, outer, inner), g.dtype)
-        for upper, lower in zip(g, every(x, stride)[(..., *map(slice, output_sizes))], strict=True):
-            out += xp.matmul(upper.reshape(groups, outer, -1), lower.reshape(groups, inner, -1).swapaxes(1, 2))
-        return out.reshape(-1, inner, *kernel).astype(narrow, copy=False)
+        for gradient_rows, inputs in zip(g, strided(x, stride)[(..., *map(slice, output_sizes))], strict=True):
+            out += xp.matmul(gradient_rows.reshape(groups, outer, -1), inputs.reshape(groups, inner, -1).swapaxes(1, 2))
+        return out.reshape(-1, inner, *kernel).astype(dtype, copy=False)
     grid, scratch = (
         cheapest(ConvolutionGrid(windows, x.shape[2:], output_sizes, inner, outer, groups)),
         ScratchBuffers(xp, g.dtype),
     )
-    trailing, leading = len(grid.in_columns), len(grid.in_product)
+    trailing, leading = len(grid.column_positions), len(grid.product_positions)
     out = xp.zeros((groups, trailing * inner, leading * outer), g.dtype)
-    for some, these, part in blocks(grid, x.shape[0], x.dtype.itemsize):
-        seen = columns(part, x[some, channels(these, inner)], scratch)
-        upper = rows(part, g[some, channels(these, outer)], scratch)
-        out[these] += xp.matmul(seen, upper.swapaxes(1, 2))
+    for samples, group_slice, tile in blocks(grid, x.shape[0], x.dtype.itemsize):
+        column_matrix = columns(tile, x[samples, channel_slice(group_slice, inner)], scratch)
+        gradient_rows = rows(tile, g[samples, channel_slice(group_slice, outer)], scratch)
+        out[group_slice] += xp.matmul(column_matrix, gradient_rows.swapaxes(1, 2))
     out = xp.moveaxis(out.reshape(groups, trailing, inner, leading, outer), (4, 2, 3), (1, 2, 3))
-    return xp.ascontiguousarray(out).reshape(-1, inner, *kernel).astype(narrow, copy=False)
+    return xp.ascontiguousarray(out).reshape(-1, inner, *kernel).astype(dtype, copy=False)
 
 
 # -- rules ------------------------------------------------------------------------------------
@@ -117,12 +117,12 @@ def _(x: Spec, weight: Spec, bias: Spec | None, stride: Sizes, padding: Sizes, d
     same_dtype("convolution", x, weight, bias)
     if x.ndim != weight.ndim:
         raise ShapeError(
-            f"convolution: the weight {format_shape(weight.shape)} needs an input of {weight.ndim} dimensions "
+            f"convolution: the weight {format_shape(weight.shape)} requires an input of {weight.ndim} dimensions "
             f"(batch, channels, {weight.ndim - 2} spatial), not {format_shape(x.shape)}"
         )
     if x.shape[1] != weight.shape[1] * groups:
         raise ShapeError(
-            f"convolution: the weight takes {weight.shape[1] * groups} channels, "
+            f"convolution: the weight expects {weight.shape[1] * groups} channels, "
             f"but the input {format_shape(x.shape)} has {x.shape[1]}."
         )
     windows = SlidingWindows.of(weight.shape[2:], stride, padding, dilation, x.ndim - 2)
@@ -174,7 +174,7 @@ def _(g):
 
 @convolution_transpose.gradient("g")
 def _(upper, g: Spec, weight, stride, padding, dilation, groups):
-    return _first_places(convolution(upper, weight, None, stride, padding, dilation, groups), g)
+    return _crop(convolution(upper, weight, None, stride, padding, dilation, groups), g)
 
 
 @convolution_transpose.gradient("weight")
@@ -184,7 +184,7 @@ def _(upper, g, weight: Spec, stride, padding, dilation, groups):
 
 @convolution_backward_weight.gradient("g")
 def _(upper, g: Spec, x, stride, padding, dilation, groups):
-    return _first_places(convolution(x, upper, None, stride, padding, dilation, groups), g)
+    return _crop(convolution(x, upper, None, stride, padding, dilation, groups), g)
 
 
 @convolution_backward_weight.gradient("x")
@@ -192,12 +192,12 @@ def _(upper, g, x: Spec, stride, padding, dilation, groups):
     return convolution_transpose(g, upper, x.shape[2:], stride, padding, dilation, groups)
 
 
-def _first_places(found: Any, wanted: Spec) -> Any:
-    """Without the positions that an input larger than needed has room for."""
-    for dim in range(2, found.ndim):
-        if found.shape[dim] != wanted.shape[dim]:
-            found = found.narrow(dim, 0, wanted.shape[dim])
-    return found
+def _crop(x: Any, spec: Spec) -> Any:
+    """`x` cropped to the sizes of `spec`: a larger input than needed gives further positions."""
+    for dim in range(2, x.ndim):
+        if x.shape[dim] != spec.shape[dim]:
+            x = x.narrow(dim, 0, spec.shape[dim])
+    return x
 
 
 # -- samples --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The matrix products behind convolution: block by block on a grid, or one a sample where the kernel is 1×1."""
+"""Cross-correlation by matrix products on a `ConvolutionGrid`, and helpers of the convolution kernels."""
 
 from __future__ import annotations
 
@@ -12,46 +12,49 @@ from engine.shape import count
 
 Sizes: TypeAlias = tuple[int, ...]
 
-_ENOUGH_PLACES = 64
-"""Below this the samples of a 1×1 convolution are multiplied together, not one by one."""
+_MIN_POINTWISE_POSITIONS = 64
+"""Minimum number of output positions for one matrix product per sample of a 1×1 convolution."""
 
 
 def correlate(xp: Any, x: Any, weight: Any, bias: Any, grid: ConvolutionGrid) -> Any:
-    """`convolution` on a grid, with zeros for what lies outside `x`."""
-    leading, trailing = len(grid.in_product), len(grid.in_columns)
+    """Kernel of `convolution` on a grid. Positions outside `x` are zero."""
+    leading, trailing = len(grid.product_positions), len(grid.column_positions)
     kernels = weight.reshape(grid.groups, grid.outer, grid.inner, leading, trailing)
     kernels = xp.ascontiguousarray(xp.moveaxis(kernels, (3, 4), (0, 3)))
     kernels = kernels.reshape(leading, grid.groups, grid.outer, trailing * grid.inner)
-    tall = kernels.reshape(1, 1, -1, kernels.shape[-1]) if grid.groups == 1 else kernels
+    stacked = kernels.reshape(1, 1, -1, kernels.shape[-1]) if grid.groups == 1 else kernels
     scratch = ScratchBuffers(xp, x.dtype)
-    make = xp.empty if grid.fills_output else xp.zeros
-    out = make((x.shape[0], weight.shape[0], *grid.output_sizes), x.dtype)
-    for some, these, part in blocks(grid, x.shape[0], x.dtype.itemsize):
-        seen = columns(part, x[some, channels(these, grid.inner)], scratch)
-        factors, upper = tall[:, these], channels(these, grid.outer)
-        product = scratch("product", *factors.shape[:-1], seen.shape[-1])
-        xp.matmul(factors, seen, out=product)
-        product = product.reshape(leading, seen.shape[0], grid.outer, -1)
-        write_product(out[some, upper], part, product, None if bias is None else bias[upper], scratch)
+    allocate = xp.empty if grid.fills_output else xp.zeros
+    out = allocate((x.shape[0], weight.shape[0], *grid.output_sizes), x.dtype)
+    for samples, group_slice, tile in blocks(grid, x.shape[0], x.dtype.itemsize):
+        column_matrix = columns(tile, x[samples, channel_slice(group_slice, grid.inner)], scratch)
+        factors, output_channels = stacked[:, group_slice], channel_slice(group_slice, grid.outer)
+        product = scratch("product", *factors.shape[:-1], column_matrix.shape[-1])
+        xp.matmul(factors, column_matrix, out=product)
+        product = product.reshape(leading, column_matrix.shape[0], grid.outer, -1)
+        write_product(
+            out[samples, output_channels], tile, product, None if bias is None else bias[output_channels], scratch
+        )
     return out
 
 
-def channels(groups: slice, each: int) -> slice:
-    """Those of some groups."""
-    return slice(groups.start * each, groups.stop * each)
+def channel_slice(groups: slice, channels_per_group: int) -> slice:
+    """The channels of a slice of groups."""
+    return slice(groups.start * channels_per_group, groups.stop * channels_per_group)
 
 
 def pointwise(windows: SlidingWindows, output_sizes: Sizes) -> bool:
-    """Whether it is a plain matrix product for each sample."""
-    return max(windows.kernel) == 1 and not any(windows.padding) and count(output_sizes) >= _ENOUGH_PLACES
+    """Whether the convolution is computed as one matrix product for each sample: a 1×1 kernel without padding."""
+    return max(windows.kernel) == 1 and not any(windows.padding) and count(output_sizes) >= _MIN_POINTWISE_POSITIONS
 
 
-def every(x: Any, stride: Sizes) -> Any:
+def strided(x: Any, stride: Sizes) -> Any:
+    """View of every `stride`-th position of the spatial dimensions."""
     return x[(..., *(slice(None, None, s) for s in stride))] if max(stride) > 1 else x
 
 
-def wide(xp: Any, *arrays: Any) -> tuple[Any, ...]:
-    """Half precision as single, in which sums are made."""
+def to_single(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+    """Arrays of half precision as float32, so that sums are computed in float32."""
     return tuple(
         a if a is None or a.dtype.itemsize > 2 or a.dtype.kind in "iub" else a.astype(xp.float32) for a in arrays
     )

@@ -1,7 +1,7 @@
-"""What is copied for the matrix products of a convolution, and added up from them, a block at a time.
+"""Copies for the matrix products of a convolution, and sums of the products, one block at a time.
 
-There is no padding: what a position sees beyond the edge is zero in the columns, and what would be added there is made
-zero. So both are done flat, in runs as long as there are positions.
+The input is not padded. Positions outside the input are set to zero in the columns, and products that would be added
+outside the output are set to zero. So both work on flattened arrays, which run over long contiguous memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engine.shape import count
 
 
 class ScratchBuffers:
-    """Arrays that blocks use one after the other, by name."""
+    """Named temporary arrays that blocks reuse."""
 
     def __init__(self, xp: Any, dtype: Any) -> None:
         self._xp, self._dtype = xp, dtype
@@ -21,40 +21,40 @@ class ScratchBuffers:
 
     def __call__(self, name: str, *shape: int) -> Any:
         size = count(shape)
-        found = self._arrays.get(name)
-        if found is None or found.size < size:
-            found = self._arrays[name] = self._xp.empty(size, self._dtype)
-        return found[:size].reshape(shape)
+        buffer = self._arrays.get(name)
+        if buffer is None or buffer.size < size:
+            buffer = self._arrays[name] = self._xp.empty(size, self._dtype)
+        return buffer[:size].reshape(shape)
 
 
-def columns(part: GridTile, x: Any, scratch: ScratchBuffers) -> Any:
-    """groups × (positions in columns · C/groups) × positions: what they see of N×C×…, and zeros beyond its edge."""
-    return _gather("columns", part, part.columns, _channels_first(x, part.grid.inner), scratch)
+def columns(tile: GridTile, x: Any, scratch: ScratchBuffers) -> Any:
+    """Column matrix of N×C×…: groups × (column positions · C/groups) × grid positions, zero outside the input."""
+    return _gather("columns", tile, tile.columns, _channels_first(x, tile.grid.inner), scratch)
 
 
-def rows(part: GridTile, g: Any, scratch: ScratchBuffers) -> Any:
-    """groups × (positions in the product · O/groups) × positions: what of N×O×… they add to."""
-    return _gather("rows", part, part.added_to, _channels_first(g, part.grid.outer), scratch)
+def rows(tile: GridTile, g: Any, scratch: ScratchBuffers) -> Any:
+    """Matrix of the output gradient N×O×…: groups × (product positions · O/groups) × grid positions."""
+    return _gather("rows", tile, tile.product_copies, _channels_first(g, tile.grid.outer), scratch)
 
 
-def _gather(name: str, part: GridTile, copies: list[TileCopy], source: Any, scratch: ScratchBuffers) -> Any:
-    out = scratch(name, source.shape[0], len(copies), *source.shape[1:3], *part.extent)
+def _gather(name: str, tile: GridTile, copies: list[TileCopy], source: Any, scratch: ScratchBuffers) -> Any:
+    out = scratch(name, source.shape[0], len(copies), *source.shape[1:3], *tile.extent)
     flat = out.reshape(*out.shape[:2], -1)
-    for number, model, distance, here, there, edges in copies:
+    for number, model, shift, target, origin, edges in copies:
         if number == model:
-            out[(slice(None), number, ..., *here)] = source[(..., *there)]
+            out[(slice(None), number, ..., *target)] = source[(..., *origin)]
         else:
-            start, end = max(0, -distance), flat.shape[2] - max(0, distance)
-            flat[:, number, start:end] = flat[:, model, start + distance : end + distance]
+            start, end = max(0, -shift), flat.shape[2] - max(0, shift)
+            flat[:, number, start:end] = flat[:, model, start + shift : end + shift]
         _clear(out[:, number], edges)
     return out.reshape(out.shape[0], out.shape[1] * out.shape[2], -1)
 
 
-def write_product(out: Any, part: GridTile, product: Any, bias: Any, scratch: ScratchBuffers) -> None:
-    """Adds up the product, positions × groups × O/groups × positions, and writes the sums into N×O×…."""
-    upper = _channels_first(out, part.grid.outer)
-    parts = product.reshape(product.shape[0], *upper.shape[:3], *part.extent)
-    for base, terms, here, there in part.sums:
+def write_product(out: Any, tile: GridTile, product: Any, bias: Any, scratch: ScratchBuffers) -> None:
+    """Sum a product of product positions × groups × O/groups × grid positions and write it into N×O×…."""
+    channels = _channels_first(out, tile.grid.outer)
+    parts = product.reshape(product.shape[0], *channels.shape[:3], *tile.extent)
+    for base, terms, origin, target in tile.sums:
         if base is None:
             total = scratch("sum", *parts.shape[1:])
             total[...] = 0
@@ -64,16 +64,16 @@ def write_product(out: Any, part: GridTile, product: Any, bias: Any, scratch: Sc
             _add(total, parts[term.number], term)
         if bias is not None:
             total += bias.reshape(*total.shape[:2], *(1,) * (total.ndim - 2))
-        upper[(..., *there)] = total[(..., *here)]
+        channels[(..., *target)] = total[(..., *origin)]
 
 
 def _add(total: Any, part: Any, term: TileTerm) -> None:
-    """Flat, because NumPy copies rows shorter than its buffer there before it adds them: four times as slow."""
+    """Add `part`, shifted and flattened. NumPy buffers short rows of strided arrays, which is four times slower."""
     _clear(part, term.edges)
     total, part = total.reshape(-1), part.reshape(-1)
-    start, end = max(0, -term.distance), total.size - max(0, term.distance)
+    start, end = max(0, -term.flat_shift), total.size - max(0, term.flat_shift)
     if start < end:
-        total[start:end] += part[start + term.distance : end + term.distance]
+        total[start:end] += part[start + term.flat_shift : end + term.flat_shift]
 
 
 def _clear(x: Any, edges: list[ZeroEdge]) -> None:

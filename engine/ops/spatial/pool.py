@@ -19,13 +19,13 @@ from engine.shape import Spec, count, format_shape
     ((s.distinct(1, 2, 7),), {"windows": SlidingWindows.of(2, 2, 0, 1, 1, True)}),
 ])  # fmt: skip
 def max_pool_with_indices(xp, x, windows: SlidingWindows):
-    """The maximum of each window, and the number of the kernel position that holds it: the first of equals."""
+    """Maximum of each window and the number of its kernel position, the first of equal ones."""
     output_sizes = windows.output_sizes("max_pool", x.shape[2:])
     lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False if x.dtype.kind == "b" else -np.inf
     padded = windows.padded(xp, x, output_sizes, lowest)
     best = number = None
-    for k, (_, seen) in enumerate(windows.offsets(output_sizes)):
-        candidate = xp.ascontiguousarray(padded[seen])
+    for k, (_, region) in enumerate(windows.offsets(output_sizes)):
+        candidate = xp.ascontiguousarray(padded[region])
         if best is None or number is None:
             best, number = candidate.copy(), xp.zeros(candidate.shape, _counter(windows))
             continue
@@ -33,7 +33,7 @@ def max_pool_with_indices(xp, x, windows: SlidingWindows):
         if x.dtype.kind not in "iub":
             wins |= candidate != candidate  # NaN wins, as in PyTorch
         number += wins * (number.dtype.type(k) - number)  # unsigned numbers wrap around and back
-        best = xp.where(wins, candidate, best)  # not maximum(), which takes either of 0 and −0
+        best = xp.where(wins, candidate, best)  # maximum() could return either of 0 and −0
     return best, number
 
 
@@ -50,7 +50,7 @@ def _(g, out1, x: Spec, windows):
 
 
 def _counter(windows: SlidingWindows) -> np.dtype[Any]:
-    """The smallest type that counts the kernel positions."""
+    """The smallest integer type for numbers of kernel positions."""
     return np.dtype(np.uint8 if count(windows.kernel) < 256 else np.int32)
 
 
@@ -58,15 +58,15 @@ def _counter(windows: SlidingWindows) -> np.dtype[Any]:
     ((s.normal(2, 3, 3, 3), s.integers(4, 2, 3, 3, 3)), {"sizes": (6, 6), "windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
 def window_scatter_add(xp, g, number, sizes: tuple[int, ...], windows: SlidingWindows):
-    """Each number added to the one element of its window that `number` names: the transpose of `window_gather`."""
+    """Add each element of g to one element of its window, at kernel position `number`: `window_gather` transposed."""
     output_sizes = g.shape[2:]
     zero = g.dtype.type(0)
     out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, output_sizes)), g.dtype)
-    for k, (_, seen) in enumerate(windows.offsets(output_sizes)):
+    for k, (_, region) in enumerate(windows.offsets(output_sizes)):
         if windows.overlap:
-            out[seen] += xp.where(number == k, g, zero)
+            out[region] += xp.where(number == k, g, zero)
         else:
-            out[seen] = xp.where(number == k, g, zero)
+            out[region] = xp.where(number == k, g, zero)
     return windows.unpadded(out, sizes)
 
 
@@ -84,12 +84,12 @@ def _(upper, number, windows):
     ((s.normal(2, 3, 6, 6), s.integers(4, 2, 3, 3, 3)), {"windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
 def window_gather(xp, x, number, windows: SlidingWindows):
-    """From each window the element that `number` names."""
+    """The element of each window at kernel position `number`."""
     output_sizes = number.shape[2:]
     padded = windows.padded(xp, x, output_sizes)
     out = xp.zeros(number.shape, x.dtype)
-    for k, (_, seen) in enumerate(windows.offsets(output_sizes)):
-        xp.copyto(out, padded[seen], where=number == k)
+    for k, (_, region) in enumerate(windows.offsets(output_sizes)):
+        xp.copyto(out, padded[region], where=number == k)
     return out
 
 
@@ -107,7 +107,7 @@ def _(g, x: Spec, number, windows):
     ((s.integers(4, 2, 3, 3, 3),), {"sizes": (6, 6), "windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
 def flat_index(xp, number, sizes: tuple[int, ...], windows: SlidingWindows):
-    """From "which kernel position" to "which element of the flattened spatial dimensions"."""
+    """Convert numbers of kernel positions to indices into the flattened spatial dimensions."""
     output_sizes = number.shape[2:]
     index = xp.zeros(number.shape, np.int64)
     rest = number.astype(np.int64)
@@ -130,12 +130,12 @@ def _(number: Spec, sizes: tuple[int, ...], windows: SlidingWindows):
     ((s.normal(2, 2, 5, 7),), {"windows": SlidingWindows.of(3, 2, 1, 1, 2)}),
 ])  # fmt: skip
 def sum_pool(xp, x, windows: SlidingWindows):
-    """The sum of each window; what lies in the padding counts as 0."""
+    """Sum of each window, with zero padding."""
     output_sizes = windows.output_sizes("avg_pool", x.shape[2:])
     padded = windows.padded(xp, x, output_sizes)
     out = xp.zeros((*x.shape[:2], *output_sizes), x.dtype)
-    for _, seen in windows.offsets(output_sizes):
-        out += padded[seen]
+    for _, region in windows.offsets(output_sizes):
+        out += padded[region]
     return out
 
 
@@ -154,11 +154,11 @@ def _(g, x: Spec, windows):
     ((s.normal(2, 3, 3, 3),), {"sizes": (6, 6), "windows": SlidingWindows.of(2, 2, 0, 1, 2)}),
 ])  # fmt: skip
 def sum_pool_backward(xp, g, sizes: tuple[int, ...], windows: SlidingWindows):
-    """Each number added to every element of its window: the transpose of `sum_pool`."""
+    """Add each element of g to all elements of its window: `sum_pool` transposed."""
     output_sizes = g.shape[2:]
     out = xp.zeros((*g.shape[:2], *windows.padded_sizes(sizes, output_sizes)), g.dtype)
-    for _, seen in windows.offsets(output_sizes):
-        out[seen] += g
+    for _, region in windows.offsets(output_sizes):
+        out[region] += g
     return windows.unpadded(out, sizes)
 
 
@@ -175,6 +175,6 @@ def _(g, windows):
 def _check(name: str, x: Spec, windows: SlidingWindows) -> None:
     if x.ndim != 2 + len(windows.kernel):
         raise ShapeError(
-            f"{name}{len(windows.kernel)}d needs {2 + len(windows.kernel)} dimensions "
+            f"{name}{len(windows.kernel)}d requires an input of {2 + len(windows.kernel)} dimensions "
             f"(batch, channels, {len(windows.kernel)} spatial), not {format_shape(x.shape)}."
         )

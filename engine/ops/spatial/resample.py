@@ -1,4 +1,4 @@
-"""Weighted sums of elements along one dimension: interpolation and adaptive averages."""
+"""Weighted sums of elements along one dimension, for interpolation and adaptive average pooling."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from engine.ops.shape_rules import wrap_dim
 from engine.shape import Spec
 
 MAX_RESULT_ELEMENTS = 2**24
-"""Of one dimension that is resampled, or of one channel that is pooled: tables say where each comes from."""
+"""Maximum size of a resampled dimension, and of a pooled channel: tables have an entry for each element."""
 
 
 @dataclass(frozen=True, eq=False)
 class ResampleTable:
-    """Which elements each result is made of, and with which weights: terms × results, of a dimension of `size`.
+    """Indices and weights, terms × results, of the elements that each result sums, from a dimension of `size`.
 
-    Results of fewer terms than others repeat one of theirs with weight 0.
+    Results with fewer terms than others repeat a term with weight 0.
     """
 
     index: np.ndarray[Any, Any]
@@ -77,7 +77,7 @@ def _(g, dim, table):
 
 
 def averages(size: int, results: int) -> ResampleTable:
-    """Result i is the mean of elements ⌊i·size/results⌋ up to below ⌈(i+1)·size/results⌉."""
+    """Table for averages: result i is the mean of elements ⌊i·size/results⌋ to ⌈(i+1)·size/results⌉ − 1."""
     index, valid = spans(size, results)
     return ResampleTable(index, valid / valid.sum(0), size)
 
@@ -91,7 +91,7 @@ def check_result_size(elements: int) -> None:
 
 
 def spans(size: int, results: int) -> tuple[Any, Any]:
-    """The elements of each of `results` parts that may overlap by one, terms × results; and which are not filler."""
+    """Indices of the elements of each of `results` parts, terms × results, and a mask that is false for filler."""
     check_result_size(results)
     axis = np.arange(results)
     start, end = axis * size // results, -(-(axis + 1) * size // results)

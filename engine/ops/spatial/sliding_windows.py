@@ -1,4 +1,4 @@
-"""Sliding windows over the last dimensions of N×C×…: what convolution and pooling share."""
+"""Sliding windows over the spatial dimensions of N×C×…, for convolution and pooling."""
 
 from __future__ import annotations
 
@@ -31,36 +31,40 @@ class SlidingWindows:
 
     @property
     def overlap(self) -> bool:
-        """Two windows may see the same element."""
+        """Whether two windows can contain the same element."""
         return any(s < d * (k - 1) + 1 for s, d, k in zip(self.stride, self.dilation, self.kernel, strict=True))
 
     @property
-    def opposite(self) -> SlidingWindows:
-        """Those that a position of the input is seen from; their padding may be negative."""
+    def transposed(self) -> SlidingWindows:
+        """Windows of the transposed convolution, at stride 1. Their padding may be negative."""
         padding = (d * (k - 1) - p for d, k, p in zip(self.dilation, self.kernel, self.padding, strict=True))
         return replace(self, padding=tuple(padding))
 
     def output_sizes(self, name: str, sizes: Sequence[Any]) -> tuple[Any, ...]:
-        """How many windows fit into `sizes`. Raises ShapeError when none does, or what cannot be."""
+        """Number of windows along each dimension of `sizes`.
+
+        Raises:
+            ShapeError: no window fits, or an option is out of range.
+        """
         if min((*self.kernel, *self.stride, *self.dilation)) < 1 or min(self.padding) < 0:
             raise ShapeError(
                 f"{name}: kernel {format_shape(self.kernel)}, stride {format_shape(self.stride)} and dilation "
                 f"{format_shape(self.dilation)} must be at least 1, padding {format_shape(self.padding)} at least 0"
             )
-        found = tuple(
+        counts = tuple(
             window_size(size, k, s, p, d, self.ceil_mode)
             for size, k, s, p, d in zip(sizes, self.kernel, self.stride, self.padding, self.dilation, strict=True)
         )
-        if any(isinstance(number, int) and number < 1 for number in found):
+        if any(isinstance(number, int) and number < 1 for number in counts):
             raise ShapeError(
                 f"{name}: a window of {format_shape(self.kernel)} (dilation {format_shape(self.dilation)}) "
                 f"does not fit into {format_shape(sizes)} with padding {format_shape(self.padding)}. "
                 "Use a smaller kernel or more padding."
             )
-        return found
+        return counts
 
     def padded(self, xp: Any, x: Any, output_sizes: Sequence[int], fill: float = 0.0) -> Any:
-        """`x` with its padding, and with what windows beyond the edge need in ceil mode."""
+        """`x` padded with `fill`. In ceil mode the last windows may need more padding at the end."""
         after = [
             max((n - 1) * s + d * (k - 1) + 1 - size - p, 0)
             for n, s, d, k, size, p in zip(
@@ -79,13 +83,13 @@ class SlidingWindows:
         return x[(..., *self._inside(sizes))]
 
     def offsets(self, output_sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
-        """For each position in the kernel, the slice of the padded input that it sees."""
-        for at in self.offsets_in_kernel():
+        """Each kernel position, with the index of the padded input elements that it reads in all windows."""
+        for position in self.offsets_in_kernel():
             slices = tuple(
                 slice(i * d, i * d + (n - 1) * s + 1, s)
-                for i, d, n, s in zip(at, self.dilation, output_sizes, self.stride, strict=True)
+                for i, d, n, s in zip(position, self.dilation, output_sizes, self.stride, strict=True)
             )
-            yield at, (slice(None), slice(None), *slices)
+            yield position, (slice(None), slice(None), *slices)
 
     def offsets_in_kernel(self) -> list[tuple[int, ...]]:
         """The kernel positions, in order."""

@@ -459,7 +459,7 @@ def test_symbolic_batch(call: Callable[[Any], Any], shape: tuple[int, ...]) -> N
             lambda x: F.conv2d(x, engine.ones(3, 4, 1, 1), groups=2),
             "3 channels of the weight are not divisible by groups=2",
         ),
-        (lambda x: F.conv2d(x, engine.ones(3, 5, 1, 1)), "takes 5 channels"),
+        (lambda x: F.conv2d(x, engine.ones(3, 5, 1, 1)), "expects 5 channels"),
         (lambda x: F.conv2d(x, engine.ones(3, 4, 9, 9)), "does not fit"),
         (lambda x: F.conv_transpose2d(x, engine.ones(3, 4, 1, 1)), "expects 3 channels"),
         (lambda x: F.conv_transpose2d(x, engine.ones(4, 4, 1, 1), padding=9), "Reduce the padding"),

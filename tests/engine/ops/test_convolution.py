@@ -32,9 +32,9 @@ def _geometry(seed: int) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, An
 @pytest.mark.parametrize("seed", range(40))
 def test_blocks(seed: int, cache_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convolution_grid, "CACHE_BYTES", cache_bytes)
-    monkeypatch.setattr(convolution_grid, "MOST_BYTES", 2 * cache_bytes)
+    monkeypatch.setattr(convolution_grid, "MAX_BYTES", 2 * cache_bytes)
     monkeypatch.setattr(convolution_grid, "cheapest", convolution_grid.cheapest.__wrapped__)
-    monkeypatch.setattr(column_tiles, "_parts", column_tiles._parts.__wrapped__)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(column_tiles, "_tiles", column_tiles._tiles.__wrapped__)  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(conv, "cheapest", convolution_grid.cheapest)
     shape, kernel, options = _geometry(seed)
     x, weight = (torch.randn(size, dtype=torch.float64, requires_grad=True) for size in (shape, kernel))
