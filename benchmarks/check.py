@@ -30,9 +30,9 @@ ROUNDS = 15
 def chain(size: int) -> Document:
     """Digits, linear layers of different widths with activations, a loss and an optimizer."""
     layers = {"flatten": Node("nn.Flatten")}
-    for place in range(max(size - 7, 2) // 2):
-        layers[f"linear_{place}"] = Node("nn.Linear", {"out_features": 16 + place % 500})
-        layers[f"relu_{place}"] = Node("nn.ReLU")
+    for index in range(max(size - 7, 2) // 2):
+        layers[f"linear_{index}"] = Node("nn.Linear", {"out_features": 16 + index % 500})
+        layers[f"relu_{index}"] = Node("nn.ReLU")
     layers["logits"] = Node("nn.Linear", {"out_features": 10})
     ends = [
         (End("digits", "samples"), End("batches", "samples")),

@@ -271,10 +271,10 @@ def call_through_python(options: argparse.Namespace) -> None:
     ops = sum(ran.node.depth for ran in function.func.traced(*function.args))
     times: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(30):
-        for place, step in enumerate((function, replayed)):
+        for index, step in enumerate((function, replayed)):
             start = time.perf_counter()
             step()
-            times[place].append(time.perf_counter() - start)
+            times[index].append(time.perf_counter() - start)
     longer = statistics.median(times[0]) - statistics.median(times[1])
     tracemalloc.start()
     replayed()

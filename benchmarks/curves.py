@@ -55,9 +55,9 @@ def reading(points: int) -> None:
             file.write(json.dumps(first) + "\n")
             for step in range(1, points + 1):
                 figures = {"loss": 1 / step, "train_accuracy": 1 - 1 / step, "learning_rate": 1e-3}
-                place = {"epoch": step // BATCHES + 1, "batch": step % BATCHES, "step": step}
+                position = {"epoch": step // BATCHES + 1, "batch": step % BATCHES, "step": step}
                 rest = {"samples_per_second": 1e5, "finite": True}
-                file.write(json.dumps({"event": "step", **place, **figures, **rest}) + "\n")
+                file.write(json.dumps({"event": "step", **position, **figures, **rest}) + "\n")
         read, follower, begin, longest = Run(1), MetricsFollower(Path(folder)), time.perf_counter(), 0.0
         while True:
             part = time.perf_counter()

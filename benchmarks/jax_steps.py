@@ -116,8 +116,8 @@ def mlp(drawn: Drawn) -> Any:
     parameters = [drawn.linear(784, 256), drawn.linear(256, 128), drawn.linear(128, 10)]
 
     def run(p: Any, s: Any, x: Any, key: Any) -> Any:
-        for place, part in enumerate(p[:-1]):
-            x = dropout(nn.relu(linear(part, x)), random.fold_in(key, place), 0.2)
+        for index, part in enumerate(p[:-1]):
+            x = dropout(nn.relu(linear(part, x)), random.fold_in(key, index), 0.2)
         return linear(p[-1], x), s
 
     return run, parameters, ()
@@ -165,39 +165,39 @@ def lstm(drawn: Drawn) -> Any:
 
 
 def gpt(drawn: Drawn) -> Any:
-    width, heads, context, words = 128, 4, 128, 256
+    width, heads, context, vocabulary = 128, 4, 128, 256
 
     def block() -> dict[str, Any]:
         return {
-            "before": norm(width), "between": norm(width), "split": drawn.linear(width, 3 * width),
-            "join": drawn.linear(width, width), "wide": drawn.linear(width, 4 * width),
-            "narrow": drawn.linear(4 * width, width),
+            "norm1": norm(width), "norm2": norm(width), "qkv": drawn.linear(width, 3 * width),
+            "projection": drawn.linear(width, width), "mlp_in": drawn.linear(width, 4 * width),
+            "mlp_out": drawn.linear(4 * width, width),
         }  # fmt: skip
 
     parameters = {
-        "words": jnp.asarray(drawn.draw.standard_normal((words, width)).astype(np.float32)),
-        "places": jnp.asarray(drawn.draw.standard_normal((context, width)).astype(np.float32)),
+        "token_embedding": jnp.asarray(drawn.draw.standard_normal((vocabulary, width)).astype(np.float32)),
+        "position_embedding": jnp.asarray(drawn.draw.standard_normal((context, width)).astype(np.float32)),
         "blocks": [block() for _ in range(4)],
-        "after": norm(width),
-        "logits": drawn.linear(width, words, bias=False),
+        "norm": norm(width),
+        "head": drawn.linear(width, vocabulary, bias=False),
     }
 
     def attended(p: Any, x: Any) -> Any:
         batch, length, _ = x.shape
-        parts = linear(p["split"], x).reshape(batch, length, 3, heads, width // heads)
+        parts = linear(p["qkv"], x).reshape(batch, length, 3, heads, width // heads)
         query, key, value = parts.transpose(2, 0, 3, 1, 4)
         scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(width // heads)
         scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -jnp.inf)
-        seen = nn.softmax(scores) @ value
-        return linear(p["join"], seen.transpose(0, 2, 1, 3).reshape(batch, length, width))
+        attended_values = nn.softmax(scores) @ value
+        return linear(p["projection"], attended_values.transpose(0, 2, 1, 3).reshape(batch, length, width))
 
     def run(p: Any, s: Any, x: Any, key: Any) -> Any:
-        x = p["words"][x] + p["places"]
+        x = p["token_embedding"][x] + p["position_embedding"]
         for part in p["blocks"]:
-            x = x + attended(part, layer_norm(part["before"], x))
-            wide = nn.gelu(linear(part["wide"], layer_norm(part["between"], x)), approximate=False)
-            x = x + linear(part["narrow"], wide)
-        return linear(p["logits"], layer_norm(p["after"], x)).reshape(-1, words), s
+            x = x + attended(part, layer_norm(part["norm1"], x))
+            wide = nn.gelu(linear(part["mlp_in"], layer_norm(part["norm2"], x)), approximate=False)
+            x = x + linear(part["mlp_out"], wide)
+        return linear(p["head"], layer_norm(p["norm"], x)).reshape(-1, vocabulary), s
 
     return run, parameters, ()
 

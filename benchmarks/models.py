@@ -11,7 +11,7 @@ class Benchmark(NamedTuple):
     """Builds the model from a library's `nn`."""
     input: tuple[int, ...]
     title: str
-    words: int = 0
+    vocabulary: int = 0
     """Vocabulary size: the input is integers rather than images, with a class per position."""
 
 
@@ -45,34 +45,36 @@ def lstm(nn: Any) -> Any:
 
 
 def gpt(nn: Any) -> Any:
-    width, heads, context, words = 128, 4, 128, 256
+    width, heads, context, vocabulary = 128, 4, 128, 256
 
     class Block(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.split, self.join = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.wide = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.projection = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
         def forward(self, x: Any) -> Any:
             batch, length, _ = x.shape
-            parts = self.split(self.before(x)).reshape(batch, length, 3, heads, width // heads)
+            parts = self.qkv(self.norm1(x)).reshape(batch, length, 3, heads, width // heads)
             query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
-            seen = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-            x = x + self.join(seen.transpose(1, 2).reshape(batch, length, width))
-            return x + self.wide(self.between(x))
+            attended = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+            x = x + self.projection(attended.transpose(1, 2).reshape(batch, length, width))
+            return x + self.mlp(self.norm2(x))
 
-    class Language(nn.Module):
+    class GPT(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.words, self.places = nn.Embedding(words, width), nn.Embedding(context, width)
+            self.token_embedding = nn.Embedding(vocabulary, width)
+            self.position_embedding = nn.Embedding(context, width)
             self.blocks = nn.Sequential(*[Block() for _ in range(4)])
-            self.after, self.logits = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
 
         def forward(self, x: Any) -> Any:
-            return self.logits(self.after(self.blocks(self.words(x) + self.places.weight))).reshape(-1, words)
+            embedded = self.token_embedding(x) + self.position_embedding.weight
+            return self.head(self.norm(self.blocks(embedded))).reshape(-1, vocabulary)
 
-    return Language()
+    return GPT()
 
 
 def resnet20(nn: Any) -> Any:
@@ -107,7 +109,7 @@ BENCHMARKS = {
     "mlp-64": Benchmark(mlp, (64, 784), f"{MLP}, batch 64"),
     "mlp-512": Benchmark(mlp, (512, 784), f"{MLP}, batch 512"),
     "cnn-64": Benchmark(cnn, (64, 1, 28, 28), f"{CNN}, batch 64"),
-    "gpt-16": Benchmark(gpt, (16, 128), "GPT, 4 layers, width 128, 4 heads, 128 tokens, batch 16", words=256),
+    "gpt-16": Benchmark(gpt, (16, 128), "GPT, 4 layers, width 128, 4 heads, 128 tokens, batch 16", vocabulary=256),
     "lstm-64": Benchmark(lstm, (64, 128, 32), "LSTM, width 128, 128 steps, input 32, batch 64"),
     "resnet20-64": Benchmark(resnet20, (64, 3, 32, 32), "ResNet-20, 32x32, batch 64"),
 }

@@ -95,10 +95,10 @@ def same_steps(benchmark: Benchmark, libraries: dict[str, Any]) -> dict[str, Ste
 def batch_of(library: Any, benchmark: Benchmark) -> tuple[Any, Any]:
     """Inputs and classes, equal for all libraries."""
     numpy = importlib.import_module("numpy")
-    draw, shape, words = numpy.random.default_rng(0), benchmark.input, benchmark.words
-    if words:
-        return library.tensor(draw.integers(0, words, shape)), library.tensor(
-            draw.integers(0, words, numpy.prod(shape))
+    draw, shape, vocabulary = numpy.random.default_rng(0), benchmark.input, benchmark.vocabulary
+    if vocabulary:
+        return library.tensor(draw.integers(0, vocabulary, shape)), library.tensor(
+            draw.integers(0, vocabulary, numpy.prod(shape))
         )
     images = draw.standard_normal(shape).astype(numpy.float32)
     return library.tensor(images), library.tensor(draw.integers(0, 10, shape[0]))

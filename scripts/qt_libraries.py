@@ -75,8 +75,8 @@ def missing_libraries(*, display: bool) -> list[str]:
 
 def packages(libraries: list[str], manager: str) -> list[str]:
     """Return the packages of `manager` that contain `libraries`."""
-    place = list(MANAGERS).index(manager)
-    return list(dict.fromkeys({**ALWAYS, **X11}[library][place] for library in libraries))
+    column = list(MANAGERS).index(manager)
+    return list(dict.fromkeys({**ALWAYS, **X11}[library][column] for library in libraries))
 
 
 def remedy(libraries: list[str]) -> str:

@@ -120,12 +120,12 @@ def compute_gradients(
     With gradient accumulation, the last batch sets the sum.
     """
     found: list[tuple[Tensor, Tensor | None]] = []
-    for place, (optimizer, loss) in enumerate(losses.items(), start=1):
+    for number, (optimizer, loss) in enumerate(losses.items(), start=1):
         for other in losses:
             other.zero_grad()
         scaled = loss if share == 1 else loss * share
         scaled = scaled if task.scaler is None else task.scaler.scale(scaled)
-        scaled.backward(retain_graph=place < len(losses))
+        scaled.backward(retain_graph=number < len(losses))
         if len(losses) > 1:
             # All losses are differentiated before the first step changes what their graphs have saved.
             found += [(parameter, parameter.grad) for parameter in _parameters(optimizer)]

@@ -48,10 +48,10 @@ class WeightMatch:
             "missing": self.missing,
             "unexpected": self.extra,
         }
-        told = [
+        descriptions = [
             f"{what}: {_shorten(names)}" if names else what for what, names in parts.items() if names or "fit" in what
         ]
-        return "; ".join(told)
+        return "; ".join(descriptions)
 
 
 def save_task(task: Task) -> dict[str, Any]:
@@ -177,14 +177,14 @@ def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]
     optimizer.steps = given["steps"]
 
 
-def _check_same_kind(place: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _check_same_kind(location: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Raise WeightsError for unknown fields or values of another type."""
     for key, value in given.items():
         if key not in own:
-            raise WeightsError(f"{place} has an unknown field {str(key)[:40]!r}. Use the same task.")
+            raise WeightsError(f"{location} has an unknown field {str(key)[:40]!r}. Use the same task.")
         if not _is_same_kind(own[key], value):
             kinds = f"a {type(value).__name__}, not a {type(own[key]).__name__}"
-            raise WeightsError(f"{place} is damaged: its {key} is {kinds}. Use another checkpoint.")
+            raise WeightsError(f"{location} is damaged: its {key} is {kinds}. Use another checkpoint.")
 
 
 def _is_same_kind(own: Any, given: Any) -> bool:

@@ -315,9 +315,9 @@ class Training(Iterator[Event]):
         group = self.task.accumulate
         if group == 1:
             return ()
-        place = self.batch % group
-        size = place + timed.left(group - place)
-        return place == 0, place == size - 1, 1 / size
+        position = self.batch % group
+        size = position + timed.left(group - position)
+        return position == 0, position == size - 1, 1 / size
 
     def _end_epoch(self, batches: Loaders, tracker: BestTracker, *, complete: bool) -> Iterator[Event]:
         sums, state, own = save_metrics(self.task), random.get_rng_state(), self._mean

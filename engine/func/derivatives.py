@@ -178,16 +178,16 @@ class _Tracked:
 
     def __init__(self, args: Sequence[Any], argnums: Argnums) -> None:
         self.one = isinstance(argnums, int)
-        places = [argnums] if isinstance(argnums, int) else list(argnums)
-        places = [place + len(args) if place < 0 else place for place in places]
-        if not all(0 <= place < len(args) for place in places):
+        indices = [argnums] if isinstance(argnums, int) else list(argnums)
+        indices = [index + len(args) if index < 0 else index for index in indices]
+        if not all(0 <= index < len(args) for index in indices):
             raise AutogradError(f"argnums={argnums}, but the function got {len(args)} arguments")
         self.keeps_graph = _wants_graph(args)
-        self.trees = [args[place] for place in places]
+        self.trees = [args[index] for index in indices]
         self.inputs = [_followed(leaf) for tree in self.trees for leaf in leaves(tree)]
         inputs = iter(self.inputs)
-        followed = {place: rebuilt(tree, inputs) for place, tree in zip(places, self.trees, strict=True)}
-        self.args = [followed.get(place, arg) for place, arg in enumerate(args)]
+        followed = {index: rebuilt(tree, inputs) for index, tree in zip(indices, self.trees, strict=True)}
+        self.args = [followed.get(index, arg) for index, arg in enumerate(args)]
 
     def gradients(self, outputs: list[Tensor], vectors: list[Tensor] | None, *, keep: bool = False) -> list[Tensor]:
         """Return gradients, zeros for unused inputs. Differentiable if an argument requires them, or with `keep`."""

@@ -45,13 +45,13 @@ def vmap(
 
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        places = _spread_in(args, in_dims)
+        dims = _spread_in(args, in_dims)
         tensors = list(items(args))
-        count = _count(tensors, places)
+        count = _count(tensors, dims)
         found: list[Any] = []
         state = random.get_rng_state()
         for index in range(count):
-            chosen = iter([x if d is None else x.select(d, index) for x, d in zip(tensors, places, strict=True)])
+            chosen = iter([x if d is None else x.select(d, index) for x, d in zip(tensors, dims, strict=True)])
             given = _replaced(args, chosen)
             if randomness == "same":
                 random.set_rng_state(state)
@@ -89,7 +89,7 @@ def _spread_in(args: Any, dims: Dims) -> list[int | None]:
     if not isinstance(dims, int) and len(dims) != len(args):
         raise ValueError(f"vmap(): in_dims has {len(dims)} items, but there are {len(args)} arguments")
     found = list(_spread(args, tuple(dims) if isinstance(dims, list) else dims, "in_dims"))
-    for place, (item, dim) in enumerate(zip(items(args), found, strict=True)):
+    for index, (item, dim) in enumerate(zip(items(args), found, strict=True)):
         if dim is None:
             continue
         if not isinstance(item, Tensor):
@@ -97,7 +97,7 @@ def _spread_in(args: Any, dims: Dims) -> list[int | None]:
                 f"vmap(): in_dims has {dim} for a {type(item).__name__}, which is not a tensor. Use None for it."
             )
         if not -item.ndim <= dim < item.ndim:
-            raise ValueError(f"vmap(): in_dims has {dim} for tensor {place}, which has {item.ndim} dimensions")
+            raise ValueError(f"vmap(): in_dims has {dim} for tensor {index}, which has {item.ndim} dimensions")
     if all(dim is None for dim in found):
         raise ValueError("vmap(): in_dims is None for all arguments. Pass the batch dimension of at least one.")
     return found
@@ -117,8 +117,8 @@ def _spread(tree: Any, dims: Dims, name: str) -> Iterator[int | None]:
         raise ValueError(f"vmap(): the structure of {name}={dims!r} does not match the data")
 
 
-def _count(tensors: Sequence[Any], places: Sequence[int | None]) -> int:
-    sizes = [int(x.shape[d]) for x, d in zip(tensors, places, strict=True) if d is not None]
+def _count(tensors: Sequence[Any], dims: Sequence[int | None]) -> int:
+    sizes = [int(x.shape[d]) for x, d in zip(tensors, dims, strict=True) if d is not None]
     if len(set(sizes)) > 1:
         raise ValueError(f"vmap(): the batch sizes must be equal, not {sizes}")
     if sizes[0] == 0:
@@ -143,7 +143,7 @@ def _joined(found: Sequence[Any], dims: Dims) -> Any:
         if len(dims) != 1:
             raise ValueError(f"vmap(): out_dims has {len(dims)} items, but there is one result")
         dims = dims[0]
-    places = _spread(first, dims, "out_dims")
+    leaf_dims = _spread(first, dims, "out_dims")
     columns = zip(*[leaves(one) for one in found], strict=True)
     return rebuilt(first, iter([column[0] if dim is None else stack(column, dim)
-                                for column, dim in zip(columns, places, strict=True)]))  # fmt: skip
+                                for column, dim in zip(columns, leaf_dims, strict=True)]))  # fmt: skip

@@ -91,13 +91,11 @@ def trunc_normal_(
     below = 0.5 * (1 + math.erf((a - mean) / (std * math.sqrt(2))))
     within = 0.5 * (1 + math.erf((b - mean) / (std * math.sqrt(2)))) - below
     values = np.empty(count, tensor.dtype.numpy)
-    open_places = np.arange(count)
-    while len(open_places):
-        candidates, accepted = _truncated_candidates(
-            draws, tensor, len(open_places), mean, std, a, b, plenty=within > 0.3
-        )
-        values[open_places[accepted]] = candidates[accepted]
-        open_places = open_places[~accepted]
+    unset = np.arange(count)
+    while len(unset):
+        candidates, accepted = _truncated_candidates(draws, tensor, len(unset), mean, std, a, b, plenty=within > 0.3)
+        values[unset[accepted]] = candidates[accepted]
+        unset = unset[~accepted]
     return _write(tensor, values.reshape(tensor.shape))
 
 

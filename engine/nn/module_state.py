@@ -73,8 +73,8 @@ def load(module: StatefulModule, given: Mapping[str, Any], *, strict: bool, assi
     found = {key: given[key] if is_lazy(given[key]) else as_tensor(given[key]) for key in present if key in given}
     known = {key: tensor for key, tensor in found.items() if not is_lazy(present[key])}
     misfits = [key for key, tensor in known.items() if tuple(tensor.shape) != tuple(present[key].shape)]
-    told = [child for child in module.modules() if child._hooks is not None and child._hooks.load_state_dict_post]
-    if misfits or (strict and not told and any(keys)):
+    with_hooks = [child for child in module.modules() if child._hooks is not None and child._hooks.load_state_dict_post]
+    if misfits or (strict and not with_hooks and any(keys)):
         raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict))
     with no_grad():
         for key, owner, name, tensor in tensors:
@@ -83,7 +83,7 @@ def load(module: StatefulModule, given: Mapping[str, Any], *, strict: bool, assi
     for key, owner in extra.items():
         if key in given:
             owner.set_extra_state(given[key])
-    for child in reversed(told):
+    for child in reversed(with_hooks):
         for hook in tuple(child._hooks.load_state_dict_post.values()) if child._hooks is not None else ():
             if hook(child, keys) is not None:
                 raise TypeError("a load_state_dict hook must return None; it may modify the keys in place")

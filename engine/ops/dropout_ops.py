@@ -8,7 +8,7 @@ from engine import random
 from engine.dtypes import bool_
 from engine.ops.elementwise.update import clone
 from engine.ops.record import op
-from engine.random.philox import State, kept
+from engine.random.philox import State, keep_mask
 from engine.shape import Spec, count
 
 
@@ -40,7 +40,7 @@ def _(g, out1, p):
 ])  # fmt: skip
 def dropout_mask(xp, x, p: float, state: State):
     """Mask of the elements that `dropout` keeps, for an x of this shape."""
-    return xp.asarray(kept(state, x.size, p).reshape(x.shape))
+    return xp.asarray(keep_mask(state, x.size, p).reshape(x.shape))
 
 
 @dropout_mask.shape

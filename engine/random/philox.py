@@ -127,7 +127,7 @@ def _of_many(counters: Words, seed: int, stream: int) -> Words:
     return np.stack([even[0], odd[0], even[1], odd[1]], axis=-1)
 
 
-def kept(state: State, count: int, p: float) -> NDArray[np.bool_]:
+def keep_mask(state: State, count: int, p: float) -> NDArray[np.bool_]:
     """Return for each of `count` elements whether `Generator.uniform` at `state` would give `p` or more."""
     halves = draw(state, (count + 1) // 2).astype("<u8", copy=False).view("<u4")[:count]
     return halves >= math.ceil(float(np.float32(p)) * 2**24) << 8
@@ -150,12 +150,12 @@ def order_of(words: Words) -> NDArray[np.int64]:
     Sorts the words with their positions in the lowest bits, which is much faster than argsort. The few words that
     differ only in those bits are put in order afterwards.
     """
-    places = np.uint64((1 << max(len(words) - 1, 0).bit_length()) - 1)
-    packed = words & ~places
+    position_mask = np.uint64((1 << max(len(words) - 1, 0).bit_length()) - 1)
+    packed = words & ~position_mask
     packed |= np.arange(len(words), dtype=np.uint64)
     packed.sort()
-    order = (packed & places).view(np.int64)
-    packed &= ~places
+    order = (packed & position_mask).view(np.int64)
+    packed &= ~position_mask
     equal = np.flatnonzero(packed[1:] == packed[:-1])
     if len(equal):
         unsure = np.union1d(equal, equal + 1)
@@ -192,7 +192,7 @@ __all__ = [
     "draw_rows",
     "high_product",
     "high_product_128",
-    "kept",
+    "keep_mask",
     "order_of",
     "unit32",
     "unit64",

@@ -166,9 +166,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Convert flat indices to index tensors for a tensor of `shape`."""
     sizes = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
     if indices.dtype.is_floating_point or indices.dtype.name == "bool":
-        raise ShapeError(f"unravel_index(): places are whole numbers, not {indices.dtype.name}")
+        raise ShapeError(f"unravel_index(): indices must be integers, not {indices.dtype.name}")
     if any(size < 0 for size in sizes):
-        raise ShapeError(f"unravel_index(): a shape has no negative sizes, but {sizes} has")
+        raise ShapeError(f"unravel_index(): the sizes of the shape must be ≥ 0, not {sizes}")
     found: list[Tensor] = []
     for size in reversed(sizes):
         found.append(indices % size)

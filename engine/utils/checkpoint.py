@@ -138,13 +138,13 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 # -- implementation with hooks on saved tensors -----------------------------------------------
 
 
-class _Place:
+class _Placeholder:
     """Placeholder for a tensor that was not saved."""
 
-    __slots__ = ("__weakref__", "found")
+    __slots__ = ("__weakref__", "tensors")
 
     def __init__(self) -> None:
-        self.found: dict[int, Tensor] = {}
+        self.tensors: dict[int, Tensor] = {}
         """Backward pass → the recomputed tensor."""
 
 
@@ -174,18 +174,18 @@ class _Frame:
             Kept(value, None, number) if isinstance(value, Tensor) else value
             for number, value in enumerate((*args, *kwargs.values()))
         ]
-        self.wanted = [isinstance(value, Tensor) and value.requires_grad for value in (*args, *kwargs.values())]
-        self.places: list[weakref.ref[_Place]] = []
+        self.requires_grad = [isinstance(value, Tensor) and value.requires_grad for value in (*args, *kwargs.values())]
+        self.placeholders: list[weakref.ref[_Placeholder]] = []
         self.specs: list[tuple[Any, ...]] = []
         self.done: set[int] = set()
 
-    def pack(self, tensor: Tensor) -> _Place:
-        place = _Place()
-        self.places.append(weakref.ref(place))
+    def pack(self, tensor: Tensor) -> _Placeholder:
+        placeholder = _Placeholder()
+        self.placeholders.append(weakref.ref(placeholder))
         self.specs.append(_spec(tensor))
-        return place
+        return placeholder
 
-    def unpack(self, place: _Place) -> Tensor:
+    def unpack(self, placeholder: _Placeholder) -> Tensor:
         walk = MODES.walk
         key = id(walk)
         if walk is None:
@@ -195,36 +195,38 @@ class _Frame:
             if walk is not None:
                 walk.at_end.append(lambda: self.forget(key))
             self.run_again(key)
-        if key not in place.found:
+        if key not in placeholder.tensors:
             raise CheckpointError(
                 "checkpoint: a tensor that the first run saved was not saved when the function ran again"
             )
-        return place.found[key]
+        return placeholder.tensors[key]
 
     def forget(self, key: int) -> None:
         self.done.discard(key)
-        for reference in self.places:
-            place = reference()
-            if place is not None:
-                place.found.pop(key, None)
+        for reference in self.placeholders:
+            placeholder = reference()
+            if placeholder is not None:
+                placeholder.tensors.pop(key, None)
 
     def run_again(self, key: int) -> None:
         """Fill the placeholders."""
         values: list[Any] = []
-        for value, wanted in zip(self.args, self.wanted, strict=True):
+        for value, requires_grad in zip(self.args, self.requires_grad, strict=True):
             tensor = value.tensor(None, "checkpoint") if isinstance(value, Kept) else value
-            values.append(tensor.detach().requires_grad_(wanted) if isinstance(value, Kept) and wanted else tensor)
+            values.append(
+                tensor.detach().requires_grad_(requires_grad) if isinstance(value, Kept) and requires_grad else tensor
+            )
         count = len(values) - len(self.names)
         filled: list[tuple[Any, ...]] = []
 
         def pack(tensor: Tensor) -> Tensor:
             number = len(filled)
             filled.append(_spec(tensor))
-            if number < len(self.places):
-                place = self.places[number]()
-                if place is not None:
-                    place.found[key] = tensor
-                if self.early_stop and len(filled) == len(self.places):
+            if number < len(self.placeholders):
+                placeholder = self.placeholders[number]()
+                if placeholder is not None:
+                    placeholder.tensors[key] = tensor
+                if self.early_stop and len(filled) == len(self.placeholders):
                     raise _StopError
             return tensor
 
@@ -243,10 +245,10 @@ class _Frame:
         self.check(filled)
 
     def check(self, filled: list[tuple[Any, ...]]) -> None:
-        if len(filled) != len(self.places):
+        if len(filled) != len(self.placeholders):
             raise CheckpointError(
                 "checkpoint: a different number of tensors was saved when the function ran again: "
-                f"{len(filled)}, not {len(self.places)}. It must compute the same each time."
+                f"{len(filled)}, not {len(self.placeholders)}. It must compute the same each time."
             )
         if not self.compare:
             return
@@ -312,9 +314,9 @@ class _Reentrant(Function):
     def forward(ctx: Any, function: Callable[..., Any], state: State | None, *args: Any) -> Any:
         ctx.function, ctx.state, ctx.casting = function, state, MODES.autocast
         ctx.rest = [None if isinstance(value, Tensor) else value for value in args]
-        ctx.places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
-        ctx.wanted = [isinstance(value, Tensor) and value.requires_grad for value in args]
-        ctx.save_for_backward(*[args[place] for place in ctx.places])
+        ctx.tensor_indices = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
+        ctx.requires_grad = [isinstance(value, Tensor) and value.requires_grad for value in args]
+        ctx.save_for_backward(*[args[index] for index in ctx.tensor_indices])
         with no_grad():
             return function(*args)
 
@@ -326,8 +328,8 @@ class _Reentrant(Function):
                 in_code="Use use_reentrant=False.",
             )
         args = list(ctx.rest)
-        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            args[place] = tensor.detach().requires_grad_() if ctx.wanted[place] else tensor.detach()
+        for index, tensor in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
+            args[index] = tensor.detach().requires_grad_() if ctx.requires_grad[index] else tensor.detach()
         with _drawing(ctx.state), _casting(ctx.casting), _again(), enable_grad():
             result = ctx.function(*args)
         outputs = result if isinstance(result, tuple) else (result,)

@@ -12,7 +12,7 @@ import engine.random
 from engine import dtypes
 from engine.errors import DTypeError
 from engine.random import Generator
-from engine.random.philox import State, kept, order_of
+from engine.random.philox import State, keep_mask, order_of
 
 MASK = 2**64 - 1
 
@@ -181,4 +181,4 @@ def test_refusals() -> None:
 def test_what_is_kept_is_where_uniform_numbers_are_not_below(p: float) -> None:
     state = State(7, 3, 11)
     wanted = Generator(*state).uniform((1001,)) >= p
-    np.testing.assert_array_equal(kept(state, 1001, p), wanted)
+    np.testing.assert_array_equal(keep_mask(state, 1001, p), wanted)

@@ -38,18 +38,18 @@ class Lazy(Module):
         model = self.cls_to_become(1, *args, **kwargs, **({} if "device" in kwargs else {"device": META}))
         if "device" in kwargs:
             model = model.to(META)
-        place = kwargs.get("device")
+        device = kwargs.get("device")
         self.__dict__.update({name: value for name, value in vars(model).items() if name not in vars(self)})
         self.__dict__[_sized(self.cls_to_become)] = 0
         self._arguments = (args, kwargs)
         for name, parameter in model._parameters.items():
-            lazy = None if parameter is None else UninitializedParameter(device=place, dtype=parameter.dtype)
+            lazy = None if parameter is None else UninitializedParameter(device=device, dtype=parameter.dtype)
             self.register_parameter(name, lazy)
         for name, buffer in model._buffers.items():
             if buffer is None or not buffer.ndim:
-                self.register_buffer(name, None if buffer is None else zeros((), device=place, dtype=buffer.dtype))
+                self.register_buffer(name, None if buffer is None else zeros((), device=device, dtype=buffer.dtype))
             else:
-                self.register_buffer(name, UninitializedBuffer(device=place, dtype=buffer.dtype))
+                self.register_buffer(name, UninitializedBuffer(device=device, dtype=buffer.dtype))
 
     def forward(self, *inputs: Tensor) -> Tensor:
         self.initialize_parameters(*inputs)

@@ -172,8 +172,8 @@ class RNNBase(Module):
         for layer in range(self.num_layers):
             results: list[Tensor] = []
             for direction, suffix in enumerate(self._suffixes(layer)):
-                place = layer * self._directions + direction
-                state = tuple(part[place] for part in hx)
+                index = layer * self._directions + direction
+                state = tuple(part[index] for part in hx)
                 output, state = self._run(x, state, self._weights(suffix), sizes, direction == 1)
                 results.append(output)
                 last.append(state)

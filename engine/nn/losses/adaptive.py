@@ -93,13 +93,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             here = ((target >= start) & (target < end)).nonzero().squeeze(1)
             if not here.numel():
                 continue
-            place = (target.index_select(0, here) - start).unsqueeze(1)
+            index = (target.index_select(0, here) - start).unsqueeze(1)
             scores = head.index_select(0, here)
             if number == 0:
-                value = scores.gather(1, place).squeeze(1)
+                value = scores.gather(1, index).squeeze(1)
             else:
                 inside = self.tail[number - 1](input.index_select(0, here)).log_softmax(1)
-                value = scores[:, self.shortlist_size + number - 1] + inside.gather(1, place).squeeze(1)
+                value = scores[:, self.shortlist_size + number - 1] + inside.gather(1, index).squeeze(1)
             rows.append(here)
             values.append(value)
         output = cat(values).index_select(0, cat(rows).argsort()) if rows else head.new_zeros((0,))

@@ -17,14 +17,14 @@ from engine.shape import format_shape
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 
-Place = Device | str | int | None
+DeviceSpec = Device | str | int | None
 
 
 def tensor(
     data: Any,
     *,
     dtype: DType | None = None,
-    device: Place = None,
+    device: DeviceSpec = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -124,7 +124,7 @@ def _from_foreign(data: Any) -> Any:
     return data
 
 
-def _placed(array: Any, device: Place, requires_grad: bool = False) -> Tensor:
+def _placed(array: Any, device: DeviceSpec, requires_grad: bool = False) -> Tensor:
     """Return `array` as a tensor on `device`; no copy on the CPU."""
     resolved = resolve(device)
     if resolved is META:
@@ -137,7 +137,7 @@ def _placed(array: Any, device: Place, requires_grad: bool = False) -> Tensor:
     return result.requires_grad_() if requires_grad else result
 
 
-def as_tensor(data: Any, dtype: DType | None = None, device: Place = None) -> Tensor:
+def as_tensor(data: Any, dtype: DType | None = None, device: DeviceSpec = None) -> Tensor:
     """Convert `data` to a tensor, sharing memory if possible."""
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
@@ -153,7 +153,7 @@ def asarray(
     obj: Any,
     *,
     dtype: DType | None = None,
-    device: Place = None,
+    device: DeviceSpec = None,
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -237,7 +237,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     return _exposed(from_array(array)).requires_grad_(requires_grad)
 
 
-def from_dlpack(ext_tensor: Any, *, device: Place = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: DeviceSpec = None, copy: bool | None = None) -> Tensor:
     """Create a tensor that shares the memory of another library's tensor or array, through the DLPack protocol."""
     if isinstance(ext_tensor, Tensor):
         return ext_tensor.detach()

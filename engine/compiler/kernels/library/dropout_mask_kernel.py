@@ -11,7 +11,7 @@ from engine.compiler.ir import IRNode
 from engine.compiler.kernels.library.routines import Routine, background_kernel, implements
 from engine.compiler.kernels.thread_pool import call_words
 from engine.ops.dropout_ops import dropout_mask
-from engine.random.philox import State, kept
+from engine.random.philox import State, keep_mask
 from engine.shape import count
 
 _WORDS = 8
@@ -31,7 +31,7 @@ class DropoutMask:
     def __call__(self, x: Any, out: Any, p: float, state: State) -> None:
         kernel = self.module.function
         if kernel is None:
-            out[...] = kept(state, out.size, p).reshape(out.shape)
+            out[...] = keep_mask(state, out.size, p).reshape(out.shape)
             return
         least = math.ceil(float(np.float32(p)) * 2**24) << 8
         kernel(self._address, id(out), state.seed, state.stream, state.offset, least, out.size)

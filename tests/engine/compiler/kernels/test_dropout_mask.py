@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.compiler.kernels.library.dropout_mask_kernel import DropoutMask
 from engine.nn import functional
-from engine.random.philox import State, kept
+from engine.random.philox import State, keep_mask
 
 STATES = [State(0, 0, 0), State(2**64 - 1, 5, 12345), State(3, 2**63 + 1, 2**64 - 2)]
 
@@ -21,7 +21,7 @@ def test_the_bits_are_those_of_the_generator(state: State) -> None:
         for p in (0.0, 0.2, 0.5, 0.999999, 1.0):
             out = np.zeros(count, bool)
             kernel(None, out, p=p, state=state)
-            assert (out == kept(state, count, p)).all(), (count, p)
+            assert (out == keep_mask(state, count, p)).all(), (count, p)
 
 
 def test_each_call_draws_again() -> None:
