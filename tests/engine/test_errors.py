@@ -28,7 +28,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "linear": (lambda: F.linear(z(2, 3), z(4, 5)), SHAPE, "the weight expects 5 features, but the input 2×3 has 3"),
     "linear's bias": (lambda: F.linear(z(2, 3), z(4, 3), z(5)), SHAPE, "the bias has 4, not 5"),
     "linear's weight": (lambda: F.linear(z(2, 3), z(3)), SHAPE, "the weight must have two dimensions.* not 3"),
-    "channels": (lambda: F.conv2d(z(1, 3, 8, 8), z(4, 2, 3, 3)), SHAPE, "takes 2 channels, .* 1×3×8×8 has 3"),
+    "channels": (lambda: F.conv2d(z(1, 3, 8, 8), z(4, 2, 3, 3)), SHAPE, "expects 2 channels, .* 1×3×8×8 has 3"),
     "no batch": (lambda: F.conv2d(z(3, 8), z(4, 3, 3, 3)), SHAPE, "requires an input of 4 dimensions .* not 3×8"),
     "kernel": (lambda: F.conv2d(z(1, 3, 2, 2), z(4, 3, 3, 3)), SHAPE, "3×3 .* into 2×2 .* smaller kernel or more"),
     "conv's bias": (lambda: F.conv2d(z(1, 1, 3, 3), z(4, 1, 3, 3), z(5)), SHAPE, "the bias must be 4, one per"),

@@ -469,11 +469,11 @@ def test_symbolic_batch(call: Callable[[Any], Any], shape: tuple[int, ...]) -> N
         (lambda x: F.pixel_shuffle(x, 3), "are not divisible by 3×3"),
         (lambda x: F.channel_shuffle(x, 3), "needs channels divisible by groups=3"),
         (lambda x: F.group_norm(x, 3), "are not divisible by num_groups=3"),
-        (lambda x: F.fold(x[0], 8, 3), "do not fit"),
+        (lambda x: F.fold(x[0], 8, 3), "does not match the input"),
         (lambda x: F.grid_sample(x, engine.ones(3, 1, 1, 2)), "the batch has 2 samples"),
     ],
 )
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_what_cannot_be_is_explained(call: Callable[[Any], Any], message: str, device: str) -> None:
+def test_shape_errors(call: Callable[[Any], Any], message: str, device: str) -> None:
     with engine.device(device), pytest.raises(ShapeError, match=message):
         call(engine.ones(2, 4, 8, 8))
