@@ -22,21 +22,21 @@ class Packing(NamedTuple):
     unpack: Callable[[Any], Any]
 
 
-class _HasSay:
-    """A mode whose holder intercepts op calls. While one is set, no call takes the fast path."""
+class _InterceptingMode:
+    """A mode with an object that intercepts op calls. While one is set, no call takes the fast path."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, modes: Any, owner: type | None = None) -> Any:
-        return modes.having_say.get(self._name)
+        return modes.interceptors.get(self._name)
 
     def __set__(self, modes: Any, holder: Any) -> None:
         if holder is None:
-            modes.having_say.pop(self._name, None)
+            modes.interceptors.pop(self._name, None)
         else:
-            modes.having_say[self._name] = holder
-        modes.direct = None if modes.having_say else modes.quiet
+            modes.interceptors[self._name] = holder
+        modes.fast_call = None if modes.interceptors else modes.call_silently
 
 
 class Modes(threading.local):
@@ -45,18 +45,18 @@ class Modes(threading.local):
     grad: bool = True
     inference: bool = False
     """New tensors are inference tensors, which autograd never records."""
-    observer: Any = _HasSay()
+    observer: Any = _InterceptingMode()
     """The observer that receives each op call (`engine.inspect`), or None."""
-    autocast: Any = _HasSay()
+    autocast: Any = _InterceptingMode()
     """The object that chooses the precision of ops (`engine.amp`), or None."""
-    capture: Any = _HasSay()
+    capture: Any = _InterceptingMode()
     """The recorder that replaces the execution of ops (`engine.compiler`), or None."""
     packing: Packing | None = None
     packing_refused: str | None = None
     """Why saved tensors may not be packed, if that is disabled."""
-    walk: Any = None
+    backward_pass: Any = None
     """The backward pass that is running."""
-    again: int = 0
+    recomputation: int = 0
     """Number of the second run of a checkpoint; 0 outside of one."""
     undo: list[tuple[Any, ...]] | None = None
     """In a compiled call, the C functions with arguments that undo lasting changes if the call is interrupted."""
@@ -66,14 +66,14 @@ class Modes(threading.local):
     def __init__(self) -> None:
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
-        self.quiet = context.run
-        """Calls a kernel where NumPy does not warn of overflow and NaN.
+        self.call_silently = context.run
+        """Call a kernel without NumPy's warnings about overflow and NaN.
 
-        It takes a tenth of the microsecond that entering `np.errstate` each time does.
+        This takes a tenth of the time of entering `np.errstate`, which is a microsecond.
         """
-        self.having_say: dict[str, Any] = {}
-        self.direct: Callable[..., Any] | None = self.quiet
-        """`quiet` while no mode intercepts op calls, else None: the only check of the fast path."""
+        self.interceptors: dict[str, Any] = {}
+        self.fast_call: Callable[..., Any] | None = self.call_silently
+        """`call_silently` while no mode intercepts op calls, else None: the only check of the fast path."""
 
 
 MODES = Modes()

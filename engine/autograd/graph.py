@@ -114,18 +114,18 @@ def register_multi_grad_hook(
 
     def reached(number: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
-            walk = MODES.walk
-            first = id(walk) not in collected
-            grads = collected.setdefault(id(walk), [None] * len(edges))
+            backward_pass = MODES.backward_pass
+            first = id(backward_pass) not in collected
+            grads = collected.setdefault(id(backward_pass), [None] * len(edges))
             grads[number] = gradient
             if mode == "any":
                 if first:
-                    walk.at_end.append(lambda: collected.pop(id(walk), None))
+                    backward_pass.at_end.append(lambda: collected.pop(id(backward_pass), None))
                     fn(gradient)
                 return
             if first:
-                walk.at_end.append(lambda: collected.pop(id(walk), None))
-            if sum(one is not None for one in grads) == sum(walk.expects(edge) for edge in edges):
+                backward_pass.at_end.append(lambda: collected.pop(id(backward_pass), None))
+            if sum(one is not None for one in grads) == sum(backward_pass.expects(edge) for edge in edges):
                 fn(grads)
 
         return hook

@@ -93,7 +93,7 @@ class Capture:
         This is the fast path for a known op with known inputs; it takes a third of the time of `_call_any`.
         """
         segment = self.segment
-        if not segment.deferring or self.traced or len(MODES.having_say) > 1:
+        if not segment.deferring or self.traced or len(MODES.interceptors) > 1:
             return self._call_any(op, inputs, statics)
         wants, numbers, slots = False, [], segment.slots
         key: list[Any] = [op, False, None]

@@ -44,7 +44,7 @@ class GraphInterpreter:
             for value in done:
                 del arrays[value]
         values, changes = hand_over(self.graph, arrays, externals)
-        MODES.quiet(apply_changes, [*changes, *settle(values)])
+        MODES.call_silently(apply_changes, [*changes, *settle(values)])
         return values
 
     def wait(self) -> None:

@@ -54,7 +54,7 @@ class Instruction:
     where: SourceLocation
     """The line that called it; in a backward pass, the line of the forward op."""
     backward: bool = False
-    again: int = field(default_factory=lambda: MODES.again)
+    recomputation: int = field(default_factory=lambda: MODES.recomputation)
     """Number of the checkpoint recomputation that it belongs to; 0 for none."""
 
     def __str__(self) -> str:

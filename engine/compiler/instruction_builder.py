@@ -41,10 +41,10 @@ def build_instruction(
 
 def call_origin() -> tuple[SourceLocation, bool]:
     """The line that called an op, or the forward line in a backward pass; and whether a backward pass is running."""
-    walk = MODES.walk
-    if walk is None:
+    backward_pass = MODES.backward_pass
+    if backward_pass is None:
         return call_site(), False
-    return (None if walk.node is None else walk.node.where) or call_site(), True
+    return (None if backward_pass.node is None else backward_pass.node.where) or call_site(), True
 
 
 def has_inferable_shape(op: Op, arrays: Sequence[Any], statics: dict[str, Any], forms: Sequence[Form]) -> bool:

@@ -131,12 +131,12 @@ def _is_ordinary() -> bool:
     """Whether no mode changes how ops run in this thread, except for gradient mode, which is in the signature."""
     modes = MODES
     return (
-        modes.direct is not None
+        modes.fast_call is not None
         and not modes.inference
         and modes.packing is None
         and modes.check_nan is None
-        and modes.walk is None
-        and not modes.again
+        and modes.backward_pass is None
+        and not modes.recomputation
     )
 
 

@@ -63,10 +63,10 @@ class UndoLog:
 
     def leaving(self) -> list[Change]:
         """Changes that restore the modes, so that ops run eagerly again."""
-        modes, having_say = vars(MODES), MODES.having_say
-        direct = None if having_say.keys() - {"capture"} else MODES.quiet
-        state = {"grad": self._grad, "undo": self.before, "direct": direct}
-        return [(having_say.pop, "capture", None), (modes.update, state)]
+        modes, interceptors = vars(MODES), MODES.interceptors
+        fast_call = None if interceptors.keys() - {"capture"} else MODES.call_silently
+        state = {"grad": self._grad, "undo": self.before, "fast_call": fast_call}
+        return [(interceptors.pop, "capture", None), (modes.update, state)]
 
     def _old_numbers(self) -> list[Change]:
         """The latest copies come first, because arrays may share memory."""

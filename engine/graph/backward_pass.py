@@ -41,22 +41,22 @@ def run_backward(
         accumulate: add to `.grad` of the leaves; with `inputs`, only of the leaves among them
     """
     modes = MODES
-    outer, around = modes.grad, modes.walk
-    walk = None
+    outer, around = modes.grad, modes.backward_pass
+    running = None
     try:
         modes.grad = create_graph
         task = None
         if inputs is not None or observer is not None or modes.check_nan is not None:
             task = _GraphTask([edge for edge, _ in roots if edge is not None], inputs, observer, modes.check_nan)
-        modes.walk = walk = _BackwardPass(roots, retain_graph, accumulate, task)
-        walk.send([edge for edge, _ in roots], [gradient for _, gradient in roots])
-        walk.run()
-        for key in tuple(walk.leaves):
-            walk.deliver(key)
+        modes.backward_pass = running = _BackwardPass(roots, retain_graph, accumulate, task)
+        running.send([edge for edge, _ in roots], [gradient for _, gradient in roots])
+        running.run()
+        for key in tuple(running.leaves):
+            running.deliver(key)
     finally:
-        modes.grad, modes.walk = outer, around
-        if walk is not None:
-            for finish in walk.at_end:
+        modes.grad, modes.backward_pass = outer, around
+        if running is not None:
+            for finish in running.at_end:
                 finish()
     return [task.captured.get((id(target), index)) for target, index in inputs or ()] if task is not None else []
 

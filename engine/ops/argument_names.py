@@ -62,7 +62,7 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
                 kwargs["dtype"] = optional(function.__name__, kwargs["dtype"])
             if "out" in kwargs:
                 return with_out(function)(*args, **kwargs)
-        if MODES.direct is None and MODES.autocast is not None:
+        if MODES.fast_call is None and MODES.autocast is not None:
             return MODES.autocast.call(function, args, kwargs)
         return function(*args, **kwargs) if kwargs else function(*args)
 

@@ -36,17 +36,17 @@ class Recorder:
     def start(self) -> None:
         if ACTIVE.recorder is not None:
             raise RuntimeError("profile: another profiler is recording in this thread. Stop it first.")
-        ACTIVE.recorder, self._quiet = self, MODES.quiet
+        ACTIVE.recorder, self._call_silently = self, MODES.call_silently
         _call_kernels_by(self._timed)
 
     def stop(self) -> None:
         ACTIVE.recorder = None
-        _call_kernels_by(self._quiet)
+        _call_kernels_by(self._call_silently)
 
     def _timed(self, kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         start = time.perf_counter_ns()
         try:
-            return self._quiet(kernel, *args, **kwargs)
+            return self._call_silently(kernel, *args, **kwargs)
         finally:
             self.note(op_name(kernel), start)
 
@@ -66,8 +66,8 @@ ACTIVE = _Active()
 
 def _call_kernels_by(call: Callable[..., Any]) -> None:
     """Set the function that calls NumPy kernels in this thread."""
-    MODES.quiet = call
-    MODES.direct = None if MODES.having_say else call
+    MODES.call_silently = call
+    MODES.fast_call = None if MODES.interceptors else call
 
 
 class record_function:

@@ -131,7 +131,7 @@ class Generator:
             if MODES.undo is not None:
                 MODES.undo.append((setattr, self, "_offset", state.offset))
             self._offset = (self._offset + -(-words // 4)) & MASK
-        if MODES.direct is None and MODES.capture is not None:
+        if MODES.fast_call is None and MODES.capture is not None:
             MODES.capture.reserved(self, words, state)
         return state
 

@@ -104,7 +104,7 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
     def _filled_alike(self, value: float) -> Tensor:
         """Return a detached tensor filled with `value`, with this one's shape, dtype and device."""
         array, device = self._array, self._storage.device
-        if MODES.direct is None and MODES.capture is not None and device is not META:
+        if MODES.fast_call is None and MODES.capture is not None and device is not META:
             recorded = MODES.capture.fill(tuple(array.shape), array.dtype, value, device)
             if recorded is not None:
                 return recorded

@@ -186,7 +186,7 @@ class _Frame:
         return placeholder
 
     def unpack(self, placeholder: _Placeholder) -> Tensor:
-        walk = MODES.walk
+        walk = MODES.backward_pass
         key = id(walk)
         if walk is None:
             self.done.discard(key)  # outside a backward pass it is unknown how long to keep the tensor
@@ -288,11 +288,11 @@ _runs = itertools.count(1)
 @contextmanager
 def _again() -> Iterator[None]:
     """Context manager in which saved tensors are not matched with those of the first run."""
-    outer, MODES.again = MODES.again, next(_runs)
+    outer, MODES.recomputation = MODES.recomputation, next(_runs)
     try:
         yield
     finally:
-        MODES.again = outer
+        MODES.recomputation = outer
 
 
 @contextmanager
@@ -322,7 +322,7 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if not MODES.walk.for_all_leaves:
+        if not MODES.backward_pass.for_all_leaves:
             raise AutogradError(
                 "checkpoint(use_reentrant=True) does not support grad() or backward(inputs=...).",
                 in_code="Use use_reentrant=False.",

@@ -100,16 +100,18 @@ def test_the_mode_is_per_thread() -> None:
 
 
 @pytest.mark.parametrize("name", ["observer", "autocast", "capture"])
-def test_no_call_goes_the_direct_way_while_somebody_has_a_say_in_it(name: str) -> None:
-    assert MODES.direct is MODES.quiet
+def test_interceptor_disables_fast_calls_of_its_thread(name: str) -> None:
+    assert MODES.fast_call is MODES.call_silently
     found: list[Any] = []
     setattr(MODES, name, "somebody")
     try:
-        assert MODES.direct is None
-        thread = threading.Thread(target=lambda: found.append((MODES.direct is MODES.quiet, getattr(MODES, name))))
+        assert MODES.fast_call is None
+        thread = threading.Thread(
+            target=lambda: found.append((MODES.fast_call is MODES.call_silently, getattr(MODES, name)))
+        )
         thread.start()
         thread.join()
     finally:
         setattr(MODES, name, None)
-    assert MODES.direct is MODES.quiet
+    assert MODES.fast_call is MODES.call_silently
     assert found == [(True, None)]

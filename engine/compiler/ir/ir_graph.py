@@ -68,7 +68,7 @@ class IRNode:
     """Whether inputs need dtype promotion, or are not native floats."""
     where: tuple[SourceLocation, ...] = ()
     """Source lines."""
-    again: int = 0
+    recomputation: int = 0
     """Number of the checkpoint recomputation that it belongs to. It is not merged with the first computation."""
     outputs: list[IRValue] = field(default_factory=list)
 

@@ -19,7 +19,7 @@ def eliminate_common_subexpressions(graph: IRGraph) -> None:
             key = (
                 node.op,
                 node.out.device,
-                node.again,
+                node.recomputation,
                 node.mixed,
                 exact_key(node.statics),
                 *[_part(one) for one in node.inputs],

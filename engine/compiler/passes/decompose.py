@@ -40,7 +40,7 @@ class Decomposition:
     ) -> list[IRValue]:
         """Adds a node of `op` with results of these shapes and dtypes."""
         given = {**op.defaults, **statics} if statics else op.defaults
-        node = IRNode(op, list(inputs), given, False, self.whole.where, self.whole.again)
+        node = IRNode(op, list(inputs), given, False, self.whole.where, self.whole.recomputation)
         device = self.whole.out.device
         node.outputs = [IRValue(shape, dtype, device, node, index) for index, (shape, dtype) in enumerate(forms)]
         self.nodes.append(node)

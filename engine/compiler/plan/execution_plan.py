@@ -175,7 +175,7 @@ class ExecutionPlan:
         self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges, memory: Mapping[int, Any]
     ) -> list[Any]:
         try:
-            return MODES.quiet(self._settled, externals, scalars, settle, memory)
+            return MODES.call_silently(self._settled, externals, scalars, settle, memory)
         except RuntimeError as error:
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if inside or "cannot enter context" not in str(error):

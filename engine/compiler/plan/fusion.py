@@ -56,7 +56,7 @@ class _Grouping:
     def _join(self, node: IRNode) -> None:
         """Merges `node` into the groups that compute its inputs, where possible."""
         for producer in dict.fromkeys(value.producer for value in node.values):
-            if node.again and producer is not None and producer.again != node.again:
+            if node.recomputation and producer is not None and producer.recomputation != node.recomputation:
                 continue  # a recomputed node must not run together with the first computation
             mine = self.group[node]
             other = mine if producer is None else self.group[producer]

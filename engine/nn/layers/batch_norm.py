@@ -122,7 +122,9 @@ class BatchNorm(ChannelNorm):
         self._check(input, self.dimensions, 1)
         measures = self.training or self.running_mean is None
         # The recomputation in a checkpoint must not count the batch a second time.
-        counts = self.training and self.track_running_stats and self.running_mean is not None and not MODES.again
+        counts = (
+            self.training and self.track_running_stats and self.running_mean is not None and not MODES.recomputation
+        )
         running = (self.running_mean, self.running_var) if counts or not measures else (None, None)
         return F.batch_norm(
             input, *running, self.weight, self.bias, measures, self._count() if counts else 0.0, self.eps

@@ -62,7 +62,7 @@ def made(
     )
     device = resolve(options.get("device")) if out is None else out.device
     result = None
-    if value is not None and MODES.direct is None and MODES.capture is not None and device is not META:
+    if value is not None and MODES.fast_call is None and MODES.capture is not None and device is not META:
         result = MODES.capture.fill(shape, dtype.numpy, value, device)
     if result is None:
         result = Tensor(_array(fill, shape, dtype, device), Storage.fresh(device))

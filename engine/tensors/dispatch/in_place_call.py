@@ -25,7 +25,7 @@ from engine.tensors.tensor import Tensor
 
 def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tensor:
     """Write the result of `op` to its first input, bump the version, and set grad_fn of the tensor and its base."""
-    direct = MODES.direct is not None
+    direct = MODES.fast_call is not None
     target = inputs[0]
     storage, destination = target._storage, target._array
     device, dtype, shape = storage.device, destination.dtype, destination.shape
@@ -61,7 +61,7 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
         if _gradient_needs(op, inputs, before):
             kept = before if device is META else before._copied()
             before._array, before._storage = kept._array, Storage(device)
-    capture = None if direct or device is META else MODES.having_say.get("capture")
+    capture = None if direct or device is META else MODES.interceptors.get("capture")
     if capture is not None:
         capture.write(op, target, given, statics)
     elif not plain or (destination.base is not None and 0 in destination.strides):

@@ -29,13 +29,13 @@ def compute(op: Op, arrays: list[Any], statics: dict[str, Any], device: Device) 
         if device is CPU:
             if statics is op.defaults:  # they are the kernel's defaults too
                 if len(arrays) == 2:  # unpacking a list costs a tenth of a microsecond
-                    return MODES.quiet(op.kernel, np, arrays[0], arrays[1])
+                    return MODES.call_silently(op.kernel, np, arrays[0], arrays[1])
                 if len(arrays) == 1:
-                    return MODES.quiet(op.kernel, np, arrays[0])
-                return MODES.quiet(op.kernel, np, *arrays)
+                    return MODES.call_silently(op.kernel, np, arrays[0])
+                return MODES.call_silently(op.kernel, np, *arrays)
             if op.view:  # views compute nothing
                 return op.kernel(np, arrays[0], **statics)
-            return MODES.quiet(op.kernel, np, *arrays, **statics)
+            return MODES.call_silently(op.kernel, np, *arrays, **statics)
         xp = namespace(device)
         with xp.cuda.Device(device.index):
             return op.kernel(xp, *arrays, **statics)
@@ -51,11 +51,11 @@ def compute_into(op: Op, arrays: list[Any], statics: dict[str, Any], out: Any) -
     """Run the kernel with `out`, an array in main memory, as its output."""
     try:  # positional arguments if possible: keywords cost up to half a microsecond
         if statics is op.defaults:
-            MODES.quiet(op.kernel, np, *arrays, out)
+            MODES.call_silently(op.kernel, np, *arrays, out)
         elif len(statics) == 1:
-            MODES.quiet(op.kernel, np, *arrays, out, *statics.values())
+            MODES.call_silently(op.kernel, np, *arrays, out, *statics.values())
         else:
-            MODES.quiet(op.kernel, np, *arrays, out, **statics)
+            MODES.call_silently(op.kernel, np, *arrays, out, **statics)
     except EngineError:
         raise
     except FAILURES as error:

@@ -27,9 +27,9 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     The commonest calls are written out here: one tensor, two tensors of one dtype and device, or a tensor and a
     number. With four elements they take two thirds of the time of `run_any`, which accepts all inputs.
     """
-    quiet = MODES.direct
-    if quiet is None:
-        capture = MODES.having_say.get("capture")  # MODES.capture takes three times as long
+    call = MODES.fast_call
+    if call is None:
+        capture = MODES.interceptors.get("capture")  # MODES.capture takes three times as long
         return run_any(op, inputs, statics) if capture is None else capture.call(op, inputs, statics)
     if not op.operands:
         return _run_view(op, inputs, statics) if op.view else run_any(op, inputs, statics)
@@ -53,9 +53,9 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         return run_any(op, inputs, statics)
     try:
         if statics is not op.defaults:
-            result = quiet(op.kernel, np, a, **statics) if b is None else quiet(op.kernel, np, a, b, **statics)
+            result = call(op.kernel, np, a, **statics) if b is None else call(op.kernel, np, a, b, **statics)
         else:  # they are the kernel's defaults too
-            result = quiet(op.kernel, np, a) if b is None else quiet(op.kernel, np, a, b)
+            result = call(op.kernel, np, a) if b is None else call(op.kernel, np, a, b)
     except FAILURES:
         return run_any(op, inputs, statics)  # raises the error
     out = Tensor(result if type(result) is ndarray else np.asarray(result), Storage(CPU))
@@ -91,7 +91,7 @@ def _run_view(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
 
 def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     """`run` for all kinds of inputs, and while op modes are active."""
-    direct = MODES.direct is not None
+    direct = MODES.fast_call is not None
     if not direct and MODES.autocast is not None:
         inputs = MODES.autocast.prepare(op, inputs)
     needs_grad = mixed = False
