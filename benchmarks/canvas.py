@@ -17,7 +17,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from studio.document.model import Document, End, Json, Node, Wire
+from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
@@ -44,9 +44,9 @@ def network(count: int) -> Document:
         if column == 0:
             continue
         port = "x" if kind == "ops.add" else "input"
-        wires.append(Wire(End(f"node_{index - 1}", "output"), End(f"node_{index}", port)))
+        wires.append(Wire(Endpoint(f"node_{index - 1}", "output"), Endpoint(f"node_{index}", port)))
         if kind == "ops.add":
-            wires.append(Wire(End(f"node_{index - 4}", "output"), End(f"node_{index}", "y")))
+            wires.append(Wire(Endpoint(f"node_{index - 4}", "output"), Endpoint(f"node_{index}", "y")))
     return Document(nodes, tuple(sorted(wires)))
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.check import Checker
 from studio.nodes import catalogue
 
@@ -35,12 +35,12 @@ def chain(size: int) -> Document:
         layers[f"relu_{index}"] = Node("nn.ReLU")
     layers["logits"] = Node("nn.Linear", {"out_features": 10})
     ends = [
-        (End("digits", "samples"), End("batches", "samples")),
-        (End("batches", "input"), End("flatten", "input")),
-        *((End(a, "output"), End(b, "input")) for a, b in pairwise(layers)),
-        (End("logits", "output"), End("loss", "input")),
-        (End("batches", "target"), End("loss", "target")),
-        (End("loss", "loss"), End("adam", "loss")),
+        (Endpoint("digits", "samples"), Endpoint("batches", "samples")),
+        (Endpoint("batches", "input"), Endpoint("flatten", "input")),
+        *((Endpoint(a, "output"), Endpoint(b, "input")) for a, b in pairwise(layers)),
+        (Endpoint("logits", "output"), Endpoint("loss", "input")),
+        (Endpoint("batches", "target"), Endpoint("loss", "target")),
+        (Endpoint("loss", "loss"), Endpoint("adam", "loss")),
     ]
     head = {"digits": Node("data.Digits"), "batches": Node("data.Batches")}
     tail = {"loss": Node("nn.CrossEntropyLoss"), "adam": Node("optim.Adam")}
@@ -55,7 +55,7 @@ def edited(document: Document) -> Iterator[tuple[str, Document, Document]]:
         yield "move", document, edits.move(document, {middle: (8.0 * number, 8.0)})
         more = edits.add(document, f"extra_{number}", Node("nn.Tanh"))
         yield "node", document, more
-        yield "wire", more, edits.connect(more, Wire(End(middle, "output"), End(f"extra_{number}", "input")))
+        yield "wire", more, edits.connect(more, Wire(Endpoint(middle, "output"), Endpoint(f"extra_{number}", "input")))
 
 
 def measure(document: Document) -> dict[str, list[float]]:

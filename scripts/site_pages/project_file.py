@@ -37,7 +37,7 @@ def pages() -> Iterator[tuple[str, str]]:
                 _table(whole["$defs"]["Node"], documented(model.Node)),
                 "## Training settings",
                 "Set them in the inspector when no node is selected, or for one run with `--set training.NAME=VALUE`.",
-                _table(whole["$defs"]["Training"], documented(model.Training)),
+                _table(whole["$defs"]["TrainingSettings"], documented(model.TrainingSettings)),
                 "## Example",
                 fence("json", EXAMPLE.read_text(encoding="utf-8")),
                 "## JSON Schema",

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from engine.registry import LONGEST_VALUE, Parameter
 from studio.cli.error_output import InputError
 from studio.document import edits
-from studio.document.model import Document, Json, Training
+from studio.document.model import Document, Json, TrainingSettings
 from studio.document.training_settings import TRAINING_SETTINGS
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
@@ -80,14 +80,14 @@ def _layer_names(value: str) -> list[str]:
     return [] if listed == ["all"] else listed
 
 
-def _set_training(training: Training, setting: str, value: str, label: str) -> Training:
+def _set_training(training: TrainingSettings, setting: str, value: str, label: str) -> TrainingSettings:
     """Training settings with one changed value."""
     settings = msgspec.to_builtins(training)
     if setting not in settings:
         raise InputError(f"{label}: there is no training setting {_quote(setting)}. {_suggest(setting, settings)}")
     given = None if value.lower() in ("", "none", "null") else value
     try:
-        return msgspec.convert({**settings, setting: given}, Training, strict=False)
+        return msgspec.convert({**settings, setting: given}, TrainingSettings, strict=False)
     except msgspec.ValidationError:
         raise InputError(
             f"{label}: training.{setting} must be {TRAINING_SETTINGS[setting].allowed}, not {_quote(value)}."

@@ -23,7 +23,7 @@ from studio.cli.shared_options import (
     runs_folder,
 )
 from studio.cli.training_options import find_weights, parse_device
-from studio.document.model import LARGEST, MAX_SEED
+from studio.document.model import MAX_INT, MAX_SEED
 from studio.nodes.catalogue import catalogue
 from studio.training import Session
 from studio.training.runs.run_resuming import find_resumable, load_run, with_difference_warning
@@ -33,12 +33,12 @@ def run(
     file: File,
     epochs: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, max=LARGEST, help="Number of epochs (default: the project's setting)."),
+        typer.Option(metavar="N", min=0, max=MAX_INT, help="Number of epochs (default: the project's setting)."),
     ] = None,
     steps: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, max=LARGEST, help="Stop after N batches. Without --epochs, epochs are unlimited."
+            metavar="N", min=0, max=MAX_INT, help="Stop after N batches. Without --epochs, epochs are unlimited."
         ),
     ] = None,
     device: DeviceName = None,

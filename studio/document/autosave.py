@@ -24,10 +24,10 @@ from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.document.project_format import dumps, loads
 from studio.document.state_folder import state_folder
-from studio.document.strict_json import LARGEST
+from studio.document.strict_json import MAX_FILE_BYTES
 
 _RUNS = ".runs"
-_OWNER = ".owner"
+_DESTINATION = ".owner"
 """Of the file that names the project whose runs still lie beside it."""
 _START_TOLERANCE = 5.0
 """Seconds. Start times are reckoned from the clock, which may be set while a process runs."""
@@ -69,25 +69,25 @@ class Autosave:
         with contextlib.suppress(OSError):
             self._file.unlink()
 
-    def drop_runs(self) -> None:
+    def delete_runs(self) -> None:
         """Delete the runs."""
         shutil.rmtree(self.runs, ignore_errors=True)
 
-    def assign_runs(self, folder: Path) -> None:
+    def set_runs_destination(self, folder: Path) -> None:
         """Name the folder that the runs belong to: `sweep` brings them there if this process ends before it does.
 
         Raises FileError.
         """
-        owner = _owner_of(self.runs)
+        destination_file = _destination_file(self.runs)
         try:
-            owner.parent.mkdir(parents=True, exist_ok=True)
-            atomic_file.write(owner, os.path.abspath(folder).encode())
+            destination_file.parent.mkdir(parents=True, exist_ok=True)
+            atomic_file.write(destination_file, os.path.abspath(folder).encode())
         except OSError as error:
-            raise FileError.from_os_error(owner, "the runs cannot be moved to the project", error) from error
+            raise FileError.from_os_error(destination_file, "the runs cannot be moved to the project", error) from error
 
-    def deliver_runs(self) -> None:
+    def move_runs_to_destination(self) -> None:
         """Move the remaining runs to the assigned folder."""
-        _deliver(self.runs)
+        _move_to_destination(self.runs)
 
     def adopt(self, recovery: Recovery) -> bool:
         """Take over recovered work. False if another instance did so first or the journal is gone."""
@@ -131,14 +131,14 @@ def discard(recovery: Recovery) -> None:
     shutil.rmtree(_runs_of(recovery.journal), ignore_errors=True)
 
 
-def sweep(folder: Path | None = None) -> None:
+def clean_up_orphaned_runs(folder: Path | None = None) -> None:
     """Move runs of terminated processes to their projects; delete those without a project."""
     folder = folder or _default_folder()
-    for owner in folder.glob(f"*{_OWNER}"):
-        if not _is_alive(owner.name):
-            _deliver(_runs_of(owner))
+    for destination_file in folder.glob(f"*{_DESTINATION}"):
+        if not _is_alive(destination_file.name):
+            _move_to_destination(_runs_of(destination_file))
     for runs in folder.glob(f"*{_RUNS}"):
-        if not (runs.with_suffix(".json").exists() or _owner_of(runs).exists() or _is_alive(runs.name)):
+        if not (runs.with_suffix(".json").exists() or _destination_file(runs).exists() or _is_alive(runs.name)):
             shutil.rmtree(runs, ignore_errors=True)
 
 
@@ -160,11 +160,11 @@ def move_runs(before: Path, target: Path) -> dict[Path, Path]:
     return moved
 
 
-def _deliver(runs: Path) -> None:
+def _move_to_destination(runs: Path) -> None:
     """Where the project's folder is gone or cannot be written, all stays as it is, and the next start tries again."""
-    owner = _owner_of(runs)
+    destination_file = _destination_file(runs)
     try:
-        target = Path(owner.read_bytes().decode())
+        target = Path(destination_file.read_bytes().decode())
     except (OSError, ValueError):
         return
     if runs.exists():
@@ -175,15 +175,15 @@ def _deliver(runs: Path) -> None:
         if runs.exists():
             return
     with contextlib.suppress(OSError):
-        owner.unlink()
+        destination_file.unlink()
 
 
 def _runs_of(journal: Path) -> Path:
     return journal.with_suffix(_RUNS)
 
 
-def _owner_of(runs: Path) -> Path:
-    return runs.with_suffix(_OWNER)
+def _destination_file(runs: Path) -> Path:
+    return runs.with_suffix(_DESTINATION)
 
 
 def _default_folder() -> Path:
@@ -206,7 +206,7 @@ def _is_alive(name: str) -> bool:
 
 def _read(journal: Path) -> Recovery | None:
     try:
-        content: Any = json.loads(read_regular(journal, 8 * LARGEST))  # its text is escaped
+        content: Any = json.loads(read_regular(journal, 8 * MAX_FILE_BYTES))  # its text is escaped
         match content:
             case {"path": str() | None as path, "time": str(time), "project": str(project)}:
                 document = loads(project, str(journal))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from studio.document.model import Document, Node, Training, Wire
+from studio.document.model import Document, Node, TrainingSettings, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Difference:
     wires_removed: tuple[Wire, ...] = ()
     wires_added: tuple[Wire, ...] = ()
     """Wires of a renamed node are here under the new name, and in `wires_removed` under the old one."""
-    training: Training | None = None
+    training: TrainingSettings | None = None
     """The new run settings, if they changed."""
     description: str | None = None
     """The new description, if it changed."""
@@ -64,7 +64,7 @@ def difference(old: Document, new: Document) -> Difference:
     )
 
 
-def settled(old: Document, new: Document) -> Document:
+def reuse_equal_objects(old: Document, new: Document) -> Document:
     """`new`, made of the objects of `old` wherever they are equal, so that `difference` finds only what is not."""
     nodes = {name: old.nodes[name] if old.nodes.get(name) == node else node for name, node in new.nodes.items()}
     if list(nodes.items()) == list(old.nodes.items()) and new == old:

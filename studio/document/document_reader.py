@@ -9,9 +9,9 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 import msgspec
 
 from studio.document import node_names as naming
-from studio.document.json_values import JsonError, checked, shown
-from studio.document.model import Document, End, Node, Training, Wire
-from studio.document.strict_json import step
+from studio.document.json_values import JsonError, format_json, validated_copy
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
+from studio.document.strict_json import child_path
 
 T = TypeVar("T")
 
@@ -23,12 +23,12 @@ def read_document(file: Mapping[str, Any]) -> Document:
     """Convert a migrated file to a document."""
     for field in file:
         if field not in FIELDS:
-            raise _unknown_field(step("", field), FIELDS)
+            raise _unknown_field(child_path("", field), FIELDS)
     nodes = read_nodes(_required(file, "nodes"))
     return Document(
         nodes=nodes,
         wires=read_wires(_required(file, "wires"), nodes),
-        training=_convert(file.get("training", {}), Training, "training"),
+        training=_convert(file.get("training", {}), TrainingSettings, "training"),
         description=_convert(file.get("description", ""), str, "description"),
     )
 
@@ -36,15 +36,15 @@ def read_document(file: Mapping[str, Any]) -> Document:
 def read_nodes(raw: object) -> dict[str, Node]:
     """Nodes by name, in the file's order."""
     if not isinstance(raw, dict):
-        raise JsonError("nodes", f"must be an object of nodes by name, not {shown(raw)}")
+        raise JsonError("nodes", f"must be an object of nodes by name, not {format_json(raw)}")
     return {name: _node(name, value) for name, value in cast("dict[str, object]", raw).items()}
 
 
 def read_wires(raw: object, nodes: Container[str], *, field: str = "wires") -> tuple[Wire, ...]:
     """Wires between `nodes`, sorted."""
     if not isinstance(raw, list):
-        raise JsonError(field, f"must be a list of wires, not {shown(raw)}")
-    wires: dict[End, Wire] = {}
+        raise JsonError(field, f"must be a list of wires, not {format_json(raw)}")
+    wires: dict[Endpoint, Wire] = {}
     for index, text in enumerate(cast("list[object]", raw)):
         location = f"{field}[{index}]"
         wire = read_wire(text, location)
@@ -64,21 +64,23 @@ def read_wire(text: object, location: str) -> Wire:
     """One wire, without checking that its nodes exist."""
     match [tuple(end.split(".")) for end in text.split(" -> ")] if isinstance(text, str) else None:
         case [(node, port), (to, input)] if port.isidentifier() and input.isidentifier():
-            return Wire(End(node, port), End(to, input))
+            return Wire(Endpoint(node, port), Endpoint(to, input))
         case _:
-            raise JsonError(location, f'must be a wire such as "hidden.output -> relu.input", not {shown(text)}')
+            raise JsonError(location, f'must be a wire such as "hidden.output -> relu.input", not {format_json(text)}')
 
 
 def _node(name: str, raw: object) -> Node:
-    location = step("nodes", name)
+    location = child_path("nodes", name)
     if (problem := naming.problem(name)) is not None:
-        raise JsonError(location, f"the name {shown(name)} {problem}", "Rename it, in the wires too.")
+        raise JsonError(location, f"the name {format_json(name)} {problem}", "Rename it, in the wires too.")
     node = _convert(raw, Node, location)
     for param, value in node.params.items():
         try:
-            checked(value)
+            validated_copy(value)
         except JsonError as error:
-            raise JsonError(step(f"{location}.params", param) + error.location, error.problem, error.remedy) from None
+            raise JsonError(
+                child_path(f"{location}.params", param) + error.location, error.problem, error.remedy
+            ) from None
     return node
 
 
@@ -107,16 +109,16 @@ def _convert(raw: object, type: type[T], location: str) -> T:
     try:
         return msgspec.convert(raw, type)
     except msgspec.ValidationError as error:
-        raise _in_our_words(str(error), type, location) from None
+        raise _to_json_error(str(error), type, location) from None
 
 
-def _in_our_words(message: str, type: type[Any], location: str) -> JsonError:
+def _to_json_error(message: str, type: type[Any], location: str) -> JsonError:
     found = _MESSAGE.fullmatch(message)
     what, inside = (found["what"], found["location"] or "") if found else (message, "")
     location += inside
     if (field := _FIELD.fullmatch(what)) is not None and issubclass(type, msgspec.Struct):
         if field["how"] == "contains unknown":
-            return _unknown_field(step(location, field["field"]), type.__struct_fields__)
+            return _unknown_field(child_path(location, field["field"]), type.__struct_fields__)
         return JsonError(location, f'the field "{field["field"]}" is missing', "Add it, or remove the whole entry.")
     if what.startswith("Invalid enum value"):
         choices = get_args(get_type_hints(type)[inside.removeprefix(".")])

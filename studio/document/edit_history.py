@@ -7,7 +7,7 @@ from typing import NamedTuple
 from studio.document.model import Document
 
 
-class Entry(NamedTuple):
+class HistoryEntry(NamedTuple):
     """A document and the title of the edit that produced it."""
 
     title: str
@@ -27,10 +27,10 @@ class History:
     def __init__(self, document: Document, title: str = "Open", *, limit: int = 1000) -> None:
         if limit < 2:
             raise ValueError(f"a history keeps at least 2 states, not {limit}")
-        self._entries = [Entry(title, document)]
+        self._entries = [HistoryEntry(title, document)]
         self._position = 0
         self._saved: Document | None = document
-        self._sealed = True
+        self._gesture_ended = True
         self._limit = limit
 
     # -- reading
@@ -40,7 +40,7 @@ class History:
         return self._entries[self._position].document
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[HistoryEntry, ...]:
         """All states, oldest first, those that redo would bring back included."""
         return tuple(self._entries)
 
@@ -79,7 +79,7 @@ class History:
 
     # -- changing
 
-    def keep_selection(self, names: frozenset[str]) -> None:
+    def set_selection(self, names: frozenset[str]) -> None:
         """These nodes are selected in the present state."""
         self._entries[self._position] = self._entries[self._position]._replace(selection=names)
 
@@ -88,53 +88,53 @@ class History:
         if document is self.document:
             return
         del self._entries[self._position + 1 :]
-        entry = Entry(title, document, merge_key, self.selection)
-        if merge_key is not None and not self._sealed and merge_key == self._entries[-1].merge_key:
+        entry = HistoryEntry(title, document, merge_key, self.selection)
+        if merge_key is not None and not self._gesture_ended and merge_key == self._entries[-1].merge_key:
             self._entries[-1] = entry
         else:
             self._entries.append(entry)
             del self._entries[: -self._limit]
         self._position = len(self._entries) - 1
-        self._sealed = False
+        self._gesture_ended = False
 
-    def amend(self, document: Document) -> None:
+    def replace_current(self, document: Document) -> None:
         """Replace the present state: a consequence of the last edit, undone together with it."""
         self._entries[self._position] = self._entries[self._position]._replace(document=document)
 
-    def seal(self) -> None:
+    def end_gesture(self) -> None:
         """End the current gesture: the next push creates a new entry."""
-        self._sealed = True
+        self._gesture_ended = True
 
-    def take_back(self, merge_key: str) -> bool:
+    def revert_gesture(self, merge_key: str) -> bool:
         """Revert the current gesture. False if the current state was not produced by it."""
         entry = self._entries[-1]
-        if self._sealed or self._position != len(self._entries) - 1 or entry.merge_key != merge_key:
+        if self._gesture_ended or self._position != len(self._entries) - 1 or entry.merge_key != merge_key:
             return False
         self._entries.pop()
         self._position -= 1
-        self._sealed = True
+        self._gesture_ended = True
         return True
 
     def undo(self) -> Document:
         """The state before; the present one where there is none."""
-        return self.go(max(self._position - 1, 0))
+        return self.go_to(max(self._position - 1, 0))
 
     def redo(self) -> Document:
         """The state after; the present one where there is none."""
-        return self.go(min(self._position + 1, len(self._entries) - 1))
+        return self.go_to(min(self._position + 1, len(self._entries) - 1))
 
-    def go(self, position: int) -> Document:
+    def go_to(self, position: int) -> Document:
         """The state at an index of `entries`."""
         if not 0 <= position < len(self._entries):
             raise IndexError(f"the history has states 0 to {len(self._entries) - 1}, not {position}")
         self._position = position
-        self._sealed = True
+        self._gesture_ended = True
         return self.document
 
     def mark_saved(self, document: Document | None = None) -> None:
         """The present document, or the given one if it was saved meanwhile, is what the file holds."""
         self._saved = self.document if document is None else document
-        self._sealed = True
+        self._gesture_ended = True
 
     def mark_unsaved(self) -> None:
         """Mark all states as unsaved, for a recovered document or a template."""

@@ -15,8 +15,8 @@ from msgspec.structs import asdict, replace
 
 from studio.document import node_names as naming
 from studio.document.document_errors import EditError
-from studio.document.json_values import JsonError, checked, same
-from studio.document.model import FARTHEST, Document, End, Json, Node, Training, Wire
+from studio.document.json_values import JsonError, equal_json, validated_copy
+from studio.document.model import MAX_COORDINATE, Document, Endpoint, Json, Node, TrainingSettings, Wire
 
 # -- nodes ------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ def add_all(document: Document, nodes: Mapping[str, Node]) -> Document:
 
 def remove(document: Document, names: Iterable[str]) -> Document:
     """Without these nodes and the wires at them."""
-    gone = set(_known(document, names))
+    gone = set(_existing(document, names))
     if not gone:
         return document
     nodes = {name: node for name, node in document.nodes.items() if name not in gone}
@@ -70,7 +70,7 @@ def retype(document: Document, name: str, key: str, params: Mapping[str, Json]) 
     """With another type of node in a place, and these parameters; its wires stay."""
     node = _node(document, name)
     new = _checked_node(name, replace(node, type=key, params=dict(params)))
-    is_other = new.type != node.type or not same(new.params, node.params)
+    is_other = new.type != node.type or not equal_json(new.params, node.params)
     return _with_nodes(document, {name: new} if is_other else {})
 
 
@@ -78,7 +78,7 @@ def set_param(document: Document, name: str, param: str, value: Json) -> Documen
     """With a parameter set by hand."""
     node = _node(document, name)
     value = _checked_value(f"{name}.{param}", value)
-    if param in node.params and same(node.params[param], value):
+    if param in node.params and equal_json(node.params[param], value):
         return document
     return _with_nodes(document, {name: replace(node, params={**node.params, param: value})})
 
@@ -105,7 +105,7 @@ def set_flag(
     wanted = {"muted": muted, "frozen": frozen, "recomputed": recomputed, "collapsed": collapsed}
     flags = {flag: value for flag, value in wanted.items() if value is not None}
     changes: dict[str, Node] = {}
-    for name in _known(document, names):
+    for name in _existing(document, names):
         node = document.nodes[name]
         if any(getattr(node, flag) != value for flag, value in flags.items()):
             changes[name] = replace(node, **flags)
@@ -127,9 +127,9 @@ def set_trains(document: Document, name: str, layers: Iterable[str]) -> Document
     return document if node.trains == chosen else _with_nodes(document, {name: replace(node, trains=chosen)})
 
 
-def fresh_name(document: Document, base: str) -> str:
+def unique_name(document: Document, base: str) -> str:
     """A free name made from a type key, title or any text: "nn.Linear" → "linear", then "linear_2", …"""
-    return naming.free(naming.identifier(base), document.nodes)
+    return naming.unique_name(naming.to_identifier(base), document.nodes)
 
 
 # -- wires ------------------------------------------------------------------------------------
@@ -162,10 +162,11 @@ def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
 def set_training(document: Document, **changes: Any) -> Document:
     """With other run settings; the names are the fields of `Training`."""
     for field in changes:
-        if field not in Training.__struct_fields__:
-            raise EditError(f"Training has no setting {field!r}; it has {', '.join(Training.__struct_fields__)}.")
+        if field not in TrainingSettings.__struct_fields__:
+            known = ", ".join(TrainingSettings.__struct_fields__)
+            raise EditError(f"There is no training setting {field!r}. Choose one of: {known}.")
     try:
-        training = msgspec.convert({**asdict(document.training), **changes}, Training)
+        training = msgspec.convert({**asdict(document.training), **changes}, TrainingSettings)
     except msgspec.ValidationError as error:
         raise EditError(f"Training settings: {error}.") from None
     return document if training == document.training else replace(document, training=training)
@@ -187,7 +188,7 @@ def _node(document: Document, name: str) -> Node:
         raise EditError(f"The project has no node {name!r}.") from None
 
 
-def _known(document: Document, names: Iterable[str]) -> Collection[str]:
+def _existing(document: Document, names: Iterable[str]) -> Collection[str]:
     listed = tuple(names)
     for name in listed:
         _node(document, name)
@@ -205,7 +206,7 @@ def _check_new_name(document: Document, name: str) -> None:
         raise EditError(f"There is already a node {name!r}. Choose another name.")
 
 
-def _check_end(document: Document, wire: Wire, end: End) -> None:
+def _check_end(document: Document, wire: Wire, end: Endpoint) -> None:
     if end.node not in document.nodes:
         raise EditError(f"The wire {wire} cannot be drawn: there is no node {end.node!r}.")
     if not end.port.isidentifier():
@@ -214,7 +215,7 @@ def _check_end(document: Document, wire: Wire, end: End) -> None:
 
 def _checked_value(location: str, value: object) -> Json:
     try:
-        return checked(value)
+        return validated_copy(value)
     except JsonError as error:
         raise EditError(f"{location}{error.location}: {error.problem}.") from None
 
@@ -234,9 +235,10 @@ def _checked_node(name: str, node: Node) -> Node:
 
 def _checked_position(name: str, at: tuple[float, float]) -> tuple[float, float]:
     x, y = (float(coordinate) for coordinate in at)
-    if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST):  # written so that NaN fails
+    if not (abs(x) <= MAX_COORDINATE and abs(y) <= MAX_COORDINATE):  # written so that NaN fails
         raise EditError(
-            f"Node {name!r} cannot be at ({x:g}, {y:g}): coordinates range from -{FARTHEST:g} to {FARTHEST:g}."
+            f"Node {name!r} cannot be at ({x:g}, {y:g}): coordinates range from {-MAX_COORDINATE:g} to "
+            f"{MAX_COORDINATE:g}."
         )
     return x, y
 
@@ -248,7 +250,7 @@ def _mentioning(node: Node, old: str, new: str) -> Node:
     return replace(node, trains=tuple(new if name == old else name for name in node.trains))
 
 
-def _following(training: Training, old: str, new: str) -> Training:
+def _following(training: TrainingSettings, old: str, new: str) -> TrainingSettings:
     """The settings, following a metric under its new name. Every training has a figure called loss."""
     part, _, figure = training.follow.partition("_")
     return replace(training, follow=f"{part}_{new}") if figure == old != "loss" else training
@@ -257,5 +259,5 @@ def _following(training: Training, old: str, new: str) -> Training:
 def _renamed(wire: Wire, old: str, new: str) -> Wire:
     if old not in (wire.source.node, wire.target.node):
         return wire
-    ends = (End(new if end.node == old else end.node, end.port) for end in (wire.source, wire.target))
+    ends = (Endpoint(new if end.node == old else end.node, end.port) for end in (wire.source, wire.target))
     return Wire(*ends)

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from studio.document.model import Json
 
-DEEPEST = 32
-LARGEST = 100_000
+MAX_DEPTH = 32
+MAX_SIZE = 100_000
 """Maximum number of values and characters of a parameter; documents contain settings, not data."""
 
 _INTEGERS = range(-(2**63), 2**64)
@@ -26,12 +26,12 @@ class JsonError(Exception):
         super().__init__(f"{location}: {problem}" if location else problem)
 
 
-def checked(value: object) -> Json:
+def validated_copy(value: object) -> Json:
     """A copy of `value` with tuples as lists. Raises JsonError unless it is JSON within the bounds."""
-    return _Check().value(value, "", 0)
+    return _Validator().value(value, "", 0)
 
 
-def same(a: Json, b: Json) -> bool:
+def equal_json(a: Json, b: Json) -> bool:
     """Equality that distinguishes 1, 1.0 and true."""
     return a is b or json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
@@ -45,13 +45,13 @@ def text_problem(text: str) -> str | None:
     return None
 
 
-def shown(value: object) -> str:
+def format_json(value: object) -> str:
     """A value as text for an error message."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-class _Check:
+class _Validator:
     """One traversal of a value that counts its values and characters."""
 
     def __init__(self) -> None:
@@ -71,8 +71,8 @@ class _Check:
             if not math.isfinite(value):
                 raise JsonError(location, f"{value} is not a finite number")
             return float(value)
-        if isinstance(value, (list, tuple, dict)) and depth >= DEEPEST:
-            raise JsonError("", f"lists and objects are nested more than {DEEPEST} levels deep")
+        if isinstance(value, (list, tuple, dict)) and depth >= MAX_DEPTH:
+            raise JsonError("", f"lists and objects are nested more than {MAX_DEPTH} levels deep")
         if isinstance(value, (list, tuple)):
             items = cast("list[object]", value)
             return [self.value(item, f"{location}[{index}]", depth + 1) for index, item in enumerate(items)]
@@ -96,5 +96,5 @@ class _Check:
 
     def _count(self, amount: int) -> None:
         self.size += amount
-        if self.size > LARGEST:
-            raise JsonError("", f"holds more than {LARGEST:,} values and characters")
+        if self.size > MAX_SIZE:
+            raise JsonError("", f"holds more than {MAX_SIZE:,} values and characters")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from studio.document.json_values import JsonError, shown
+from studio.document.json_values import JsonError, format_json
 
 Migration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -31,7 +31,7 @@ def _version(file: Mapping[str, Any]) -> int:
         raise JsonError("", "is not a Gradwire project", 'A project has a field "gradwire" with the format\'s version.')
     version = file["gradwire"]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise JsonError("gradwire", f"must be a format version from 1 to {VERSION}, not {shown(version)}")
+        raise JsonError("gradwire", f"must be a format version from 1 to {VERSION}, not {format_json(version)}")
     if version > VERSION:
         problem = f"was written by a newer Gradwire (format {version}; this one reads up to {VERSION})"
         raise JsonError("", problem, "Update Gradwire to open it.")

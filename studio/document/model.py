@@ -9,10 +9,10 @@ from msgspec import Meta
 
 Json: TypeAlias = bool | int | float | str | list[Any] | dict[str, Any] | None
 
-FARTHEST = 1e7
+MAX_COORDINATE = 1e7
 """Bound of coordinates, far beyond any canvas and well within what drawing code can take."""
 
-Coordinate: TypeAlias = Annotated[float, Meta(ge=-FARTHEST, le=FARTHEST)]
+Coordinate: TypeAlias = Annotated[float, Meta(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,7 +38,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """For an optimizer: the layers that it trains. Empty for all that its loss depends on."""
 
 
-class End(msgspec.Struct, frozen=True, order=True, array_like=True):
+class Endpoint(msgspec.Struct, frozen=True, order=True, array_like=True):
     """One port of one node. Written as "node.port" in files."""
 
     node: str
@@ -51,30 +51,30 @@ class End(msgspec.Struct, frozen=True, order=True, array_like=True):
 class Wire(msgspec.Struct, frozen=True, order=True):
     """A connection from an output to an input. An input takes one wire, an output feeds many."""
 
-    source: End
-    target: End
+    source: Endpoint
+    target: Endpoint
 
     def __str__(self) -> str:
         return f"{self.source} -> {self.target}"
 
 
-LARGEST = 2**31 - 1
-GREATEST = 1e30
+MAX_INT = 2**31 - 1
+MAX_FLOAT = 1e30
 MAX_SEED = 2**63 - 1
 """Upper bounds of settings: whole numbers, other numbers, the random seed."""
 
-Number: TypeAlias = Annotated[float, Meta(ge=0, le=GREATEST)]
-Positive: TypeAlias = Annotated[float, Meta(gt=0, le=GREATEST)]
-Size: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST)]
-Count: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST)]
+NonNegativeFloat: TypeAlias = Annotated[float, Meta(ge=0, le=MAX_FLOAT)]
+PositiveFloat: TypeAlias = Annotated[float, Meta(gt=0, le=MAX_FLOAT)]
+PositiveInt: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_INT)]
+NonNegativeInt: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_INT)]
 
 
-class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a project is trained. Titles and descriptions appear in forms, the JSON Schema, the CLI and the reference."""
 
-    epochs: Annotated[Size, Meta(title="Epochs", description="Number of passes over the training samples.")] = 10
+    epochs: Annotated[PositiveInt, Meta(title="Epochs", description="Number of passes over the training samples.")] = 10
     steps: Annotated[
-        Size | None,
+        PositiveInt | None,
         Meta(title="Steps", description="Number of batches to train, instead of epochs. Use it for streams."),
     ] = None
     seed: Annotated[
@@ -92,17 +92,18 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = True
     accumulate: Annotated[
-        Size,
+        PositiveInt,
         Meta(
             title="Gradient accumulation",
             description="Number of batches whose gradients are averaged for one optimizer step.",
         ),
     ] = 1
     clip_norm: Annotated[
-        Positive | None, Meta(title="Clip gradient norm", description="Maximum norm of an optimizer's gradients.")
+        PositiveFloat | None, Meta(title="Clip gradient norm", description="Maximum norm of an optimizer's gradients.")
     ] = None
     clip_value: Annotated[
-        Positive | None, Meta(title="Clip gradient value", description="Maximum absolute value of a gradient element.")
+        PositiveFloat | None,
+        Meta(title="Clip gradient value", description="Maximum absolute value of a gradient element."),
     ] = None
     mixed_precision: Annotated[
         Literal["off", "bfloat16", "float16"],
@@ -112,10 +113,10 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "off"
     validate_epochs: Annotated[
-        Count, Meta(title="Every N epochs", description="Validate every N epochs (0: never).")
+        NonNegativeInt, Meta(title="Every N epochs", description="Validate every N epochs (0: never).")
     ] = 1
     validate_steps: Annotated[
-        Size | None, Meta(title="Every N batches", description="Also validate every N batches within an epoch.")
+        PositiveInt | None, Meta(title="Every N batches", description="Also validate every N batches within an epoch.")
     ] = None
     follow: Annotated[
         Annotated[str, Meta(min_length=1)],
@@ -124,24 +125,24 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "val_loss"
     patience: Annotated[
-        Count | None,
+        NonNegativeInt | None,
         Meta(
             title="Patience",
             description="Number of validations without improvement before training stops (empty: never).",
         ),
     ] = None
     min_change: Annotated[
-        Number,
+        NonNegativeFloat,
         Meta(title="Minimum improvement", description="Minimum change of the metric that counts as an improvement."),
     ] = 0.0
     checkpoint_seconds: Annotated[
-        Annotated[float, Meta(ge=1, le=GREATEST)],
+        Annotated[float, Meta(ge=1, le=MAX_FLOAT)],
         Meta(title="Every N seconds", description="Minimum seconds between checkpoints."),
     ] = 30.0
     checkpoint_steps: Annotated[
-        Size | None, Meta(title="Every N batches", description="Also save a checkpoint every N batches.")
+        PositiveInt | None, Meta(title="Every N batches", description="Also save a checkpoint every N batches.")
     ] = None
-    checkpoints: Annotated[Size, Meta(title="Number to keep", description="Number of checkpoints to keep.")] = 2
+    checkpoints: Annotated[PositiveInt, Meta(title="Number to keep", description="Number of checkpoints to keep.")] = 2
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -149,5 +150,5 @@ class Document(msgspec.Struct, frozen=True):
 
     nodes: dict[str, Node] = msgspec.field(default_factory=dict)
     wires: tuple[Wire, ...] = ()
-    training: Training = Training()
+    training: TrainingSettings = TrainingSettings()
     description: str = ""

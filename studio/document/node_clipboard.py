@@ -11,9 +11,9 @@ from studio.document import edits
 from studio.document import node_names as naming
 from studio.document.document_errors import EditError
 from studio.document.document_reader import read_document, read_wire
-from studio.document.json_values import JsonError, shown
+from studio.document.json_values import JsonError, format_json
 from studio.document.migrations import migrate
-from studio.document.model import Document, End, Wire
+from studio.document.model import Document, Endpoint, Wire
 from studio.document.project_format import layout, parse_object
 
 
@@ -43,8 +43,8 @@ def paste(
     piece, incoming = _read(text)
     left = min(node.at[0] for node in piece.nodes.values())
     top = min(node.at[1] for node in piece.nodes.values())
-    namer = naming.Namer(document.nodes)
-    renamed = {name: namer.free(name) for name in piece.nodes}
+    unique_names = naming.UniqueNames(document.nodes)
+    renamed = {name: unique_names.reserve(name) for name in piece.nodes}
     document = edits.add_all(
         document,
         {
@@ -72,7 +72,7 @@ def _read(text: str) -> tuple[Document, Sequence[Wire]]:
         content = migrate(parse_object(text))
         raw = content.pop("inputs", [])
         if not isinstance(raw, list):
-            raise JsonError("inputs", f"must be a list of wires, not {shown(raw)}")
+            raise JsonError("inputs", f"must be a list of wires, not {format_json(raw)}")
         piece = read_document(content)
         listed = enumerate(cast("list[object]", raw))
         incoming = {wire.target: wire for wire in (read_wire(item, f"inputs[{index}]") for index, item in listed)}
@@ -84,5 +84,5 @@ def _read(text: str) -> tuple[Document, Sequence[Wire]]:
     return piece, [wire for end, wire in incoming.items() if end.node in piece.nodes and end not in fed]
 
 
-def _moved(end: End, renamed: Mapping[str, str]) -> End:
-    return End(renamed[end.node], end.port)
+def _moved(end: Endpoint, renamed: Mapping[str, str]) -> Endpoint:
+    return Endpoint(renamed[end.node], end.port)

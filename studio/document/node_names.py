@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-LONGEST = 100
+MAX_LENGTH = 100
 
 _WORD_START = re.compile(r"(?<=[A-Za-z0-9])(?=[A-Z][a-z])")
 _NOT_WORD = re.compile(r"\W+")
@@ -21,8 +21,8 @@ def problem(name: str) -> str | None:
     """
     if not name:
         return "is empty"
-    if len(name) > LONGEST:
-        return f"is longer than {LONGEST} characters"
+    if len(name) > MAX_LENGTH:
+        return f"is longer than {MAX_LENGTH} characters"
     if name == "self" or name.startswith("_"):
         return "is reserved: names that begin with an underscore, and self, belong to the generated class"
     return not_an_identifier(name)
@@ -40,11 +40,11 @@ def not_an_identifier(text: str) -> str | None:
     return None
 
 
-def identifier(text: str) -> str:
+def to_identifier(text: str) -> str:
     """The name that a title or type key suggests: "nn.BatchNorm2d" → "batch_norm2d", "My layer" → "my_layer"."""
     text = unicodedata.normalize("NFKC", text.rpartition(".")[2] or text)
     name = _NOT_WORD.sub("_", _WORD_START.sub("_", text)).strip("_").lower()
-    name = unicodedata.normalize("NFKC", name)[: LONGEST - 10].strip("_")
+    name = unicodedata.normalize("NFKC", name)[: MAX_LENGTH - 10].strip("_")
     if not name or name[0].isdigit():
         name = f"node_{name}".rstrip("_")
     if keyword.iskeyword(name) or name == "self":
@@ -52,7 +52,7 @@ def identifier(text: str) -> str:
     return name if problem(name) is None else "node"
 
 
-def from_title(title: str) -> str:
+def name_from_title(title: str) -> str:
     """The name that a user means by a title: the title itself if it can be one, else for example "my_first_layer".
 
     Empty for a title without a letter or digit.
@@ -60,30 +60,30 @@ def from_title(title: str) -> str:
     title = title.strip()
     if problem(title) is None or not any(letter.isalnum() for letter in title):
         return title if problem(title) is None else ""
-    return identifier(title.replace(".", " "))
+    return to_identifier(title.replace(".", " "))
 
 
-def free(name: str, taken: Iterable[str]) -> str:
+def unique_name(name: str, used: Iterable[str]) -> str:
     """`name` itself if it is not taken, else the first free of name_2, name_3, …"""
-    return Namer(taken).free(name)
+    return UniqueNames(used).reserve(name)
 
 
-class Namer:
+class UniqueNames:
     """Finds free names for many nodes in linear time, none of them twice."""
 
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = set(taken)
+    def __init__(self, used: Iterable[str]) -> None:
+        self._used = set(used)
         self._next: dict[str, int] = {}
 
-    def free(self, name: str) -> str:
+    def reserve(self, name: str) -> str:
         """`name` itself if it is not taken, else the first free of name_2, name_3, …; taken from now on."""
         stem = _NUMBER.sub("", name) or name
         number = self._next.get(stem, 2)
         found = name
-        while found in self._taken:
+        while found in self._used:
             found = f"{stem}_{number}"
             number += 1
         if found != name:
             self._next[stem] = number
-        self._taken.add(found)
+        self._used.add(found)
         return found

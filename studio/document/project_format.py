@@ -14,9 +14,9 @@ import msgspec
 from studio.document import SUFFIX
 from studio.document.document_errors import FileError
 from studio.document.document_reader import read_document
-from studio.document.json_values import JsonError, shown
+from studio.document.json_values import JsonError, format_json
 from studio.document.migrations import VERSION, migrate
-from studio.document.model import Document, Node, Training, Wire
+from studio.document.model import Document, Node, TrainingSettings, Wire
 from studio.document.project_schema import schema
 from studio.document.strict_json import decode, parse
 
@@ -41,7 +41,7 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
     """The JSON object that `text` holds, of whatever version. Raises JsonError."""
     value = parse(decode(text) if isinstance(text, bytes) else text)
     if not isinstance(value, dict):
-        raise JsonError("", f"is not a Gradwire project: it holds {shown(value)}, not an object")
+        raise JsonError("", f"is not a Gradwire project: it holds {format_json(value)}, not an object")
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -50,7 +50,7 @@ def layout(document: Document, **wires: Iterable[Wire]) -> str:
     sections = [f'"gradwire": {VERSION}']
     if document.description:
         sections.append(f'"description": {_json(document.description)}')
-    if training := _fields(document.training, Training()):
+    if training := _fields(document.training, TrainingSettings()):
         sections.append(f'"training": {_object(training, 1)}')
     nodes = {name: _node(node) for name, node in document.nodes.items()}
     sections.append(f'"nodes": {_object(nodes, 1)}')

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from studio.document.migrations import VERSION
-from studio.document.model import Node, Training
+from studio.document.model import Node, TrainingSettings
 
 _NAME = r"[^\s.]+"
 _END = rf"{_NAME}\.{_NAME}"
@@ -18,7 +18,7 @@ def schema() -> dict[str, Any]:
 
     It cannot say that wires lead to nodes of the file, that an input has one wire, or what an identifier is.
     """
-    (node, training), parts = msgspec.json.schema_components((Node, Training), ref_template="#/$defs/{name}")
+    (node, training), parts = msgspec.json.schema_components((Node, TrainingSettings), ref_template="#/$defs/{name}")
     content = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Gradwire project",

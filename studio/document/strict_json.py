@@ -8,19 +8,19 @@ import math
 from dataclasses import dataclass
 from typing import Any, cast
 
-from studio.document.json_values import DEEPEST, JsonError, text_problem
+from studio.document.json_values import MAX_DEPTH, JsonError, text_problem
 
-LARGEST = 32 * 2**20
+MAX_FILE_BYTES = 32 * 2**20
 """Maximum file size in bytes; a project of 2,000 nodes has half a million."""
 
-_DEEPEST = DEEPEST + 8
+_MAX_DEPTH = MAX_DEPTH + 8
 """Enough for a parameter, which lies in nodes → node → params; whose own bound then gives the better message."""
 
 
 def decode(data: bytes) -> str:
     """Parse UTF-8 with or without a byte-order mark. Raises JsonError with line and column."""
-    if len(data) > LARGEST:
-        raise JsonError("", f"has more than {LARGEST:,} bytes", "Choose a project file.")
+    if len(data) > MAX_FILE_BYTES:
+        raise JsonError("", f"has more than {MAX_FILE_BYTES:,} bytes", "Choose a project file.")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise JsonError("", "is UTF-16, not UTF-8", "Convert it to UTF-8.")
     try:
@@ -34,8 +34,8 @@ def decode(data: bytes) -> str:
 
 def parse(text: str) -> Any:
     """Parse JSON text. Raises JsonError with line and column, or with an access path."""
-    if len(text) > LARGEST:
-        raise JsonError("", f"has more than {LARGEST:,} characters", "Paste a project.")
+    if len(text) > MAX_FILE_BYTES:
+        raise JsonError("", f"has more than {MAX_FILE_BYTES:,} characters", "Paste a project.")
     text = text.removeprefix("\N{BYTE ORDER MARK}")
     if not text.strip():
         raise JsonError("", "is empty")
@@ -43,7 +43,7 @@ def parse(text: str) -> Any:
         value = json.loads(
             text,
             object_pairs_hook=_object,
-            parse_constant=_Refused,
+            parse_constant=_InvalidNumber,
             parse_float=_float,
             parse_int=_int,
         )
@@ -55,7 +55,7 @@ def parse(text: str) -> Any:
     return value
 
 
-def step(location: str, key: str) -> str:
+def child_path(location: str, key: str) -> str:
     """The access path of a field of the value at `location`."""
     if not key.isidentifier() or len(key) > 100:
         return f"{location}[{json.dumps(key[:100])}]"
@@ -66,13 +66,13 @@ def step(location: str, key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
+class _InvalidNumber:
     """A number that cannot be stored."""
 
     text: str
 
 
-class _Repeated(dict[str, Any]):
+class _DuplicateKeys(dict[str, Any]):
     """An object with the duplicate key `key`."""
 
     key: str
@@ -82,40 +82,40 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         seen: set[str] = set()
-        repeated = _Repeated(result)
+        repeated = _DuplicateKeys(result)
         repeated.key = next(key for key, _ in pairs if key in seen or seen.add(key))
         return repeated
     return result
 
 
-def _float(text: str) -> float | _Refused:
+def _float(text: str) -> float | _InvalidNumber:
     value = float(text)
-    return value if math.isfinite(value) else _Refused(text)
+    return value if math.isfinite(value) else _InvalidNumber(text)
 
 
-def _int(text: str) -> int | _Refused:
+def _int(text: str) -> int | _InvalidNumber:
     # 64 bits have at most 20 digits; converting much longer ones takes quadratic time.
     value = int(text) if len(text) <= 20 else 2**64
-    return value if -(2**63) <= value < 2**64 else _Refused(text)
+    return value if -(2**63) <= value < 2**64 else _InvalidNumber(text)
 
 
 def _check(value: object, location: str, depth: int) -> None:
-    if isinstance(value, _Refused):
+    if isinstance(value, _InvalidNumber):
         shown = value.text if len(value.text) <= 30 else f"{value.text[:30]}…"
         raise JsonError(location, f"{shown} is not a number that can be stored", "Write a finite number of 64 bits.")
     if isinstance(value, str):
         _check_text(value, location)
-    elif isinstance(value, (list, dict)) and depth >= _DEEPEST:
+    elif isinstance(value, (list, dict)) and depth >= _MAX_DEPTH:
         raise JsonError("", _TOO_DEEP)
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
             _check(item, f"{location}[{index}]", depth + 1)
     elif isinstance(value, dict):
-        if isinstance(value, _Repeated):
-            raise JsonError(step(location, value.key), "is there twice", "Rename or remove one of the two.")
+        if isinstance(value, _DuplicateKeys):
+            raise JsonError(child_path(location, value.key), "is there twice", "Rename or remove one of the two.")
         for key, item in cast("dict[str, object]", value).items():
             _check_text(key, location)
-            _check(item, step(location, key), depth + 1)
+            _check(item, child_path(location, key), depth + 1)
 
 
 def _check_text(text: str, location: str) -> None:
@@ -125,7 +125,7 @@ def _check_text(text: str, location: str) -> None:
 
 # -- errors -----------------------------------------------------------------------------------
 
-_TOO_DEEP = f"lists and objects are nested more than {_DEEPEST} levels deep"
+_TOO_DEEP = f"lists and objects are nested more than {_MAX_DEPTH} levels deep"
 
 
 def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:

@@ -1,4 +1,4 @@
-"""The training settings as parameters: label, help, kind, bounds and choices, all derived from `model.Training`."""
+"""The training settings as parameters: label, help, kind, bounds and choices, all derived from `TrainingSettings`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.inspect import BoolType, FloatType, IntType, LiteralType, Metadata,
 from msgspec.inspect import type_info as inspected
 
 from engine.registry import Kind, Parameter, Range
-from studio.document.model import Training
+from studio.document.model import TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class TrainingSetting:
 
 
 def _settings() -> Mapping[str, TrainingSetting]:
-    info = inspected(Training)
+    info = inspected(TrainingSettings)
     assert isinstance(info, StructType)
-    defaults = Training()
+    defaults = TrainingSettings()
     return {field.name: _setting(field.name, field.type, getattr(defaults, field.name)) for field in info.fields}
 
 

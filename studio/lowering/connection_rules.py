@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from studio.document.graph_walk import walk
-from studio.document.model import Document, End, Wire
+from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.analysis.node_graph import node_type
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
@@ -87,7 +87,7 @@ def _type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
     return known if known is not None else node_type(document, catalogue, name)
 
 
-def _no_port(found: NodeType, end: End, side: str, ports: tuple[Port, ...]) -> str:
+def _no_port(found: NodeType, end: Endpoint, side: str, ports: tuple[Port, ...]) -> str:
     other = found.input(end.port) if side == "output" else found.output(end.port)
     if other is not None:
         direction = "from an output to an input"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from engine import cuda_available
 from studio.document import edits
-from studio.document.model import Document, Training
+from studio.document.model import Document, TrainingSettings
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -30,7 +30,7 @@ def resolve_device(device: Device) -> str:
 
 
 def resolve_settings(
-    training: Training,
+    training: TrainingSettings,
     known: Mapping[str, Any],
     *,
     epochs: int | None,

@@ -33,7 +33,7 @@ from studio.cli.error_reporting import report_errors
 from studio.cli.runs_commands import _find_run, _load_runs, _run_record, _run_row
 from studio.document import project_files
 from studio.document.document_errors import FileError
-from studio.document.model import Document, Training
+from studio.document.model import Document, TrainingSettings
 from studio.lowering import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
@@ -171,7 +171,9 @@ def test_weights(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
 def test_checkpoints_of_resumed_runs(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """What is loaded without an error also trains on, or fails in the run."""
     sound = place.checkpoint.read_bytes()
-    longer = Document(place.document.nodes, place.document.wires, Training(epochs=2, device="cpu", compile=False))
+    longer = Document(
+        place.document.nodes, place.document.wires, TrainingSettings(epochs=2, device="cpu", compile=False)
+    )
 
     def case(random: Random) -> int:
         overwrite(place.checkpoint, damaged_safetensors(random, sound))

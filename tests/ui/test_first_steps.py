@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.model import End, Wire
+from studio.document.model import Endpoint, Wire
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import data_node_for
@@ -136,6 +136,6 @@ def test_a_new_layer_waits_calmly_for_its_numbers(window: MainWindow, canvas: Ca
     [new] = set(store.document.nodes) - {name}
     qtbot.waitUntil(lambda: store.is_checked)
     assert {each.node for each in store.report.problems if each.node} == {name}  # the other one is new
-    wire = Wire(End(name, "output"), End(new, "input"))
+    wire = Wire(Endpoint(name, "output"), Endpoint(new, "input"))
     store.edit("Wire", lambda document: edits.connect(document, wire))
     qtbot.waitUntil(lambda: {each.node for each in store.report.errors if each.node} == {name, new})

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from engine.registry import Parameter, PathTo, Range
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
@@ -347,7 +347,8 @@ def test_the_tooltip_shows_the_whole_path(
 def test_a_long_remedy_does_not_widen_the_form(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Forget the scale", lambda document: edits.remove(document, ["scale"]))
     project.store.edit(
-        "Join", lambda document: edits.connect(document, Wire(End("digits", "samples"), End("batches", "samples")))
+        "Join",
+        lambda document: edits.connect(document, Wire(Endpoint("digits", "samples"), Endpoint("batches", "samples"))),
     )
     project.store.select(["hidden"])
     inspector = window.project_views[project].inspector

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_templates import template
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_form import NodeForm
@@ -24,7 +24,7 @@ def two(qtbot: QtBot, project: Project) -> Project:
 
     def function(document: Document) -> Document:
         document = edits.add(document, "sgd", Node("optim.SGD", {"lr": 0.1}, at=(1000, 400)))
-        return edits.connect(document, Wire(End("cross_entropy", "loss"), End("sgd", "loss")))
+        return edits.connect(document, Wire(Endpoint("cross_entropy", "loss"), Endpoint("sgd", "loss")))
 
     project.store.edit("Add SGD", function)
     qtbot.waitUntil(lambda: project.store.is_checked)
@@ -118,7 +118,7 @@ def test_a_schedule_shows_its_plan(qtbot: QtBot, window: MainWindow, project: Pr
 
     def function(document: Document) -> Document:
         document = edits.add(document, "cosine", Node("lr_scheduler.CosineAnnealingLR", at=(1200, 176)))
-        return edits.connect(document, Wire(End("adam", "optimizer"), End("cosine", "optimizer")))
+        return edits.connect(document, Wire(Endpoint("adam", "optimizer"), Endpoint("cosine", "optimizer")))
 
     store.edit("Add a schedule", function)
     view = form(window, project, "cosine").findChild(LearningRatePlot)

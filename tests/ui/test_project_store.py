@@ -64,7 +64,7 @@ def test_merged_edits_are_one_step_until_sealed(store: ProjectStore) -> None:
     add(store, "hidden")
     for value in (1, 12, 128):
         store.edit("Set", lambda d, v=value: edits.set_param(d, "hidden", "out_features", v), merge="typing")
-    store.seal()
+    store.end_gesture()
     store.edit("Set", lambda d: edits.set_param(d, "hidden", "out_features", 7), merge="typing")
     store.undo()
     assert store.document.nodes["hidden"].params == {"out_features": 128}

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.model import Training
+from studio.document.model import TrainingSettings
 from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.text_fields import TypedField
@@ -38,7 +38,7 @@ def test_every_setting_has_its_field(window: MainWindow, project: Project) -> No
     project.store.select([])
     form = window.project_views[project].inspector.form
     assert isinstance(form, ProjectForm)
-    assert set(Training.__struct_fields__) <= form.rows.keys()
+    assert set(TrainingSettings.__struct_fields__) <= form.rows.keys()
 
 
 @pytest.mark.parametrize(

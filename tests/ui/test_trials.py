@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.training import learning_checks
 from studio.ui.project.project import Project
 from studio.ui.trials.trial_dialog import TrialDialog
@@ -61,7 +61,7 @@ def test_the_rate_that_was_found_is_used_and_undone(qtbot: QtBot, window: MainWi
 def test_the_rate_is_the_highest_of_a_cycle(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     def function(document: Document) -> Document:
         document = edits.add(document, "cycle", Node("lr_scheduler.OneCycleLR", {"max_lr": 1e-6}))
-        return edits.connect(document, Wire(End("adam", "optimizer"), End("cycle", "optimizer")))
+        return edits.connect(document, Wire(Endpoint("adam", "optimizer"), Endpoint("cycle", "optimizer")))
 
     project.store.edit("Add a cycle", function)
     qtbot.waitUntil(lambda: project.store.is_checked)

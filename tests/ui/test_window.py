@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, project_files
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.ui import dialogs
 from studio.ui.panels.log_panel import LogPanel
 from studio.ui.project.project import Project
@@ -28,7 +28,7 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 def change(project: Project) -> None:
-    name = edits.fresh_name(project.store.document, "extra")
+    name = edits.unique_name(project.store.document, "extra")
     project.store.edit("Add", lambda document: edits.add(document, name, Node("nn.ReLU")))
 
 
@@ -464,7 +464,7 @@ def test_a_file_with_a_loop_is_opened_checked_and_closed(
     linear = Node("nn.Linear", {"out_features": 3})
     nodes = {"a": Node("nn.Dropout"), "b": Node("nn.Dropout", at=(300.0, 0.0)), "linear": linear}
     links = (("a", "b"), ("b", "a"), ("a", "linear"))
-    wires = tuple(sorted(Wire(End(source, "output"), End(target, "input")) for source, target in links))
+    wires = tuple(sorted(Wire(Endpoint(source, "output"), Endpoint(target, "input")) for source, target in links))
     project_files.save(Document(nodes, wires), tmp_path / "loop.gradwire")
     project = window.open_projects.open(tmp_path / "loop.gradwire")
     qtbot.waitUntil(lambda: project.store.is_checked)

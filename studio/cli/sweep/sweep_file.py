@@ -19,7 +19,7 @@ from studio.cli.error_output import InputError
 from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.document.project_format import dumps, loads
-from studio.document.strict_json import LARGEST
+from studio.document.strict_json import MAX_FILE_BYTES
 from studio.nodes.catalogue import catalogue
 from studio.training.run_settings import Device
 from studio.training.runs.run_metadata import read_metadata
@@ -125,7 +125,7 @@ def extend_plan(path: Path, plan: SweepPlan, epochs: int | None, steps: int | No
 def read_plan(path: Path) -> SweepPlan:
     """Read a sweep file. Raises FileError if it is not a valid one."""
     try:
-        return msgspec.json.decode(read_regular(path, 2 * LARGEST), type=SweepPlan)
+        return msgspec.json.decode(read_regular(path, 2 * MAX_FILE_BYTES), type=SweepPlan)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be read", error) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.shape import Spec
-from studio.document.model import Document, End, Node
+from studio.document.model import Document, Endpoint, Node
 from studio.lowering.analysis.input_scale import InputScale
 from studio.lowering.analysis.node_arguments import NodeArguments, resolve_arguments, resolve_paths
 from studio.lowering.analysis.node_evaluation import (
@@ -60,7 +60,7 @@ class Dataflow:
                 facts = _find(node, node_type, inputs, evaluator, base, length)
             self.facts[name] = facts
 
-    def value(self, end: End) -> WireValue | None:
+    def value(self, end: Endpoint) -> WireValue | None:
         """The value of an output, if it is known."""
         facts = self.facts.get(end.node)
         return None if facts is None else facts.outputs.get(end.port)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from studio.document.graph_walk import walk
-from studio.document.model import Document, End, Wire
+from studio.document.model import Document, Endpoint, Wire
 from studio.nodes.catalogue import Catalogue, placeholder
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -23,14 +23,14 @@ class NodeGraph:
         self.muted = frozenset(name for name, node in document.nodes.items() if node.muted)
         self.stray: list[Wire] = []
         """Invalid wires: a missing end, different port types, or a second wire at an input."""
-        self.input_sources: dict[str, dict[str, End]] = {name: {} for name in self.types}
+        self.input_sources: dict[str, dict[str, Endpoint]] = {name: {} for name in self.types}
         """The connected output, by node and input port."""
         self.outgoing_wires: dict[str, list[Wire]] = defaultdict(list)
         """The wires from each node's outputs."""
         for wire in document.wires:
             self._add(wire)
         self._upstream: dict[tuple[str, ...], set[str]] = {}
-        self._unmuted: dict[End, End | None] = {}
+        self._unmuted: dict[Endpoint, Endpoint | None] = {}
         self.order: list[str] = self._sorted()
         """Topological order, otherwise that of the document. Nodes of a cycle and those after it are absent."""
 
@@ -52,7 +52,7 @@ class NodeGraph:
         """Nodes with a role that are not muted, in document order."""
         return self._by_role[role]
 
-    def source(self, name: str, port: str) -> End | None:
+    def source(self, name: str, port: str) -> Endpoint | None:
         """The output whose value reaches an input, through muted nodes; None if there is none."""
         end = self.input_sources[name].get(port)
         if end is None or end.node not in self.muted:
@@ -63,7 +63,7 @@ class NodeGraph:
             self._unmuted.update(dict.fromkeys(path, self._unmuted.get(path[-1], last)))
         return self._unmuted[end]
 
-    def sources(self, name: str) -> Mapping[str, End]:
+    def sources(self, name: str) -> Mapping[str, Endpoint]:
         """`source` of all connected input ports."""
         if not self.muted:
             return self.input_sources[name]
@@ -77,11 +77,11 @@ class NodeGraph:
             self._upstream[key] = set(onward)
         return self._upstream[key]
 
-    def readers(self, end: End) -> list[End]:
+    def readers(self, end: Endpoint) -> list[Endpoint]:
         """The inputs that an output's value reaches, through muted nodes."""
         return self._readers.get(end, [])
 
-    def free_outputs(self, port_type: PortType) -> list[End]:
+    def free_outputs(self, port_type: PortType) -> list[Endpoint]:
         """Unconnected outputs of a type."""
         return self._free[port_type]
 
@@ -125,7 +125,7 @@ class NodeGraph:
         ends = list(self.sources(name).values())[:1] if self.types[name].role is Role.SCHEDULER else []
         return [end.node for end in ends]
 
-    def _passed(self, end: End) -> list[End]:
+    def _passed(self, end: Endpoint) -> list[Endpoint]:
         """The output whose value a muted node passes through; empty if it is cached or there is none."""
         if end.node not in self.muted or end in self._unmuted:
             return []
@@ -168,21 +168,21 @@ class NodeGraph:
         return by_role
 
     @cached_property
-    def _free(self) -> dict[PortType, list[End]]:
-        free: dict[PortType, list[End]] = {port_type: [] for port_type in PortType}
+    def _free(self) -> dict[PortType, list[Endpoint]]:
+        free: dict[PortType, list[Endpoint]] = {port_type: [] for port_type in PortType}
         for name, node_type in self.types.items():
             for port in node_type.outputs if name not in self.muted else ():
-                if not self.readers(end := End(name, port.name)):
+                if not self.readers(end := Endpoint(name, port.name)):
                     free[port.type].append(end)
         return free
 
     @cached_property
-    def _readers(self) -> dict[End, list[End]]:
-        readers: dict[End, list[End]] = defaultdict(list)
+    def _readers(self) -> dict[Endpoint, list[Endpoint]]:
+        readers: dict[Endpoint, list[Endpoint]] = defaultdict(list)
         for name in self.types:
             if name not in self.muted:
                 for port, end in self.sources(name).items():
-                    readers[end].append(End(name, port))
+                    readers[end].append(Endpoint(name, port))
         return readers
 
 
@@ -192,7 +192,7 @@ def bypass_input(node_type: NodeType, output: str) -> str | None:
     return next((way_in.name for way_in in node_type.inputs if port is not None and way_in.type is port.type), None)
 
 
-def port_of(types: Mapping[str, NodeType], end: End, side: str) -> Port | None:
+def port_of(types: Mapping[str, NodeType], end: Endpoint, side: str) -> Port | None:
     """The port at one end of a wire, if both node and port exist."""
     node_type = types.get(end.node)
     if node_type is None:
@@ -224,7 +224,7 @@ def _placeholders(document: Document, catalogue: Catalogue, unknown: set[str]) -
     return {name: placeholder(document.nodes[name].type, inputs[name], outputs[name]) for name in unknown}
 
 
-def _other_type(document: Document, catalogue: Catalogue, end: End, side: str) -> PortType:
+def _other_type(document: Document, catalogue: Catalogue, end: Endpoint, side: str) -> PortType:
     """The port type of a wire, from the end whose node type is known."""
     node = document.nodes.get(end.node)
     known = None if node is None else catalogue.get(node.type)

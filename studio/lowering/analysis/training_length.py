@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from studio.document.graph_walk import walk
-from studio.document.model import Document, Training
+from studio.document.model import Document, TrainingSettings
 from studio.lowering.analysis.node_arguments import resolve_paths
 from studio.lowering.analysis.node_evaluation import DataStep, NodeEvaluator
 from studio.lowering.analysis.node_facts import NodeFacts
@@ -34,7 +34,7 @@ def training_length(
     return TrainingLength(whole + bool(rest), steps, whole * steps - (-rest // training.accumulate))
 
 
-def _uncounted(training: Training) -> TrainingLength:
+def _uncounted(training: TrainingSettings) -> TrainingLength:
     if training.steps is None:
         return TrainingLength(training.epochs, None)
     # The last batches of an epoch form an incomplete step, and the number of epochs is unknown.

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.shape import Dim, Spec
 from studio.document.graph_walk import walk
-from studio.document.model import End, Node
+from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
@@ -144,7 +144,7 @@ def _unbounded(graph: NodeGraph, loss: str, before: str) -> Problem | None:
         message = f"{loss} expects log-probabilities but {scorer} outputs unbounded scores, so the loss has no minimum."
         title = f"Insert LogSoftmax before {loss}"
         fix, remedy = (
-            quick_fixes.insert(End(loss, "input"), Node("nn.LogSoftmax", {"dim": 1}), title=title),
+            quick_fixes.insert(Endpoint(loss, "input"), Node("nn.LogSoftmax", {"dim": 1}), title=title),
             f"{title}.",
         )
         if key == "nn.NLLLoss":
@@ -155,13 +155,13 @@ def _unbounded(graph: NodeGraph, loss: str, before: str) -> Problem | None:
 
 def _scorer(graph: NodeGraph, name: str) -> str | None:
     """The linear layer whose unbounded output leaves a node."""
-    return _linear_behind(graph, End(name, "output"))
+    return _linear_behind(graph, Endpoint(name, "output"))
 
 
-def _linear_behind(graph: NodeGraph, end: End) -> str | None:
+def _linear_behind(graph: NodeGraph, end: Endpoint) -> str | None:
     """The linear layer that a tensor comes from, through reshape and dropout layers only."""
 
-    def before(end: End) -> list[End]:
+    def before(end: Endpoint) -> list[Endpoint]:
         node_type = graph.types[end.node]
         source = graph.source(end.node, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
         return [] if source is None else [source]
@@ -231,7 +231,7 @@ def _two_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
     fix = (
         None
         if direct is None
-        else quick_fixes.insert(End(name, port), Node("nn.ReLU"), title=f"Insert ReLU before {name}")
+        else quick_fixes.insert(Endpoint(name, port), Node("nn.ReLU"), title=f"Insert ReLU before {name}")
     )
     yield Problem("warning", "no-activation", message, node=name, fix=fix)
 
@@ -253,7 +253,7 @@ def _over_batch(name: str, facts: NodeFacts) -> Iterator[Problem]:
 def _embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
     """Fewer embedding rows than indices in the data, where a loader provides them."""
     rows, spec = facts.arguments.values.get("num_embeddings"), facts.spec("input")
-    *_, end = walk([End(name, "output")], partial(_unchanged, flow))
+    *_, end = walk([Endpoint(name, "output")], partial(_unchanged, flow))
     loader = flow.facts.get(end.node)
     if not isinstance(rows, int) or spec is None or spec.dtype.is_floating_point or loader is None:
         return
@@ -270,7 +270,7 @@ def _embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]
         yield Problem("error", "few-embeddings", message, node=name, fix=fix)
 
 
-def _unchanged(flow: Dataflow, end: End) -> list[End]:
+def _unchanged(flow: Dataflow, end: Endpoint) -> list[Endpoint]:
     """The source of indices, through lookup and reshape layers."""
     node_type = flow.graph.types[end.node]
     is_passing = node_type.key == "nn.Embedding" or node_type.group == "Shape"

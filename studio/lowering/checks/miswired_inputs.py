@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.shape import Dim, format_shape
 from studio.document.graph_walk import walk
-from studio.document.model import End, Node
+from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
@@ -38,12 +38,12 @@ def inputs_as_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
     target = flow.graph.source(name, "target")
     if facts.type.learns != "classes" or target is None or not _is_of_loader(flow, target, "input"):
         return None
-    wanted = End(target.node, "target")
+    wanted = Endpoint(target.node, "target")
     message = (
         f"{name} expects class targets but its target port is wired to the inputs of {target.node}, "
         f"{flow.facts[target.node].labels['input']}. Wire {wanted} to it."
     )
-    fix = quick_fixes.wire_up(wanted, End(name, "target"))
+    fix = quick_fixes.wire_up(wanted, Endpoint(name, "target"))
     return Problem("error", "swapped-wires", message, node=name, port="target", fix=fix)
 
 
@@ -53,13 +53,13 @@ def targets_as_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
     end = flow.graph.source(name, port)
     if facts.type.role is not Role.LAYER or end is None or not _is_of_loader(flow, end, "target"):
         return None
-    wanted = End(end.node, "input")
+    wanted = Endpoint(end.node, "input")
     message = (
         f"{name} is wired to the targets of {end.node}, {flow.facts[end.node].labels['target']}. Wire {wanted} to "
         "it, or put "
         "an Embedding before it if classes are its inputs."
     )
-    fix = quick_fixes.wire_up(wanted, End(name, port))
+    fix = quick_fixes.wire_up(wanted, Endpoint(name, port))
     return Problem("error", "swapped-wires", message, node=name, port=port, fix=fix)
 
 
@@ -118,7 +118,7 @@ def images_as_steps(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | No
         f"Insert Flatten over dimensions 1 to 2 before {name} to use image rows as steps."
     )
     rows = Node("nn.Flatten", {"start_dim": 1, "end_dim": 2})
-    fix = quick_fixes.insert(End(name, port), rows, title=f"Insert Flatten before {name}")
+    fix = quick_fixes.insert(Endpoint(name, port), rows, title=f"Insert Flatten before {name}")
     return Problem("error", "shape-mismatch", message, node=name, port=port, fix=fix)
 
 
@@ -139,7 +139,7 @@ def joined_by_flatten(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
     return None
 
 
-def _is_of_loader(flow: Dataflow, end: End, port: str) -> bool:
+def _is_of_loader(flow: Dataflow, end: Endpoint, port: str) -> bool:
     return end.port == port and end.node in flow.facts and flow.facts[end.node].type.role is Role.LOADER
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studio.document.model import End
+from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_graph import NodeGraph
@@ -53,7 +53,9 @@ def _followers(graph: NodeGraph, name: str) -> Iterator[Problem]:
             f"{graph.driven_by(name) or 'the optimizer'} to run both at once."
         )
         driven = graph.driven_by(name)
-        fix = None if driven is None else quick_fixes.wire_up(End(driven, "optimizer"), End(other, "optimizer"))
+        fix = (
+            None if driven is None else quick_fixes.wire_up(Endpoint(driven, "optimizer"), Endpoint(other, "optimizer"))
+        )
         yield Problem("error", "two-followers", message, node=other, fix=fix)
 
 
@@ -64,7 +66,9 @@ def _check_placement(flow: Dataflow, name: str) -> Iterator[Problem]:
     if flow.graph.types[name].key in ALONE:
         message = f"{name} covers the whole training, so it cannot follow {before}. Wire it to the optimizer."
         driven = flow.graph.driven_by(name)
-        fix = None if driven is None else quick_fixes.wire_up(End(driven, "optimizer"), End(name, "optimizer"))
+        fix = (
+            None if driven is None else quick_fixes.wire_up(Endpoint(driven, "optimizer"), Endpoint(name, "optimizer"))
+        )
         yield Problem("error", "schedule-alone", message, node=name, fix=fix)
         return
     unit, own = counting_unit(flow, before), counting_unit(flow, name)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from engine.dtypes import float32
 from engine.shape import Dim, Spec, format_shape
 from studio.document.graph_walk import walk
-from studio.document.model import End, Node
+from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve_arguments
 from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
@@ -95,7 +95,7 @@ def _unflattened_scores(flow: Dataflow, name: str, facts: NodeFacts) -> Problem 
         f"{name} expects one prediction per sample but gets {format_shape(spec.shape)}: {first} applies to the last "
         f"dimension of an unflattened input. Insert Flatten before {first}."
     )
-    way_in = End(first, flow.facts[first].type.inputs[0].name)
+    way_in = Endpoint(first, flow.facts[first].type.inputs[0].name)
     fix = quick_fixes.insert(way_in, Node("nn.Flatten"), title=f"Insert Flatten before {first}")
     return Problem("error", "shape-mismatch", message, node=name, port="input", fix=fix)
 
@@ -113,7 +113,7 @@ def _lone_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
         "Insert Flatten(start_dim=0) to drop the last dimension."
     )
     fix = quick_fixes.insert(
-        End(name, "input"), Node("nn.Flatten", {"start_dim": target.ndim - 1}), title="Insert Flatten"
+        Endpoint(name, "input"), Node("nn.Flatten", {"start_dim": target.ndim - 1}), title="Insert Flatten"
     )
     return Problem("error", "shape-mismatch", message, node=name, port="input", fix=fix)
 
@@ -137,7 +137,7 @@ def _wrong_dtype(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
         message = f"{message} The values of {scale.samples:,} samples range from {scale.low:g} to {scale.high:g}."
         title = f"Insert Normalize from data before {loaders[0]}"
         transform = Node("transforms.Normalize", dict(scale.normalize))
-    way_in = End(loaders[0], flow.facts[loaders[0]].type.inputs[0].name)
+    way_in = Endpoint(loaders[0], flow.facts[loaders[0]].type.inputs[0].name)
     fix = quick_fixes.insert(way_in, transform, title=title, way_in="samples", way_out="samples")
     return Problem("error", "wrong-dtype", f"{message} {title}.", node=name, port=port, fix=fix)
 
@@ -156,7 +156,7 @@ def _open_sizes(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
         f"vary. Insert Resize or a crop before {name}."
     )
     resize = Node("transforms.Resize")
-    fix = quick_fixes.insert(End(name, port), resize, title="Insert Resize", way_in="samples", way_out="samples")
+    fix = quick_fixes.insert(Endpoint(name, port), resize, title="Insert Resize", way_in="samples", way_out="samples")
     return Problem("error", "open-sizes", message, node=name, port=port, fix=fix)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from engine import fit, nn
 from studio.document import node_names
 from studio.document.graph_walk import walk
-from studio.document.model import Document, End, Wire
+from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.analysis.node_graph import NodeGraph, port_of
 from studio.lowering.connection_rules import refusal
 from studio.lowering.problems import quick_fixes
@@ -50,7 +50,7 @@ def _names(graph: NodeGraph) -> Iterator[Problem]:
     for name, node_type in graph.types.items():
         problem = node_names.problem(name)
         if problem is not None:
-            message = f"The name {name[: node_names.LONGEST]!r} {problem}. Rename the node."
+            message = f"The name {name[: node_names.MAX_LENGTH]!r} {problem}. Rename the node."
             yield Problem("error", "bad-name", message, node=name, fix=quick_fixes.rename(name, name))
         elif name in RESERVED.get(node_type.role, ()):
             owner = "every module" if node_type.role in IN_MODEL else "every training task"
@@ -114,7 +114,7 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
         yield _alone(graph, name)
         return
     for port in missing:
-        end = End(name, port.name)
+        end = Endpoint(name, port.name)
         muted = graph.input_sources[name].get(port.name)
         if muted is not None:
             message = (
@@ -133,19 +133,19 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
 
 def _alone(graph: NodeGraph, name: str) -> Problem:
     """A node without wires; an error only if a run requires it."""
-    end = End(name, graph.types[name].inputs[0].name)
+    end = Endpoint(name, graph.types[name].inputs[0].name)
     candidate = _certain_source(graph, end)
     fix = None if candidate is None else quick_fixes.wire_up(candidate, end)
     message = f"{name} has no wires, so it is not part of the run. Connect it, or remove it."
     return Problem("warning", "not-wired", message, node=name, fix=fix)
 
 
-def _certain_source(graph: NodeGraph, end: End) -> End | None:
+def _certain_source(graph: NodeGraph, end: Endpoint) -> Endpoint | None:
     """The most likely source of an input: the loader's target, or the last unused output of its type."""
     port = port_of(graph.types, end, "input")
     loaders = graph.with_role(Role.LOADER)
     if end.port == "target" and len(loaders) == 1:
-        return End(loaders[0], "target")
+        return Endpoint(loaders[0], "target")
     free = [] if port is None else graph.free_outputs(port.type)
     if len(free) > FEW:
         return None
@@ -155,7 +155,7 @@ def _certain_source(graph: NodeGraph, end: End) -> End | None:
 
 
 def _has_readers(graph: NodeGraph, name: str) -> bool:
-    return any(graph.readers(End(name, port.name)) for port in graph.types[name].outputs)
+    return any(graph.readers(Endpoint(name, port.name)) for port in graph.types[name].outputs)
 
 
 def _unused(graph: NodeGraph, name: str) -> Iterator[Problem]:
@@ -181,11 +181,11 @@ def _added_loss(graph: NodeGraph, name: str) -> Fix | None:
         return None
     free = None
     if graph.types[present.node].role is Role.LOSS_SUM:
-        ends = (End(present.node, port.name) for port in graph.types[present.node].inputs)
+        ends = (Endpoint(present.node, port.name) for port in graph.types[present.node].inputs)
         free = next((end for end in ends if end.port not in graph.input_sources[present.node]), None)
         if free is None:
             return None
-    return quick_fixes.add_loss(End(name, graph.types[name].outputs[0].name), optimizer, present, free)
+    return quick_fixes.add_loss(Endpoint(name, graph.types[name].outputs[0].name), optimizer, present, free)
 
 
 def _wired(graph: NodeGraph, name: str, node_type: NodeType) -> bool:

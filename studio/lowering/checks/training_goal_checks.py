@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from studio.document.model import End, Node
+from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.problems import quick_fixes
@@ -56,7 +56,7 @@ def _parts(graph: NodeGraph) -> Iterator[Problem]:
     if not losses:
         message = "The project has no loss. Add one, such as CrossEntropyLoss, after the last layer."
         yield Problem("error", "no-loss", message)
-    ends = [end for name in losses if not graph.readers(end := End(name, graph.types[name].outputs[0].name))]
+    ends = [end for name in losses if not graph.readers(end := Endpoint(name, graph.types[name].outputs[0].name))]
     if not optimizers:
         fix = None
         if len(ends) == 1:
@@ -69,7 +69,7 @@ def _parts(graph: NodeGraph) -> Iterator[Problem]:
         )
     elif losses and not graph.optimized:
         name = optimizers[0]
-        fix = quick_fixes.wire_up(ends[0], End(name, "loss")) if len(ends) == 1 else None
+        fix = quick_fixes.wire_up(ends[0], Endpoint(name, "loss")) if len(ends) == 1 else None
         message = f"{name} has no loss to minimize. Connect a loss to it."
         yield Problem("error", "missing-wire", message, node=name, port="loss", fix=fix)
 

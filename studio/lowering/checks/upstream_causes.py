@@ -8,7 +8,7 @@ from typing import Literal
 from engine.dtypes import float32
 from engine.shape import Spec, format_shape
 from studio.document.graph_walk import walk
-from studio.document.model import End, Node
+from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve_arguments
 from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
@@ -105,7 +105,7 @@ def missing_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
         f"Insert Flatten(start_dim={spec.ndim - 1}) before target."
     )
     column = Node("nn.Flatten", {"start_dim": spec.ndim - 1})
-    fix = quick_fixes.insert(End(name, "target"), column, title="Insert Flatten before target")
+    fix = quick_fixes.insert(Endpoint(name, "target"), column, title="Insert Flatten before target")
     return Problem("error", "shape-mismatch", message, node=name, port="target", fix=fix)
 
 

@@ -6,7 +6,7 @@ import ast
 from itertools import groupby
 
 from engine import nn
-from studio.document.model import End
+from studio.document.model import Endpoint
 from studio.lowering.analysis.node_evaluation import takes_list
 from studio.lowering.checks.training_goal_checks import untrained_layers
 from studio.lowering.codegen import syntax_trees
@@ -60,7 +60,7 @@ def _forward(writer: SourceWriter) -> tuple[ast.FunctionDef, list[ast.FunctionDe
 
 
 def _block(
-    writer: SourceWriter, title: str, nodes: list[str], names: dict[End, str]
+    writer: SourceWriter, title: str, nodes: list[str], names: dict[Endpoint, str]
 ) -> tuple[ast.stmt, ast.FunctionDef]:
     """`relu = checkpoint.checkpoint(self.hidden_block, flatten)`, and the method of the block."""
     made = {end: None for name in nodes for end in _outputs(writer, name)}
@@ -76,7 +76,7 @@ def _block(
     return writer.mark(call, nodes[0]), syntax_trees.method(title, [names[end] for end in given], [*steps, returned])
 
 
-def _step(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.Assign:
+def _step(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.Assign:
     targets: list[ast.expr] = [syntax_trees.name(names[end]) for end in _outputs(writer, name)]
     if writer.facts(name).type.role is Role.OPERATION:
         return syntax_trees.assign(targets, _operation(writer, name, names))
@@ -94,7 +94,7 @@ def _step(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.Assign:
     return syntax_trees.assign(targets, syntax_trees.call(syntax_trees.attribute("self", name), positional, keywords))
 
 
-def _operation(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.Call:
+def _operation(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.Call:
     """`engine.add(a, b)`, or `engine.cat([a, b], dim=1)`."""
     facts = writer.facts(name)
     tensors: list[ast.expr] = [syntax_trees.name(names[end]) for end in writer.inputs(name)]
@@ -103,5 +103,5 @@ def _operation(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.Ca
     return syntax_trees.call(writer.target(name), positional, statics)
 
 
-def _outputs(writer: SourceWriter, name: str) -> list[End]:
-    return [End(name, port.name) for port in writer.facts(name).type.outputs]
+def _outputs(writer: SourceWriter, name: str) -> list[Endpoint]:
+    return [Endpoint(name, port.name) for port in writer.facts(name).type.outputs]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from studio.document.model import End
+from studio.document.model import Endpoint
 from studio.lowering.analysis.data_nodes import split_transform_arguments
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve_paths
@@ -88,7 +88,7 @@ class SourceWriter:
     def loader(self) -> str:
         return self.with_role(Role.LOADER)[0]
 
-    def batch(self) -> dict[End, str]:
+    def batch(self) -> dict[Endpoint, str]:
         """The outputs of the loader with readable variable names."""
         loader = self.loader()
         sample = next(iter(self.facts(loader).inputs.values()))
@@ -96,29 +96,29 @@ class SourceWriter:
         labels = isinstance(sample, SampleSpec) and sample.classes is not None
         names = ("images" if images else "inputs", "labels" if labels else "targets")
         ports = [port.name for port in self.facts(loader).type.outputs]
-        return {End(loader, port): name for port, name in zip(ports, names, strict=True)}
+        return {Endpoint(loader, port): name for port, name in zip(ports, names, strict=True)}
 
-    def read_by(self, *roles: Role) -> list[End]:
+    def read_by(self, *roles: Role) -> list[Endpoint]:
         """The outputs that nodes with these roles read, without duplicates, in order of first use."""
         ends = (end for name in self.with_role(*roles) for end in self.inputs(name))
         return list(dict.fromkeys(ends))
 
-    def inputs(self, name: str) -> list[End]:
+    def inputs(self, name: str) -> list[Endpoint]:
         """The outputs connected to a node, in the order of its ports."""
         sources = self.graph.sources(name)
         return [sources[port.name] for port in self.facts(name).type.inputs if port.name in sources]
 
-    def model_outputs(self) -> list[End]:
+    def model_outputs(self) -> list[Endpoint]:
         """The outputs of the model that losses and metrics read."""
         ends = self.read_by(Role.LOSS, Role.METRIC)
         return [end for end in ends if self.facts(end.node).type.role in MODEL_ROLES]
 
-    def model_inputs(self) -> list[End]:
+    def model_inputs(self) -> list[Endpoint]:
         """The outputs of the loader that the model reads."""
         read = self.read_by(*MODEL_ROLES)
         return [end for end in self.batch() if end in read]
 
-    def local(self, end: End) -> str:
+    def local(self, end: Endpoint) -> str:
         """The preferred variable name of an output, before conflicts are resolved."""
         outputs = self.facts(end.node).type.outputs
         return end.node if len(outputs) == 1 else f"{end.node}_{end.port}"

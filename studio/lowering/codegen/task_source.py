@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import reduce
 
-from studio.document.model import End, Training
+from studio.document.model import Endpoint, TrainingSettings
 from studio.lowering.checks.training_goal_checks import trained_layers
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import Locals
@@ -25,10 +25,10 @@ def task_class(writer: SourceWriter, title: str, model: str) -> ast.ClassDef:
     return syntax_trees.subclass(title, base, [*_settings(writer.flow.document.training), *_per_step(writer), *methods])
 
 
-def _settings(training: Training) -> list[ast.stmt]:
+def _settings(training: TrainingSettings) -> list[ast.stmt]:
     """Step settings of the project that differ from the defaults of tasks."""
     values = {name: getattr(training, name) for name in OF_A_STEP}
-    usual = Training()
+    usual = TrainingSettings()
     return [
         syntax_trees.assign([syntax_trees.name(name)], syntax_trees.literal(value))
         for name, value in values.items()
@@ -131,7 +131,7 @@ def _losses(writer: SourceWriter) -> ast.FunctionDef:
     )
 
 
-def _model_call(writer: SourceWriter, names: dict[End, str]) -> list[ast.stmt]:
+def _model_call(writer: SourceWriter, names: dict[Endpoint, str]) -> list[ast.stmt]:
     outputs = writer.model_outputs()
     targets: list[ast.expr] = [syntax_trees.name(names[end]) for end in outputs]
     arguments = [syntax_trees.name(names[end]) for end in writer.model_inputs()]
@@ -142,7 +142,7 @@ def _model_call(writer: SourceWriter, names: dict[End, str]) -> list[ast.stmt]:
     )
 
 
-def _judgement(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.stmt:
+def _judgement(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.stmt:
     """The statements that apply a loss, a sum of losses or a metric to a batch."""
     given: list[ast.expr] = [syntax_trees.name(names[end]) for end in writer.inputs(name)]
     own = syntax_trees.attribute("self", name)
@@ -154,7 +154,7 @@ def _judgement(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.st
     return syntax_trees.assign([syntax_trees.name(names[end])], value)
 
 
-def _weighted_sum(writer: SourceWriter, name: str, names: dict[End, str]) -> ast.expr:
+def _weighted_sum(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.expr:
     """`a + 0.5 * b`."""
     sources, values = writer.graph.sources(name), writer.facts(name).arguments.values
     terms: list[ast.expr] = []
@@ -165,12 +165,12 @@ def _weighted_sum(writer: SourceWriter, name: str, names: dict[End, str]) -> ast
     return reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), terms)
 
 
-def _result(writer: SourceWriter, names: dict[End, str]) -> ast.stmt:
+def _result(writer: SourceWriter, names: dict[Endpoint, str]) -> ast.stmt:
     optimizers = writer.with_role(Role.OPTIMIZER)
     keys: list[ast.expr | None] = [syntax_trees.attribute("self", name) for name in optimizers]
     values: list[ast.expr] = [syntax_trees.name(names[writer.inputs(name)[0]]) for name in optimizers]
     return writer.mark(ast.Return(ast.Dict(keys, values)), optimizers[0])
 
 
-def _outputs(writer: SourceWriter, names: list[str]) -> list[End]:
-    return [End(name, port.name) for name in names for port in writer.facts(name).type.outputs]
+def _outputs(writer: SourceWriter, names: list[str]) -> list[Endpoint]:
+    return [Endpoint(name, port.name) for name in names for port in writer.facts(name).type.outputs]

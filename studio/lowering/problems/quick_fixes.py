@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from studio.document import edits
 from studio.document.graph_walk import walk
-from studio.document.model import Document, End, Json, Node, Wire
+from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.lowering.problems.problem import Fix
 from studio.nodes.loss_sum_node import SUM
 
@@ -58,7 +58,7 @@ def clear(name: str, param: str, title: str | None = None) -> Fix:
 
 
 def rename(old: str, base: str) -> Fix:
-    return Fix(f"Rename {old}", lambda document: edits.rename(document, old, edits.fresh_name(document, base)))
+    return Fix(f"Rename {old}", lambda document: edits.rename(document, old, edits.unique_name(document, base)))
 
 
 def unmute(name: str) -> Fix:
@@ -88,7 +88,7 @@ def follow(figure: str) -> Fix:
     )
 
 
-def wire_up(source: End, target: End) -> Fix:
+def wire_up(source: Endpoint, target: Endpoint) -> Fix:
     return Fix(f"Connect {source}", lambda document: edits.connect(document, Wire(source, target)))
 
 
@@ -98,7 +98,7 @@ def swap(name: str, one: str, other: str) -> Fix:
     def edit(document: Document) -> Document:
         sources = {wire.target.port: wire.source for wire in document.wires if wire.target.node == name}
         for port, source in ((one, sources[other]), (other, sources[one])):
-            document = edits.connect(document, Wire(source, End(name, port)))
+            document = edits.connect(document, Wire(source, Endpoint(name, port)))
         return document
 
     return Fix("Swap the wires", edit)
@@ -119,20 +119,20 @@ def retype(name: str, key: str, *, keep: Collection[str] = ()) -> Fix:
     return Fix(f"Use {key.rpartition('.')[2]}", edit, () if keep else (f"{name}={key}",))
 
 
-def add_loss(loss: End, optimizer: str, present: End, free: End | None) -> Fix:
+def add_loss(loss: Endpoint, optimizer: str, present: Endpoint, free: Endpoint | None) -> Fix:
     """Add a loss to that of an optimizer: at a free input of its sum, or with a new sum."""
-    way_in = End(optimizer, "loss")
+    way_in = Endpoint(optimizer, "loss")
 
     def edit(document: Document) -> Document:
         if free is not None:
             return edits.connect(document, Wire(loss, free))
         x, y = document.nodes[optimizer].at
         document = edits.move(document, _shifted(document, optimizer))
-        name = edits.fresh_name(document, "total_loss")
+        name = edits.unique_name(document, "total_loss")
         document = edits.add(document, name, Node(SUM, at=(x, y)))
         for source, port in ((present, "a"), (loss, "b")):
-            document = edits.connect(document, Wire(source, End(name, port)))
-        return edits.connect(document, Wire(End(name, "loss"), way_in))
+            document = edits.connect(document, Wire(source, Endpoint(name, port)))
+        return edits.connect(document, Wire(Endpoint(name, "loss"), way_in))
 
     return Fix(f"Add {loss.node} to the loss of {optimizer}", edit)
 
@@ -141,7 +141,7 @@ def bypass(name: str, way_in: str) -> Fix:
     """Remove a node and connect the source of its input `way_in` to all its readers."""
 
     def edit(document: Document) -> Document:
-        source = next((w.source for w in document.wires if w.target == End(name, way_in)), None)
+        source = next((w.source for w in document.wires if w.target == Endpoint(name, way_in)), None)
         targets = [wire.target for wire in document.wires if wire.source.node == name]
         document = edits.remove(document, [name])
         if source is not None and source.node != name:
@@ -152,29 +152,29 @@ def bypass(name: str, way_in: str) -> Fix:
     return Fix(f"Remove {name}", edit)
 
 
-def insert(target: End, node: Node, *, title: str, way_in: str = "input", way_out: str = "output") -> Fix:
+def insert(target: Endpoint, node: Node, *, title: str, way_in: str = "input", way_out: str = "output") -> Fix:
     """Insert a node into the wire that ends at `target`, and move later nodes aside."""
 
     def edit(document: Document) -> Document:
         old = next(wire for wire in document.wires if wire.target == target)
-        name = edits.fresh_name(document, node.type)
+        name = edits.unique_name(document, node.type)
         x, y = document.nodes[target.node].at
         document = edits.move(document, _shifted(document, target.node))
         document = edits.add(document, name, replace(node, at=(x, y)))
-        document = edits.connect(document, Wire(old.source, End(name, way_in)))
-        return edits.connect(document, Wire(End(name, way_out), target))
+        document = edits.connect(document, Wire(old.source, Endpoint(name, way_in)))
+        return edits.connect(document, Wire(Endpoint(name, way_out), target))
 
     return Fix(title, edit)
 
 
-def append(source: End, node: Node, way_in: str, *, title: str) -> Fix:
+def append(source: Endpoint, node: Node, way_in: str, *, title: str) -> Fix:
     """Add a node after an output."""
 
     def edit(document: Document) -> Document:
-        name = edits.fresh_name(document, node.type)
+        name = edits.unique_name(document, node.type)
         x, y = document.nodes[source.node].at
         document = edits.add(document, name, replace(node, at=(x + STEP, y)))
-        return edits.connect(document, Wire(source, End(name, way_in)))
+        return edits.connect(document, Wire(source, Endpoint(name, way_in)))
 
     return Fix(title, edit)
 

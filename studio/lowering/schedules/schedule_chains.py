@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from studio.document.graph_walk import walk
-from studio.document.model import End
+from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.schedules.learning_rate_plan import LearningRatePlan, PlannedChain
@@ -59,7 +59,7 @@ def _planned(flow: Dataflow, chain: ScheduleChain) -> PlannedChain:
 
 def schedules_behind(graph: NodeGraph, name: str) -> list[str]:
     """The schedules that an optimizer or a schedule feeds."""
-    readers = (end.node for port in graph.types[name].outputs for end in graph.readers(End(name, port.name)))
+    readers = (end.node for port in graph.types[name].outputs for end in graph.readers(Endpoint(name, port.name)))
     return [reader for reader in readers if graph.types[reader].role is Role.SCHEDULER]
 
 

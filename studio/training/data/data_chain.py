@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from engine.data.splits import Splits
 from engine.errors import EngineError
 from studio.document.graph_walk import walk
-from studio.document.model import Document, End
+from studio.document.model import Document, Endpoint
 from studio.lowering.analysis.data_nodes import apply_data_node
 from studio.lowering.analysis.node_arguments import resolve_arguments, resolve_paths
 from studio.lowering.analysis.node_evaluation import FileStamps, file_stamps, hashable_arguments
@@ -131,7 +131,7 @@ def upstream_data_node(name: str, graph: NodeGraph) -> str:
         raise DataProblem(name, f"{name} is part of a cycle or depends on one. Remove a wire of the cycle.")
     end = graph.source(name, port)
     if end is None:
-        raise DataProblem(name, f"{End(name, port)} is not connected. Connect a data source to it.")
+        raise DataProblem(name, f"{Endpoint(name, port)} is not connected. Connect a data source to it.")
     return end.node
 
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QPoint, QPointF, QRectF, QVariantAnimation, 
 from PySide6.QtGui import QTransform
 from PySide6.QtWidgets import QGraphicsView
 
-from studio.document.model import FARTHEST
+from studio.document.model import MAX_COORDINATE
 from studio.ui.theme import motion
 
 MIN_SCALE, MAX_SCALE = 0.05, 4.0
@@ -33,7 +33,11 @@ class Camera(QObject):
         self._animation = QVariantAnimation(self, startValue=0.0, endValue=1.0)
         self._animation.setEasingCurve(motion.EASING)
         self._animation.valueChanged.connect(self._advance)
-        view.setSceneRect(QRectF(-FARTHEST, -FARTHEST, 2 * FARTHEST, 2 * FARTHEST).adjusted(-1e5, -1e5, 1e5, 1e5))
+        view.setSceneRect(
+            QRectF(-MAX_COORDINATE, -MAX_COORDINATE, 2 * MAX_COORDINATE, 2 * MAX_COORDINATE).adjusted(
+                -1e5, -1e5, 1e5, 1e5
+            )
+        )
 
     @property
     def scale(self) -> float:

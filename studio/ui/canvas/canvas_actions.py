@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QGuiApplication
 
 from studio.document import edits, node_clipboard
-from studio.document.model import Document, End, Json, Wire
+from studio.document.model import Document, Endpoint, Json, Wire
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_context import CanvasContext
@@ -73,14 +73,14 @@ class CanvasActions:
         if wire is None:
             return None
         box = self._scene.nodes[name].box
-        new_box = self._scene.new_box(edits.fresh_name(self._store.document, kind.title), kind, (0, 0))
+        new_box = self._scene.new_box(edits.unique_name(self._store.document, kind.title), kind, (0, 0))
         place = self._free_place(box.right + WIRE_LENGTH, box.top, new_box)
         made: list[str] = []
 
         def function(document: Document) -> Document:
             document, new = composite_edits.add_node(document, kind, place)
             made.append(new)
-            return edits.connect(document, Wire(wire.source, End(new, wire.target.port)))
+            return edits.connect(document, Wire(wire.source, Endpoint(new, wire.target.port)))
 
         return self._added(f"Add {kind.title} after {name}", function, made)
 
@@ -91,7 +91,7 @@ class CanvasActions:
         """
         at = pointer - _GRIP
         document, catalogue = self._store.document, self._store.catalogue
-        name = edits.fresh_name(document, kind.title)
+        name = edits.unique_name(document, kind.title)
         pair = composite_edits.insertion_wires_for_type(document, catalogue, kind, name, wire)
         if pair is None:
             return None

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtWidgets import QGraphicsScene
 
 from studio.document.document_difference import difference
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.analysis.node_graph import node_type
 from studio.lowering.problems.problem import Problem
@@ -419,7 +419,7 @@ def _wire_errors(report: Report) -> dict[object, str]:
         if problem.wire is not None:
             errors[problem.wire] = problem.message
         elif problem.node is not None and problem.port is not None:
-            errors[End(problem.node, problem.port)] = problem.message
+            errors[Endpoint(problem.node, problem.port)] = problem.message
     return errors
 
 

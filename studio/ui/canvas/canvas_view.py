@@ -304,7 +304,7 @@ class CanvasView(QGraphicsView):
         grown = self.canvas_scene.take_widened_nodes()
         places = push_for_wider_nodes(self.canvas_scene.boxes(), grown) if grown and self.gesture is None else {}
         if places:
-            self.store.amend(lambda document: composite_edits.move_nodes(document, places))
+            self.store.extend_last_edit(lambda document: composite_edits.move_nodes(document, places))
         self.overlays.minimap.refresh()
 
     def _take_places(self) -> None:

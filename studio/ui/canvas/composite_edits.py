@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.analysis.node_graph import bypass_input
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
@@ -16,7 +16,7 @@ from studio.ui.canvas.wires.pending_wire import PendingWire
 
 def add_node(document: Document, kind: NodeType, at: tuple[float, float], *, name: str = "") -> tuple[Document, str]:
     """Add a node named `name`, or with a fresh name derived from its title."""
-    name = name or edits.fresh_name(document, kind.title)
+    name = name or edits.unique_name(document, kind.title)
     return edits.add(document, name, Node(kind.key, at=at)), name
 
 
@@ -29,7 +29,7 @@ def add_wired_node(
     ports = kind.inputs if pending.loose_side == "input" else kind.outputs
     port = next((port for port in ports if port.type is pending.kind), None)
     if port is not None:
-        document = edits.connect(document, pending.wire(End(name, port.name)))
+        document = edits.connect(document, pending.wire(Endpoint(name, port.name)))
     return document, name
 
 
@@ -44,8 +44,8 @@ def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: 
     used = {wire.source for wire in document.wires if wire.source.node == name}
     for output in giver.outputs:
         fitting = next((port for port in kind.inputs if port.type is output.type), None)
-        if fitting is not None and End(name, output.name) not in used:
-            return Wire(End(name, output.name), End("", fitting.name))
+        if fitting is not None and Endpoint(name, output.name) not in used:
+            return Wire(Endpoint(name, output.name), Endpoint("", fitting.name))
     return None
 
 
@@ -69,7 +69,7 @@ def insertion_wires_for_type(
     way_out = next((p for p in kind.outputs if p.type is port.type), None)
     if way_in is None or way_out is None:
         return None
-    return Wire(wire.source, End(name, way_in.name)), Wire(End(name, way_out.name), wire.target)
+    return Wire(wire.source, Endpoint(name, way_in.name)), Wire(Endpoint(name, way_out.name), wire.target)
 
 
 def insert_into_wire(document: Document, wire: Wire, pair: tuple[Wire, Wire]) -> Document:
@@ -103,7 +103,7 @@ def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterab
             if wire.source.node != name or kind is None:
                 continue
             way_in = bypass_input(kind, wire.source.port)
-            feeding = next((w.source for w in document.wires if w.target == End(name, way_in or "")), None)
+            feeding = next((w.source for w in document.wires if w.target == Endpoint(name, way_in or "")), None)
             if feeding is not None:
                 bridges.append(Wire(feeding, wire.target))
         document = edits.remove(document, [name])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from studio.document.model import End, Wire
+from studio.document.model import Endpoint, Wire
 from studio.ui.canvas.geometry import Side
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.wires.wire_item import WireItem
@@ -24,9 +24,9 @@ class Hit:
     wire: Wire | None = None
 
     @property
-    def end(self) -> End | None:
+    def end(self) -> Endpoint | None:
         """The port that was hit."""
-        return End(self.node, self.port) if self.node is not None and self.port is not None else None
+        return Endpoint(self.node, self.port) if self.node is not None and self.port is not None else None
 
     @property
     def key(self) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from studio.document import project_files
-from studio.document.autosave import Recovery, discard, recoverable, sweep
+from studio.document.autosave import Recovery, clean_up_orphaned_runs, discard, recoverable
 from studio.document.model import Document
 from studio.document.project_templates import Template
 from studio.document.recent_projects import RecentFiles
@@ -90,7 +90,7 @@ class OpenProjects(QObject):
     # -- crash recovery
 
     def recoverable(self) -> list[Recovery]:
-        sweep(self._journals)
+        clean_up_orphaned_runs(self._journals)
         return recoverable(self._journals)
 
     def recover(self, recovery: Recovery) -> Project | None:
@@ -111,7 +111,7 @@ class OpenProjects(QObject):
         document: Document,
         *,
         path: Path | None = None,
-        stamp: project_files.Stamp | None = None,
+        stamp: project_files.FileStamp | None = None,
         title: str | None = None,
     ) -> Project:
         return Project(

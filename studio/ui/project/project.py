@@ -35,7 +35,7 @@ class Project(QObject):
         catalogue: Catalogue,
         *,
         path: Path | None = None,
-        stamp: project_files.Stamp | None = None,
+        stamp: project_files.FileStamp | None = None,
         title: str | None = None,
         journals: Path | None = None,
         parent: QObject | None = None,
@@ -76,7 +76,7 @@ class Project(QObject):
     def changed_on_disk(self) -> bool:
         """Whether another program has changed the file since it was read or saved."""
         path = self.store.path
-        return path is not None and path.exists() and (self._stamp is None or not self._stamp.still_holds(path))
+        return path is not None and path.exists() and (self._stamp is None or not self._stamp.matches(path))
 
     @property
     def needs_saving(self) -> bool:
@@ -138,7 +138,7 @@ class Project(QObject):
     def check_disk(self) -> None:
         """Report if the file is no longer the version that was last read or written."""
         path = self.store.path
-        if path is not None and self._stamp is not None and not self._stamp.still_holds(path):
+        if path is not None and self._stamp is not None and not self._stamp.matches(path):
             self._stamp = None
             self.disk_changed.emit()
         self._watch()
@@ -152,16 +152,16 @@ class Project(QObject):
         self.store.close()
         self._journal.clear()
         if self.store.path is None:
-            self._journal.drop_runs()
+            self._journal.delete_runs()
         else:
-            self._journal.deliver_runs()
+            self._journal.move_runs_to_destination()
 
     def _assign_runs(self, path: Path) -> None:
         """Record the target folder of the runs in the journal, so that closing or a crash does not lose them."""
         if not self.library.runs:
             return
         try:
-            self._journal.assign_runs(_runs_of(path, self._journal))
+            self._journal.set_runs_destination(_runs_of(path, self._journal))
         except FileError as error:
             self.logged.emit(str(error), "warning")
 

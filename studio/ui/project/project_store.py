@@ -127,7 +127,7 @@ class ProjectStore(QObject):
         self._apply(old)
         return True
 
-    def amend(self, function: Callable[[Document], Document]) -> bool:
+    def extend_last_edit(self, function: Callable[[Document], Document]) -> bool:
         """Extend the last edit, so that one undo reverts both.
 
         Returns False without a change if there is no unsaved last edit, or if there are states to redo.
@@ -135,35 +135,35 @@ class ProjectStore(QObject):
         old = self.document
         if not self.history.can_undo or self.history.can_redo or self.history.is_saved:
             return False
-        self.history.amend(function(old))
+        self.history.replace_current(function(old))
         self._apply(old)
         return True
 
-    def seal(self) -> None:
+    def end_gesture(self) -> None:
         """End a gesture: the next edit is a separate undo step even with the same merge key."""
-        self.history.seal()
+        self.history.end_gesture()
 
-    def take_back(self, merge: str) -> None:
+    def revert_gesture(self, merge: str) -> None:
         """Revert the edits of the current gesture, those with this merge key."""
         old = self.document
-        if self.history.take_back(merge):
+        if self.history.revert_gesture(merge):
             self._apply(old)
 
     def undo(self) -> None:
-        self.go(max(self.history.position - 1, 0))
+        self.go_to(max(self.history.position - 1, 0))
 
     def redo(self) -> None:
-        self.go(min(self.history.position + 1, len(self.history.entries) - 1))
+        self.go_to(min(self.history.position + 1, len(self.history.entries) - 1))
 
-    def go(self, position: int) -> None:
+    def go_to(self, position: int) -> None:
         """Go to a state of the history by index."""
         old = self.document
-        self.history.go(position)
+        self.history.go_to(position)
         self._apply(old, self.history.selection)
 
     def select(self, names: Iterable[str]) -> None:
         selection = frozenset(name for name in names if name in self.document.nodes)
-        self.history.keep_selection(selection)
+        self.history.set_selection(selection)
         if selection != self._selection:
             self._selection = selection
             self.selection_changed.emit(selection)

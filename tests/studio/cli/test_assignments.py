@@ -8,13 +8,13 @@ import pytest
 from engine.registry import Parameter, PathTo, Range
 from studio.cli.assignments import apply_assignments, parse_value
 from studio.cli.error_output import InputError
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 
 DOCUMENT = Document(
     {"hidden": Node("nn.Linear"), "adam": Node("optim.Adam"), "odd": Node("made.Up")},
-    (Wire(End("hidden", "output"), End("odd", "input")),),
+    (Wire(Endpoint("hidden", "output"), Endpoint("odd", "input")),),
 )
 
 

@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from engine.data import Digits
 from studio.document import project_files
-from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 
 ROOT = Path(__file__).parents[3]
 
@@ -127,9 +127,11 @@ def test_predicting_from_a_file_that_the_source_reads(gradwire, tmp_path: Path) 
     }
     wires = ["table.samples loader.samples", "loader.input scores.input", "scores.output loss.input"]
     wires += ["loader.target loss.target", "loss.loss adam.loss"]
-    ends = [[End(*end.split(".")) for end in wire.split()] for wire in wires]
+    ends = [[Endpoint(*end.split(".")) for end in wire.split()] for wire in wires]
     project = tmp_path / "points.gradwire"
-    project_files.save(Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), Training(epochs=10)), project)
+    project_files.save(
+        Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), TrainingSettings(epochs=10)), project
+    )
     assert gradwire("run", project, "--out", tmp_path / "run").code == 0
     result = gradwire(
         "predict", project, write("new.csv", slice(150, 200)), "-w", tmp_path / "run", "-o", tmp_path / "x.csv"
@@ -141,8 +143,10 @@ def test_predicting_from_a_file_that_the_source_reads(gradwire, tmp_path: Path) 
 
 
 def saved(path: Path, nodes: dict[str, Node], wires: list[str], epochs: int = 1) -> Path:
-    ends = [[End(*end.split(".")) for end in wire.split()] for wire in wires]
-    project_files.save(Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), Training(epochs=epochs)), path)
+    ends = [[Endpoint(*end.split(".")) for end in wire.split()] for wire in wires]
+    project_files.save(
+        Document(nodes, tuple(sorted(Wire(*pair) for pair in ends)), TrainingSettings(epochs=epochs)), path
+    )
     return path
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from studio.cli.assignments import apply_assignments
 from studio.document import edits, project_files
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
@@ -30,8 +30,8 @@ def squashed(project: Path) -> None:
     document = project_files.load(project)
     wire = next(wire for wire in document.wires if str(wire.target) == "cross_entropy.input")
     added = edits.add(edits.disconnect(document, [wire]), "softmax", Node("nn.Softmax"))
-    added = edits.connect(added, Wire(wire.source, End("softmax", "input")))
-    added = edits.connect(added, Wire(End("softmax", "output"), wire.target))
+    added = edits.connect(added, Wire(wire.source, Endpoint("softmax", "input")))
+    added = edits.connect(added, Wire(Endpoint("softmax", "output"), wire.target))
     project_files.save(edits.set_param(added, "adam", "lr", 0.5), project)
 
 
@@ -44,7 +44,7 @@ def test_a_run_begins_with_the_warnings_of_the_check(gradwire, project: Path) ->
     assert by_code["squashed-scores"]["fix"] == "Remove softmax"
     assert by_code["squashed-scores"]["set"] == []
     source = str(
-        next(wire.source for wire in project_files.load(project).wires if wire.target == End("softmax", "input"))
+        next(wire.source for wire in project_files.load(project).wires if wire.target == Endpoint("softmax", "input"))
     )
     assert by_code["squashed-scores"]["edits"] == [
         {"remove": "softmax"},
@@ -90,14 +90,16 @@ FIXES: dict[str, Fix] = {
     "freeze": quick_fixes.freeze("hidden"),
     "trains": quick_fixes.trains("adam", ["hidden"], "Train it"),
     "follow": quick_fixes.follow("train_accuracy"),
-    "wire_up": quick_fixes.wire_up(End("hidden", "output"), End("muted", "input")),
+    "wire_up": quick_fixes.wire_up(Endpoint("hidden", "output"), Endpoint("muted", "input")),
     "swap": quick_fixes.swap("cross_entropy", "input", "target"),
-    "unwire": quick_fixes.unwire(Wire(End("adam", "loss"), End("nowhere", "input"))),
+    "unwire": quick_fixes.unwire(Wire(Endpoint("adam", "loss"), Endpoint("nowhere", "input"))),
     "retype": quick_fixes.retype("cross_entropy", "nn.NLLLoss"),
-    "add_loss": quick_fixes.add_loss(End("other", "loss"), "adam", End("cross_entropy", "loss"), None),
+    "add_loss": quick_fixes.add_loss(Endpoint("other", "loss"), "adam", Endpoint("cross_entropy", "loss"), None),
     "bypass": quick_fixes.bypass("relu", "input"),
-    "insert": quick_fixes.insert(End("hidden", "input"), Node("nn.Flatten", {"start_dim": 2}), title="Insert Flatten"),
-    "append": quick_fixes.append(End("other", "loss"), Node("optim.Adam"), "loss", title="Add Adam"),
+    "insert": quick_fixes.insert(
+        Endpoint("hidden", "input"), Node("nn.Flatten", {"start_dim": 2}), title="Insert Flatten"
+    ),
+    "append": quick_fixes.append(Endpoint("other", "loss"), Node("optim.Adam"), "loss", title="Add Adam"),
 }
 
 
@@ -105,7 +107,7 @@ def follow_edits(document: Document, changes: Iterable[Mapping[str, Any]]) -> Do
     """What a program does that reads the records."""
 
     def wire(ends: Sequence[str]) -> Wire:
-        return Wire(*(End(*end.split(".")) for end in ends))
+        return Wire(*(Endpoint(*end.split(".")) for end in ends))
 
     for change in json.loads(json.dumps(list(changes))):
         match change:
@@ -116,8 +118,8 @@ def follow_edits(document: Document, changes: Iterable[Mapping[str, Any]]) -> Do
             case {"insert": key, "name": name, "params": params, "wire": ends, "ports": [way_in, way_out]}:
                 old = wire(ends)
                 document = edits.add(edits.disconnect(document, [old]), name, Node(key, params))
-                document = edits.connect(document, Wire(old.source, End(name, way_in)))
-                document = edits.connect(document, Wire(End(name, way_out), old.target))
+                document = edits.connect(document, Wire(old.source, Endpoint(name, way_in)))
+                document = edits.connect(document, Wire(Endpoint(name, way_out), old.target))
             case {"add": key, "name": name, "params": params}:
                 document = edits.add(document, name, Node(key, params))
             case {"disconnect": ends}:
@@ -155,7 +157,7 @@ def test_the_edits_of_a_record_do_what_its_fix_does(project: Path) -> None:
         "other": Node("nn.MSELoss"),
     }
     document = edits.add_all(document, others)
-    stray = Wire(End("adam", "loss"), End("nowhere", "input"))
+    stray = Wire(Endpoint("adam", "loss"), Endpoint("nowhere", "input"))
     document = msgspec.structs.replace(document, wires=tuple(sorted((*document.wires, stray))))
     for name, fix in FIXES.items():
         after = fix.edit(document)

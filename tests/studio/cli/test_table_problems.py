@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from studio.document import project_files
-from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.lowering import check
 from studio.lowering.problems.problem import Problem
 from studio.nodes import catalogue
@@ -39,9 +39,9 @@ def learning(folder: Path, text: str, outputs: int = 3, **params: Any) -> Path:
         "loss": Node("nn.CrossEntropyLoss"),
         "adam": Node("optim.Adam"),
     }
-    ends = [[End(*end.split(".")) for end in wire.split(" -> ")] for wire in WIRES]
+    ends = [[Endpoint(*end.split(".")) for end in wire.split(" -> ")] for wire in WIRES]
     wires = tuple(sorted(Wire(*pair) for pair in ends))
-    project_files.save(Document(nodes, wires, Training(epochs=1)), folder / "project.gradwire")
+    project_files.save(Document(nodes, wires, TrainingSettings(epochs=1)), folder / "project.gradwire")
     return folder / "project.gradwire"
 
 

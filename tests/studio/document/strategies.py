@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from studio.document import edits, node_clipboard
 from studio.document.document_errors import EditError
-from studio.document.model import Document, End, Json, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Json, Node, TrainingSettings, Wire
 from studio.document.node_names import problem as name_problem
 
 TYPES = ("nn.Linear", "nn.ReLU", "data.Digits", "optim.Adam", "gone.Layer2077", "ünknown type")
@@ -45,7 +45,7 @@ nodes = st.builds(
     note=st.one_of(st.just(""), texts),
 )
 trainings = st.builds(
-    Training,
+    TrainingSettings,
     epochs=st.integers(1, 2**31 - 1),
     seed=st.integers(0, 2**63 - 1),
     device=st.sampled_from(["auto", "cpu", "cuda"]),
@@ -57,12 +57,12 @@ trainings = st.builds(
 def documents(draw: st.DrawFn, max_nodes: int = 6) -> Document:
     """Any document that a file can hold: cycles, unknown types and unicode included."""
     members = draw(st.dictionaries(node_names, nodes, max_size=max_nodes))
-    wires: dict[End, Wire] = {}
+    wires: dict[Endpoint, Wire] = {}
     if members:
-        ends = st.builds(End, node=st.sampled_from(list(members)), port=st.sampled_from(PORTS))
+        ends = st.builds(Endpoint, node=st.sampled_from(list(members)), port=st.sampled_from(PORTS))
         for wire in draw(st.lists(st.builds(Wire, source=ends, target=ends), max_size=2 * max_nodes)):
             wires[wire.target] = wire
-    training = draw(st.one_of(st.just(Training()), trainings))
+    training = draw(st.one_of(st.just(TrainingSettings()), trainings))
     return Document(members, tuple(sorted(wires.values())), training, draw(st.one_of(st.just(""), texts)))
 
 
@@ -107,7 +107,7 @@ def _some(document: Document, indices: list[int]) -> list[str]:
 
 
 def _wire(document: Document, source: int, output: str, target: int, input: str) -> Wire:
-    return Wire(End(_at(document, source), output), End(_at(document, target), input))
+    return Wire(Endpoint(_at(document, source), output), Endpoint(_at(document, target), input))
 
 
 def _disconnect(document: Document, index: int) -> Document:
@@ -127,7 +127,7 @@ _flag = st.one_of(st.none(), st.booleans())
 
 _KINDS: dict[str, tuple[Callable[..., Document], tuple[st.SearchStrategy[object], ...]]] = {
     "add": (edits.add, (node_names, nodes)),
-    "add fresh": (lambda d, base, node: edits.add(d, edits.fresh_name(d, base), node), (texts, nodes)),
+    "add fresh": (lambda d, base, node: edits.add(d, edits.unique_name(d, base), node), (texts, nodes)),
     "remove": (lambda d, indices: edits.remove(d, _some(d, indices)), (_indices,)),
     "rename": (lambda d, index, new: edits.rename(d, _at(d, index), new), (_index, node_names)),
     "move": (lambda d, indices, at: edits.move(d, dict.fromkeys(_some(d, indices), at)), (_indices, places)),

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from studio.document.autosave import Autosave, discard, recoverable, sweep
+from studio.document.autosave import Autosave, clean_up_orphaned_runs, discard, recoverable
 from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
 from studio.document.project_format import dumps
@@ -236,7 +236,7 @@ def test_runs_of_unsaved_work_come_with_it(tmp_path: Path) -> None:
     [recovery] = recoverable(tmp_path)
     assert mine.adopt(recovery)
     assert (mine.runs / "run" / "run.json").exists() and not theirs.exists()
-    mine.drop_runs()
+    mine.delete_runs()
     assert not mine.runs.exists()
 
 
@@ -257,13 +257,13 @@ def test_only_unreachable_runs_are_removed(tmp_path: Path) -> None:
     mine = Autosave(tmp_path)
     mine.runs.mkdir()
     lost = with_runs(tmp_path, "1-1.00-abcd.runs")
-    sweep(tmp_path)
+    clean_up_orphaned_runs(tmp_path)
     assert theirs.exists() and mine.runs.exists() and not lost.exists()
     kill(child)
-    sweep(tmp_path)
+    clean_up_orphaned_runs(tmp_path)
     assert theirs.exists()  # its journal can still be recovered
     journal.unlink()
-    sweep(tmp_path)
+    clean_up_orphaned_runs(tmp_path)
     assert not theirs.exists()
 
 
@@ -273,7 +273,7 @@ def leave_runs_behind(folder: Path, owner: Path | None) -> Path:
     (autosave.runs / "run").mkdir(parents=True)
     (autosave.runs / "run" / "weights").write_text("trained")
     if owner is not None:
-        autosave.assign_runs(owner)
+        autosave.set_runs_destination(owner)
     stem = autosave.runs.stem
     for path in tuple(folder.glob(f"{stem}.*")):
         path.rename(folder / path.name.replace(stem, "1-1.00-x"))
@@ -283,7 +283,7 @@ def leave_runs_behind(folder: Path, owner: Path | None) -> Path:
 def test_runs_of_a_killed_process_come_to_their_project(tmp_path: Path) -> None:
     runs = leave_runs_behind(tmp_path / "state", tmp_path / "net.runs")
     (tmp_path / "net.runs" / "run").mkdir(parents=True)
-    sweep(tmp_path / "state")
+    clean_up_orphaned_runs(tmp_path / "state")
     assert (tmp_path / "net.runs" / "run-2" / "weights").read_text() == "trained"
     assert not runs.exists() and not list((tmp_path / "state").iterdir())
 
@@ -291,14 +291,14 @@ def test_runs_of_a_killed_process_come_to_their_project(tmp_path: Path) -> None:
 def test_runs_wait_for_a_project_folder_that_is_missing(tmp_path: Path) -> None:
     folder = tmp_path / "drive"
     runs = leave_runs_behind(tmp_path / "state", folder / "net.runs")
-    sweep(tmp_path / "state")
+    clean_up_orphaned_runs(tmp_path / "state")
     assert (runs / "run" / "weights").exists()
     folder.mkdir()
-    sweep(tmp_path / "state")
+    clean_up_orphaned_runs(tmp_path / "state")
     assert (folder / "net.runs" / "run" / "weights").exists()
 
 
 def test_runs_without_a_project_are_removed(tmp_path: Path) -> None:
     runs = leave_runs_behind(tmp_path, None)
-    sweep(tmp_path)
+    clean_up_orphaned_runs(tmp_path)
     assert not runs.exists()

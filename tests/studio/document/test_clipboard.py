@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from studio.document import edits, node_clipboard
 from studio.document.document_errors import EditError
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_format import dumps, loads
 from tests.studio.document.strategies import documents
 
 
 def wire(source: str, target: str) -> Wire:
-    return Wire(End(source, "output"), End(target, "input"))
+    return Wire(Endpoint(source, "output"), Endpoint(target, "input"))
 
 
 @pytest.fixture

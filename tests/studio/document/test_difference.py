@@ -5,14 +5,14 @@ from itertools import pairwise
 
 from studio.document import edits
 from studio.document.document_difference import Difference, difference
-from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 
 
 def chain(length: int) -> Document:
     names = [f"node_{index}" for index in range(length)]
     return Document(
         nodes={name: Node("nn.ReLU") for name in names},
-        wires=tuple(sorted(Wire(End(a, "output"), End(b, "input")) for a, b in pairwise(names))),
+        wires=tuple(sorted(Wire(Endpoint(a, "output"), Endpoint(b, "input")) for a, b in pairwise(names))),
     )
 
 
@@ -27,16 +27,16 @@ def test_each_kind_of_change() -> None:
     new = edits.remove(old, ["node_3"])
     new = edits.add(new, "extra", Node("nn.GELU"))
     new = edits.move(new, {"node_0": (8, 8)})
-    new = edits.connect(new, Wire(End("node_2", "output"), End("extra", "input")))
+    new = edits.connect(new, Wire(Endpoint("node_2", "output"), Endpoint("extra", "input")))
     new = edits.set_training(new, epochs=3)
     new = edits.set_description(new, "words")
     assert difference(old, new) == Difference(
         removed=("node_3",),
         added={"extra": new.nodes["extra"]},
         changed={"node_0": new.nodes["node_0"]},
-        wires_removed=(Wire(End("node_2", "output"), End("node_3", "input")),),
-        wires_added=(Wire(End("node_2", "output"), End("extra", "input")),),
-        training=Training(epochs=3),
+        wires_removed=(Wire(Endpoint("node_2", "output"), Endpoint("node_3", "input")),),
+        wires_added=(Wire(Endpoint("node_2", "output"), Endpoint("extra", "input")),),
+        training=TrainingSettings(epochs=3),
         description="words",
     )
 

@@ -9,11 +9,11 @@ import pytest
 
 from studio.document import edits
 from studio.document.document_errors import EditError
-from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 
 
 def wire(text: str) -> Wire:
-    source, target = (End(*end.split(".")) for end in text.split(" -> "))
+    source, target = (Endpoint(*end.split(".")) for end in text.split(" -> "))
     return Wire(source, target)
 
 
@@ -129,7 +129,7 @@ def test_flags(document: Document) -> None:
 
 def test_note_training_and_description(document: Document) -> None:
     assert edits.set_note(document, "relu", "why?").nodes["relu"].note == "why?"
-    assert edits.set_training(document, epochs=3, device="cpu").training == Training(epochs=3, device="cpu")
+    assert edits.set_training(document, epochs=3, device="cpu").training == TrainingSettings(epochs=3, device="cpu")
     assert edits.set_description(document, "Digits").description == "Digits"
 
 
@@ -186,7 +186,7 @@ def test_an_edit_that_changes_nothing_is_the_identity(document: Document, edit: 
         (lambda d: edits.set_param(d, "relu", "p", 2**64), "relu.p: a whole number does not fit in 64 bits."),
         (
             lambda d: edits.set_training(d, epoch=3),
-            "Training has no setting 'epoch'; it has epochs, steps, seed, device, compile",
+            "There is no training setting 'epoch'. Choose one of: epochs, steps, seed, device, compile",
         ),
         (lambda d: edits.set_training(d, epochs=0), "Training settings: Expected `int` >= 1 - at `$.epochs`."),
         (lambda d: edits.set_description(d, "\udfff"), "half a surrogate pair"),
@@ -200,10 +200,10 @@ def test_refusals_name_the_thing(document: Document, edit: Callable[[Document], 
 
 
 def test_fresh_names(document: Document) -> None:
-    assert edits.fresh_name(document, "nn.Dropout") == "dropout"
-    assert edits.fresh_name(document, "nn.ReLU") == "relu_2"
+    assert edits.unique_name(document, "nn.Dropout") == "dropout"
+    assert edits.unique_name(document, "nn.ReLU") == "relu_2"
     document = edits.add(document, "relu_2", Node("nn.ReLU"))
-    assert edits.fresh_name(document, "relu_2") == "relu_3"
+    assert edits.unique_name(document, "relu_2") == "relu_3"
 
 
 def test_a_renamed_metric_is_followed_under_its_new_name() -> None:

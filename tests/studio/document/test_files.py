@@ -16,7 +16,7 @@ from studio.document import project_files
 from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
 from studio.document.project_format import dumps
-from studio.document.strict_json import LARGEST
+from studio.document.strict_json import MAX_FILE_BYTES
 
 ROOT = Path(__file__).parents[3]
 OLD = Document({"old": Node("nn.ReLU")})
@@ -166,8 +166,8 @@ def test_devices_are_not_replaced() -> None:
 
 
 def test_a_project_that_could_not_be_opened_is_not_saved(path: Path) -> None:
-    with pytest.raises(FileError, match="more than the 33,554,432 that can be opened"):
-        project_files.save(Document(description="x" * LARGEST), path)
+    with pytest.raises(FileError, match="at most 33,554,432 that can be opened"):
+        project_files.save(Document(description="x" * MAX_FILE_BYTES), path)
     assert project_files.load(path) == OLD
 
 
@@ -258,23 +258,23 @@ def test_a_name_that_is_not_text(tmp_path: Path) -> None:
 def test_a_stamp_holds_until_the_content_changes(path: Path) -> None:
     document, stamp = project_files.load_stamped(path)
     assert document == OLD
-    assert stamp.still_holds(path)
+    assert stamp.matches(path)
     os.utime(path, (0, 0))
-    assert stamp.still_holds(path)
+    assert stamp.matches(path)
     path.write_bytes(dumps(OLD).replace("old", "odd").encode())
     os.utime(path, (1, 1))
-    assert not stamp.still_holds(path)
+    assert not stamp.matches(path)
 
 
 def test_a_stamp_of_saving(path: Path) -> None:
     stamp = project_files.save(NEW, path)
     assert stamp == project_files.load_stamped(path)[1]
-    assert stamp.still_holds(path)
+    assert stamp.matches(path)
     project_files.save(OLD, path)
-    assert not stamp.still_holds(path)
+    assert not stamp.matches(path)
 
 
 def test_a_stamp_of_a_file_that_is_gone(path: Path) -> None:
     _, stamp = project_files.load_stamped(path)
     path.unlink()
-    assert not stamp.still_holds(path)
+    assert not stamp.matches(path)

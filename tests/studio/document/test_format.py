@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from studio.document.document_errors import FileError
-from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.document.project_format import dumps, loads
-from studio.document.strict_json import LARGEST
+from studio.document.strict_json import MAX_FILE_BYTES
 
 EXAMPLE = Document(
     nodes={
@@ -21,10 +21,10 @@ EXAMPLE = Document(
         "größe": Node("gone.Unknown", {"odd": [1.0, {"é": None}]}, at=(480, 0), muted=True, note='two\nlines "quoted"'),
     },
     wires=(
-        Wire(End("digits", "output"), End("hidden", "input")),
-        Wire(End("hidden", "output"), End("größe", "anything")),
+        Wire(Endpoint("digits", "output"), Endpoint("hidden", "input")),
+        Wire(Endpoint("hidden", "output"), Endpoint("größe", "anything")),
     ),
-    training=Training(epochs=3),
+    training=TrainingSettings(epochs=3),
     description="A first network",
 )
 
@@ -208,8 +208,8 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "Latin-1": ('{\n  "größe": 1}'.encode("latin-1"), "line 2, column 6", "byte 0xF6 is not UTF-8"),
     "UTF-16": ("{}".encode("utf-16"), "", "is UTF-16, not UTF-8"),
     "binary": (b"\x89PNG\r\n\x1a\n\0\0", "line 1, column 1", "byte 0x89 is not UTF-8"),
-    "huge bytes": (b" " * (LARGEST + 1), "", "has more than 33,554,432 bytes"),
-    "huge text": (" " * (LARGEST + 1), "", "has more than 33,554,432 characters"),
+    "huge bytes": (b" " * (MAX_FILE_BYTES + 1), "", "has more than 33,554,432 bytes"),
+    "huge text": (" " * (MAX_FILE_BYTES + 1), "", "has more than 33,554,432 characters"),
 }
 
 

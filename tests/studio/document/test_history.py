@@ -57,21 +57,21 @@ def test_one_gesture_is_one_entry() -> None:
     history = History(empty)
     for document in documents[:3]:
         history.push("Move", document, "drag")
-    history.seal()
+    history.end_gesture()
     for document in documents[3:]:
         history.push("Move", document, "drag")
     assert [entry.document for entry in history.entries] == [empty, documents[2], documents[4]]
     assert history.undo() is documents[2]
 
 
-@pytest.mark.parametrize("end", ["seal", "undo and redo", "save", "another key", "no key"])
+@pytest.mark.parametrize("end", ["end gesture", "undo and redo", "save", "another key", "no key"])
 def test_what_ends_a_gesture(end: str) -> None:
     empty, one, two, three = states(4)
     history = History(empty)
     history.push("Move", one, "drag")
     match end:
-        case "seal":
-            history.seal()
+        case "end gesture":
+            history.end_gesture()
         case "undo and redo":
             history.undo()
             history.redo()
@@ -127,10 +127,10 @@ def test_go_to_any_state() -> None:
     history = History(documents[0])
     for document in documents[1:]:
         history.push("Add", document)
-    assert history.go(1) is documents[1]
+    assert history.go_to(1) is documents[1]
     assert history.position == 1
     with pytest.raises(IndexError, match="has states 0 to 3, not 4"):
-        history.go(4)
+        history.go_to(4)
 
 
 def test_the_oldest_states_are_forgotten() -> None:

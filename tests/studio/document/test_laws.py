@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from studio.document.document_difference import Difference, difference
 from studio.document.document_errors import FileError
 from studio.document.edit_history import History
-from studio.document.json_values import same
+from studio.document.json_values import equal_json
 from studio.document.model import Document
 from studio.document.project_format import dumps, loads
 from tests.studio.document.strategies import Edit, documents, edit, edit_sequences
@@ -22,7 +22,7 @@ def assert_equal(one: Document, other: Document) -> None:
     assert one == other
     assert list(one.nodes) == list(other.nodes)
     for name, node in one.nodes.items():
-        assert same(dict(node.params), dict(other.nodes[name].params))
+        assert equal_json(dict(node.params), dict(other.nodes[name].params))
 
 
 @given(documents())
@@ -57,7 +57,11 @@ def test_edits_leave_their_document_alone(document: Document, change: Edit) -> N
 def test_edits_share_what_they_do_not_touch(document: Document, change: Edit) -> None:
     new = change(document)
     for name, node in new.nodes.items():
-        if name in document.nodes and node == document.nodes[name] and same(node.params, document.nodes[name].params):
+        if (
+            name in document.nodes
+            and node == document.nodes[name]
+            and equal_json(node.params, document.nodes[name].params)
+        ):
             assert node is document.nodes[name]
     if new == document and dumps(new) == dumps(document):
         assert new is document
@@ -104,7 +108,7 @@ def test_undoing_all_leads_back_and_redoing_all_forward(document: Document, chan
     assert history.entries == states
 
 
-@given(documents(), st.lists(st.one_of(edit(), st.sampled_from(["undo", "redo", "seal", "save"])), max_size=30))
+@given(documents(), st.lists(st.one_of(edit(), st.sampled_from(["undo", "redo", "end gesture", "save"])), max_size=30))
 def test_history_agrees_with_a_plain_list(document: Document, actions: list[Edit | str]) -> None:
     """The model: a list of documents, a place in it, and which of them was saved."""
     history = History(document)
@@ -129,7 +133,7 @@ def test_history_agrees_with_a_plain_list(document: Document, actions: list[Edit
             history.mark_saved()
             saved = states[place]
         else:
-            history.seal()
+            history.end_gesture()
         assert history.document is states[place]
         assert history.is_saved == (states[place] is saved)
     assert [entry.document for entry in history.entries] == states

@@ -6,7 +6,7 @@ import pytest
 
 from studio.document.document_errors import FileError
 from studio.document.migrations import MIGRATIONS, VERSION, migrate
-from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.document.project_format import loads
 
 VERSION_1 = """
@@ -29,8 +29,8 @@ def test_there_is_a_step_from_every_earlier_version() -> None:
 def test_version_1() -> None:
     assert loads(VERSION_1) == Document(
         nodes={"a": Node("nn.Linear", {"out_features": 3}, at=(8, 16)), "b": Node("nn.ReLU")},
-        wires=(Wire(End("a", "output"), End("b", "input")),),
-        training=Training(epochs=5),
+        wires=(Wire(Endpoint("a", "output"), Endpoint("b", "input")),),
+        training=TrainingSettings(epochs=5),
     )
 
 

@@ -53,7 +53,7 @@ def test_bad_names(name: str, problem: str) -> None:
     ],
 )
 def test_names_from_titles(text: str, name: str) -> None:
-    assert node_names.identifier(text) == name
+    assert node_names.to_identifier(text) == name
 
 
 @given(st.text())
@@ -61,23 +61,23 @@ def test_names_from_titles(text: str, name: str) -> None:
 @example("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}")
 @example("℘·")
 def test_any_text_gives_a_good_name(text: str) -> None:
-    name = node_names.identifier(text)
+    name = node_names.to_identifier(text)
     assert node_names.problem(name) is None
-    assert node_names.problem(node_names.free(name, {name})) is None
+    assert node_names.problem(node_names.unique_name(name, {name})) is None
 
 
 def test_free_counts_on() -> None:
-    assert node_names.free("a", ()) == "a"
-    assert node_names.free("a", {"a"}) == "a_2"
-    assert node_names.free("a_2", {"a_2"}) == "a_3"
-    assert node_names.free("a_7", {"a_7", "a_2"}) == "a_3"
-    assert node_names.free("a_9", ()) == "a_9"
-    assert node_names.free("_1", {"_1"}) == "_1_2"
+    assert node_names.unique_name("a", ()) == "a"
+    assert node_names.unique_name("a", {"a"}) == "a_2"
+    assert node_names.unique_name("a_2", {"a_2"}) == "a_3"
+    assert node_names.unique_name("a_7", {"a_7", "a_2"}) == "a_3"
+    assert node_names.unique_name("a_9", ()) == "a_9"
+    assert node_names.unique_name("_1", {"_1"}) == "_1_2"
 
 
 def test_many_free_names() -> None:
-    namer = node_names.Namer(["a", "a_3"])
-    assert [namer.free(name) for name in ("a", "a", "a_3", "b", "b", "a_9", "a_9")] == [
+    names = node_names.UniqueNames(["a", "a_3"])
+    assert [names.reserve(name) for name in ("a", "a", "a_3", "b", "b", "a_9", "a_9")] == [
         "a_2",
         "a_4",
         "a_5",
@@ -90,6 +90,6 @@ def test_many_free_names() -> None:
 
 @given(st.lists(st.sampled_from(["a", "a_2", "a_3", "a_2_2", "b", "_1", "_1_2"]), max_size=12))
 def test_no_name_is_given_twice(wanted: list[str]) -> None:
-    namer = node_names.Namer(["a_2"])
-    given_names = [namer.free(name) for name in wanted]
+    names = node_names.UniqueNames(["a_2"])
+    given_names = [names.reserve(name) for name in wanted]
     assert len({*given_names, "a_2"}) == len(wanted) + 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from studio.document.model import Document, Node, Training
+from studio.document.model import Document, Node, TrainingSettings
 from studio.document.project_format import dumps, schema
 from tests.studio.document.strategies import documents
 
@@ -29,7 +29,7 @@ def test_what_is_written_is_valid(document: Document) -> None:
 def test_every_field_is_described() -> None:
     parts = schema()["$defs"]
     assert tuple(parts["Node"]["properties"]) == Node.__struct_fields__
-    assert tuple(parts["Training"]["properties"]) == Training.__struct_fields__
+    assert tuple(parts["TrainingSettings"]["properties"]) == TrainingSettings.__struct_fields__
 
 
 @pytest.mark.parametrize(

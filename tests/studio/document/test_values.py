@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from studio.document.json_values import DEEPEST, JsonError, checked, same
+from studio.document.json_values import MAX_DEPTH, JsonError, equal_json, validated_copy
 
 
 def nested(depth: int) -> object:
@@ -17,7 +17,7 @@ def nested(depth: int) -> object:
 
 def test_a_copy_comes_back() -> None:
     value = {"a": [1, 2.5, None, True, "é"], "b": (1, 2)}
-    copy = checked(value)
+    copy = validated_copy(value)
     assert copy == {"a": [1, 2.5, None, True, "é"], "b": [1, 2]}
     assert isinstance(copy, dict)
     assert copy["a"] is not value["a"]
@@ -34,27 +34,27 @@ def test_a_copy_comes_back() -> None:
         ([b"x"], "[0]", "bytes is not a JSON value"),
         (["\ud800"], "[0]", "the text contains half a surrogate pair (U+D800) at character 1"),
         ({"\ud800": 1}, "", "the text contains half a surrogate pair"),
-        (nested(DEEPEST + 1), "", f"nested more than {DEEPEST} levels"),
-        (nested(100_000), "", f"nested more than {DEEPEST} levels"),
+        (nested(MAX_DEPTH + 1), "", f"nested more than {MAX_DEPTH} levels"),
+        (nested(100_000), "", f"nested more than {MAX_DEPTH} levels"),
         ([0] * 100_000, "", "holds more than 100,000 values and characters"),
         ("x" * 100_000, "", "holds more than 100,000 values and characters"),
     ],
 )
 def test_refusals(value: object, location: str, problem: str) -> None:
     with pytest.raises(JsonError) as caught:
-        checked(value)
+        validated_copy(value)
     assert caught.value.location == location
     assert problem in caught.value.problem
 
 
-@pytest.mark.parametrize("value", [2**64 - 1, -(2**63), nested(DEEPEST), "x" * 99_999])
+@pytest.mark.parametrize("value", [2**64 - 1, -(2**63), nested(MAX_DEPTH), "x" * 99_999])
 def test_bounds_are_inclusive(value: object) -> None:
-    assert checked(value) == value
+    assert validated_copy(value) == value
 
 
 def test_same_tells_types_apart() -> None:
-    assert same([1, {"a": 2}], [1, {"a": 2}])
-    assert same({"a": 1, "b": 2}, {"b": 2, "a": 1})
-    assert not same(1, 1.0)
-    assert not same(True, 1)
-    assert not same([0.0], [-0.0])
+    assert equal_json([1, {"a": 2}], [1, {"a": 2}])
+    assert equal_json({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    assert not equal_json(1, 1.0)
+    assert not equal_json(True, 1)
+    assert not equal_json([0.0], [-0.0])

@@ -8,15 +8,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.nodes import catalogue
 
 
-def end(text: str) -> End:
-    return End(*text.split("."))
+def end(text: str) -> Endpoint:
+    return Endpoint(*text.split("."))
 
 
 def wire(text: str) -> Wire:

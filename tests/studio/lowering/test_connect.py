@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering import refusal
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import document, mlp, wire
@@ -59,9 +59,9 @@ def test_nodes_of_unknown_type_keep_their_wires_and_take_no_new_ones() -> None:
 def test_asking_about_every_port_of_a_large_graph_is_fast() -> None:
     names = [f"n{i}" for i in range(2000)]
     nodes = dict.fromkeys(names, Node("nn.ReLU"))
-    wires = tuple(sorted(Wire(End(a, "output"), End(b, "input")) for a, b in pairwise(names)))
+    wires = tuple(sorted(Wire(Endpoint(a, "output"), Endpoint(b, "input")) for a, b in pairwise(names)))
     base = Document(nodes=nodes, wires=wires)
     began = time.process_time()
-    answers = [refusal(base, catalogue(), Wire(End("n1000", "output"), End(name, "input"))) for name in names]
+    answers = [refusal(base, catalogue(), Wire(Endpoint("n1000", "output"), Endpoint(name, "input"))) for name in names]
     assert time.process_time() - began < 0.5
     assert sum(answer is None for answer in answers) == 999

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from studio.document.graph_walk import walk
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_templates import templates
 from studio.lowering import check
 from studio.lowering.analysis.node_graph import NodeGraph, bypass_input
@@ -38,7 +38,7 @@ def looped(base: Document) -> Iterator[Document]:
         ):
             for port in graph.types[name].outputs:
                 if port.type is kind:
-                    closing = Wire(End(name, port.name), wire.target)
+                    closing = Wire(Endpoint(name, port.name), wire.target)
                     yield replace(base, wires=tuple(sorted({*base.wires, closing} - {wire})))
 
 
@@ -86,7 +86,7 @@ def test_a_large_loop_is_as_fast_as_other_graphs(make: Callable[[int], Document]
     report = Checker().check(broken, catalogue())
     assert [problem.code for problem in report.errors if problem.code == "cycle"] == ["cycle"]
     node = Node("nn.Flatten")
-    quick_fixes.insert(End("linear", "input"), node, title="").edit(broken)
+    quick_fixes.insert(Endpoint("linear", "input"), node, title="").edit(broken)
     assert time.process_time() - began < 5  # some tenths of a second on a quiet machine
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.lowering import LoweringError, check, lower
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import class_name
@@ -35,7 +35,7 @@ def test_names_never_become_code(text: str) -> None:
     base = mlp()
     nodes = {text if name == "hidden" else name: node for name, node in base.nodes.items()}
     wires = [
-        Wire(*(End(text if end.node == "hidden" else end.node, end.port) for end in (wire.source, wire.target)))
+        Wire(*(Endpoint(text if end.node == "hidden" else end.node, end.port) for end in (wire.source, wire.target)))
         for wire in base.wires
     ]
     with pytest.raises(LoweringError) as caught:
@@ -52,7 +52,9 @@ def test_types_parameters_and_ports_never_become_code(text: str, where: str) -> 
     elif where == "param":
         base = changed(base, "relu", params={text: 1})
     else:
-        base = Document(nodes=base.nodes, wires=(*base.wires, Wire(End("hidden", "output"), End("relu", text))))
+        base = Document(
+            nodes=base.nodes, wires=(*base.wires, Wire(Endpoint("hidden", "output"), Endpoint("relu", text)))
+        )
     with pytest.raises(LoweringError):
         lower(check(base, catalogue()))
 
@@ -117,5 +119,5 @@ def test_what_a_run_cannot_hold_is_blamed_on_its_node(monkeypatch: pytest.Monkey
 
 def test_settings_do_not_matter_for_the_source() -> None:
     base = mlp()
-    other = Document(nodes=base.nodes, wires=base.wires, training=Training(epochs=1, seed=9))
+    other = Document(nodes=base.nodes, wires=base.wires, training=TrainingSettings(epochs=1, seed=9))
     assert lower(check(other, catalogue())).source == lower(check(base, catalogue())).source

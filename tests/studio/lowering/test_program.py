@@ -10,7 +10,7 @@ from msgspec.structs import replace
 import engine
 from engine import fit, inspect
 from engine.errors import ShapeError
-from studio.document.model import Training
+from studio.document.model import TrainingSettings
 from studio.lowering import Program, lower
 from studio.lowering.check import check
 from studio.nodes import catalogue
@@ -44,7 +44,9 @@ def owners(made: Program) -> list[tuple[str, str]]:
 
 
 def test_settings_of_a_step_are_the_tasks() -> None:
-    document = replace(mlp(), training=Training(accumulate=2, clip_norm=0.5, mixed_precision="bfloat16", patience=3))
+    document = replace(
+        mlp(), training=TrainingSettings(accumulate=2, clip_norm=0.5, mixed_precision="bfloat16", patience=3)
+    )
     made = lower(check(document, catalogue()), name="digits")
     assert (
         "    accumulate = 2\n    clip_norm = 0.5\n    mixed_precision = 'bfloat16'\n\n    def data(self):"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from engine import fit
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering import LoweringError, check, lower, refusal
 from studio.lowering.check import Checker
 from studio.nodes import NodeType, Role, catalogue
@@ -45,7 +45,7 @@ def wild(draw: st.DrawFn) -> Document:
         values = draw(st.dictionaries(st.sampled_from([*params, "odd"]), json_values, max_size=3))
         nodes[name] = Node(key, values, muted=draw(st.booleans()), frozen=draw(st.booleans()))
     ports = st.sampled_from(["input", "target", "output", "loss", "samples", "x", "y", "a", "b"])
-    ends = st.builds(End, st.sampled_from(names or ["n"]), ports)
+    ends = st.builds(Endpoint, st.sampled_from(names or ["n"]), ports)
     wires = draw(st.lists(st.builds(Wire, ends, ends), max_size=20, unique=True)) if names else []
     return Document(nodes=nodes, wires=tuple(sorted(wires)))
 
@@ -140,7 +140,7 @@ def test_what_is_not_refused_can_be_followed(document: Document, data: st.DataOb
     for _ in range(8 if document.nodes else 0):
         names = st.sampled_from(list(document.nodes))
         ports = st.sampled_from(["input", "target", "output", "loss", "samples", "x", "y"])
-        wire = Wire(data.draw(st.builds(End, names, ports)), data.draw(st.builds(End, names, ports)))
+        wire = Wire(data.draw(st.builds(Endpoint, names, ports)), data.draw(st.builds(Endpoint, names, ports)))
         if refusal(document, catalogue(), wire) is None:
             document = edits.connect(document, wire)
     codes = {problem.code for problem in check(document, catalogue()).problems}

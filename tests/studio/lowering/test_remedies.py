@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.problems.problem_groups import grouped
 from tests.studio.lowering.graphs import coded, digits, fixed, report, without
 
-END = End("logits", "input")
+END = Endpoint("logits", "input")
 
 
 def graph() -> Document:
@@ -35,10 +35,13 @@ def problems(*offers: Fix) -> list[Problem]:
         (quick_fixes.retype("drop", "nn.ReLU"), quick_fixes.retype("drop", "nn.Tanh")),
         (quick_fixes.retype("drop", "nn.ReLU"), quick_fixes.assign("drop", "p", 0.1)),
         (
-            quick_fixes.unwire(Wire(End("drop", "output"), END)),
+            quick_fixes.unwire(Wire(Endpoint("drop", "output"), END)),
             quick_fixes.insert(END, Node("nn.ReLU"), title="Insert ReLU"),
         ),
-        (quick_fixes.unwire(Wire(End("drop", "output"), END)), quick_fixes.wire_up(End("flatten", "output"), END)),
+        (
+            quick_fixes.unwire(Wire(Endpoint("drop", "output"), END)),
+            quick_fixes.wire_up(Endpoint("flatten", "output"), END),
+        ),
         (quick_fixes.follow("val_accuracy"), quick_fixes.follow("train_loss")),
     ],
     ids=lambda fix: fix.title,

@@ -42,7 +42,7 @@ def test_every_key_is_the_path_of_what_it_calls(node_type: NodeType) -> None:
 
 @pytest.mark.parametrize("node_type", TYPES, ids=lambda node_type: node_type.key)
 def test_the_name_that_a_new_node_gets_may_be_used(node_type: NodeType) -> None:
-    name = node_names.identifier(node_type.key)
+    name = node_names.to_identifier(node_type.key)
     assert node_names.problem(name) is None
     assert name not in RESERVED.get(node_type.role, ())
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import engine
-from studio.document.model import Document, End, Node, Training, Wire
+from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.nodes.catalogue import Catalogue, catalogue
 from studio.training import Session
 
@@ -20,7 +20,7 @@ def _restored_random_state() -> Iterator[None]:
 
 
 def wire(source: str, target: str) -> Wire:
-    return Wire(End(*source.split(".")), End(*target.split(".")))
+    return Wire(Endpoint(*source.split(".")), Endpoint(*target.split(".")))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def digits() -> Callable[..., Document]:
             wire("loader.target", "accuracy.target"),
             wire("loss.loss", "adam.loss"),
         ]
-        return Document(nodes, tuple(sorted(wires)), Training(epochs=epochs))
+        return Document(nodes, tuple(sorted(wires)), TrainingSettings(epochs=epochs))
 
     return make
 

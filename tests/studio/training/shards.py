@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from studio.document.model import Document, Node, Training
+from studio.document.model import Document, Node, TrainingSettings
 from tests.engine.data.test_web_dataset import samples, shard
 from tests.studio.lowering.graphs import wire
 
@@ -19,7 +19,7 @@ def shards(folder: Path, count: int = 6, images: int = 5) -> Path:
     return folder
 
 
-def streamed(folder: Path, *, workers: int = 0, training: Training | None = None, **options: Any) -> Document:
+def streamed(folder: Path, *, workers: int = 0, training: TrainingSettings | None = None, **options: Any) -> Document:
     """Images of `folder` as a stream, through one layer."""
     source = {"folder": str(folder), "stream": True, "buffer": 7, "validation": 0.2, "classes": 3, **options}
     nodes = {
@@ -37,4 +37,4 @@ def streamed(folder: Path, *, workers: int = 0, training: Training | None = None
     wires = [f"{a}.samples -> {b}.samples" for a, b in itertools.pairwise(data)]
     wires += ["loader.input -> flatten.input", "flatten.output -> logits.input", "logits.output -> loss.input"]
     wires += ["loader.target -> loss.target", "loss.loss -> adam.loss"]
-    return Document(nodes, tuple(sorted(map(wire, wires))), training or Training(epochs=2))
+    return Document(nodes, tuple(sorted(map(wire, wires))), training or TrainingSettings(epochs=2))

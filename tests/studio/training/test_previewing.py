@@ -13,7 +13,7 @@ from PIL import Image
 
 from engine.errors import DataError
 from studio.document import edits
-from studio.document.model import Document, Node, Training
+from studio.document.model import Document, Node, TrainingSettings
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.check import check
 from studio.lowering.program import lower
@@ -95,7 +95,7 @@ def test_augmented_samples_are_those_that_training_draws(tmp_path: Path) -> None
         made,
         nodes={**nodes, **tail.nodes, **rest},
         wires=tuple(sorted([*made.wires, *map(graphs.wire, wires)])),
-        training=Training(seed=7),
+        training=TrainingSettings(seed=7),
     )
     loader = lower(check(whole, catalogue())).build(seed=7).setup().train
     preview = previewed(whole, "d")

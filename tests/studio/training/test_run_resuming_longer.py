@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.nodes.schedule_nodes import schedule_types
 from studio.nodes.types import NodeType
 from studio.training import Failed, Warned
@@ -35,7 +35,7 @@ def scheduled(document: Document, *schedules: tuple[str, dict[str, Any]]) -> Doc
     for number, (kind, params) in enumerate(schedules):
         name = f"schedule_{number}"
         document = edits.add(document, name, Node(kind, params))
-        document = edits.connect(document, Wire(End(before, "optimizer"), End(name, "optimizer")))
+        document = edits.connect(document, Wire(Endpoint(before, "optimizer"), Endpoint(name, "optimizer")))
         before = name
     return document
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine import fit
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_templates import template
 from studio.nodes import catalogue
 from studio.training.session import Session
@@ -13,7 +13,7 @@ from studio.training.session import Session
 def with_cosine() -> Document:
     document = edits.set_training(template("digits-mlp").document, epochs=30, compile=False)
     document = edits.add(document, "cosine", Node("lr_scheduler.CosineAnnealingLR"))
-    return edits.connect(document, Wire(End("adam", "optimizer"), End("cosine", "optimizer")))
+    return edits.connect(document, Wire(Endpoint("adam", "optimizer"), Endpoint("cosine", "optimizer")))
 
 
 def rates(session: Session) -> list[float]:

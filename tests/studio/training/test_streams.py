@@ -12,7 +12,7 @@ import pytest
 
 from engine import fit
 from studio.document import edits
-from studio.document.model import Document, Node, Training
+from studio.document.model import Document, Node, TrainingSettings
 from studio.document.project_files import save
 from studio.lowering import lower
 from studio.lowering.check import check
@@ -61,7 +61,7 @@ def test_a_run_says_what_is_known(folder: Path, session: Callable[..., Session],
 
 @pytest.mark.parametrize("workers", [0, 4])
 def test_a_run_goes_on_bit_by_bit(folder: Path, workers: int) -> None:
-    document = streamed(folder, workers=workers, training=Training(epochs=2, accumulate=2, compile=False))
+    document = streamed(folder, workers=workers, training=TrainingSettings(epochs=2, accumulate=2, compile=False))
     program = lower(check(document, catalogue()))
     assert_resumable(lambda: program.build(seed=3), range(1, 16, 3), epochs=2, validate_steps=3, compile=False)
 
@@ -94,7 +94,7 @@ def test_the_command_line_says_what_is_known(folder: Path, gradwire: Callable[..
 
 
 def test_steps_of_the_project_end_the_run(folder: Path, session: Callable[..., Session]) -> None:
-    run = session(streamed(folder, training=Training(steps=9)))
+    run = session(streamed(folder, training=TrainingSettings(steps=9)))
     run.start()
     assert run.join(600)
     [done] = [event for event in run.events() if isinstance(event, fit.Done)]
@@ -102,7 +102,7 @@ def test_steps_of_the_project_end_the_run(folder: Path, session: Callable[..., S
 
 
 def test_epochs_that_are_asked_for_come_before_steps_of_the_project(folder: Path) -> None:
-    document = streamed(folder, training=Training(steps=9))
+    document = streamed(folder, training=TrainingSettings(steps=9))
     settings = Session(document, catalogue(), epochs=1).settings
     assert (settings.epochs, settings.steps) == (1, None)
     settings = Session(document, catalogue(), steps=4).settings
@@ -145,13 +145,13 @@ def test_schedules_of_the_whole_training_need_its_length(folder: Path, kind: str
 
 
 def test_epochs_of_a_training_by_steps_are_not_known(folder: Path) -> None:
-    document = with_schedule(streamed(folder, training=Training(steps=30)), "CosineAnnealingLR")
+    document = with_schedule(streamed(folder, training=TrainingSettings(steps=30)), "CosineAnnealingLR")
     assert "the number of epochs is unknown. Set per to step or T_max" in only(document).message
     assert report(edits.set_training(document, steps=None)).errors == ()
 
 
 def test_one_cycle_goes_over_the_steps_of_the_training(folder: Path, session: Callable[..., Session]) -> None:
-    document = with_schedule(streamed(folder, training=Training(steps=16)), "OneCycleLR", max_lr=0.1)
+    document = with_schedule(streamed(folder, training=TrainingSettings(steps=16)), "OneCycleLR", max_lr=0.1)
     run = session(document)
     run.start()
     assert run.join(600)

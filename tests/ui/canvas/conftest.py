@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QMainWindow
 from pytestqt.qtbot import QtBot
 
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_commands import canvas_commands
@@ -28,7 +28,7 @@ MakeView = Callable[[Document], CanvasView]
 def wire(text: str) -> Wire:
     """From how wires are written in files."""
     source, target = (end.split(".") for end in text.split(" -> "))
-    return Wire(End(*source), End(*target))
+    return Wire(Endpoint(*source), Endpoint(*target))
 
 
 def network() -> Document:

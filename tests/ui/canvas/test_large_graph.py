@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QPointF
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.model import Document, End, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.layers.overview_layer import OverviewLayer
@@ -28,7 +28,7 @@ def grid() -> Document:
     """Rows of layers, each wired to the next."""
     nodes = {f"n{index}": Node("nn.ReLU", at=(index % COLUMNS * 200, index // COLUMNS * 80)) for index in range(COUNT)}
     wires = (
-        Wire(End(f"n{index}", "output"), End(f"n{index + 1}", "input"))
+        Wire(Endpoint(f"n{index}", "output"), Endpoint(f"n{index + 1}", "input"))
         for index in range(COUNT - 1)
         if index % COLUMNS != COLUMNS - 1
     )

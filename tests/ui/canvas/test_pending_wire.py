@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from studio.document.model import Document, End
+from studio.document.model import Document, Endpoint
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.geometry import Side
 from studio.ui.canvas.wires.pending_wire import PendingWire, ports_of
@@ -18,14 +18,14 @@ def agrees(document: Document) -> None:
         for side in sides if kind else ():
             assert kind is not None
             for port in ports_of(kind, side):
-                pending = PendingWire(document, catalogue(), End(name, port.name), side)
+                pending = PendingWire(document, catalogue(), Endpoint(name, port.name), side)
                 for other in document.nodes:
                     other_kind = catalogue().get(document.nodes[other].type)
                     offered = ports_of(other_kind, pending.loose_side) if other_kind else ()
                     allowed = {
                         f"{pending.loose_side}.{p.name}"
                         for p in offered
-                        if pending.refusal(End(other, p.name), pending.loose_side) is None
+                        if pending.refusal(Endpoint(other, p.name), pending.loose_side) is None
                     }
                     assert pending.fitting_ports(other) == allowed
 
@@ -40,22 +40,22 @@ def test_what_glows_is_what_fits_in_any_document(document: Document) -> None:
 
 
 def test_reasons() -> None:
-    pending = PendingWire(network(), catalogue(), End("relu", "output"), "output")
-    assert "would close a cycle" in (pending.refusal(End("hidden", "input"), "input") or "")
-    assert "loss" in (pending.refusal(End("adam", "loss"), "input") or "")
-    assert "output" in (pending.refusal(End("hidden", "output"), "output") or "")
-    assert pending.refusal(End("loss", "target"), "input") is None
+    pending = PendingWire(network(), catalogue(), Endpoint("relu", "output"), "output")
+    assert "would close a cycle" in (pending.refusal(Endpoint("hidden", "input"), "input") or "")
+    assert "loss" in (pending.refusal(Endpoint("adam", "loss"), "input") or "")
+    assert "output" in (pending.refusal(Endpoint("hidden", "output"), "output") or "")
+    assert pending.refusal(Endpoint("loss", "target"), "input") is None
 
 
 def test_the_body_of_a_node_stands_for_its_first_free_port() -> None:
     detached = wire("relu.output -> loss.input")
-    pending = PendingWire(network(), catalogue(), End("relu", "output"), "output", detached)
+    pending = PendingWire(network(), catalogue(), Endpoint("relu", "output"), "output", detached)
     assert pending.best_port("loss") == "input"
-    assert PendingWire(network(), catalogue(), End("relu", "output"), "output").best_port("adam") is None
+    assert PendingWire(network(), catalogue(), Endpoint("relu", "output"), "output").best_port("adam") is None
 
 
 def test_a_lifted_wire_does_not_close_loops() -> None:
     document = network()
     detached = wire("hidden.output -> relu.input")
-    pending = PendingWire(document, catalogue(), End("relu", "input"), "input", detached)
-    assert pending.refusal(End("hidden", "output"), "output") is None
+    pending = PendingWire(document, catalogue(), Endpoint("relu", "input"), "input", detached)
+    assert pending.refusal(Endpoint("hidden", "output"), "output") is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
-from studio.document.model import Training
+from studio.document.model import TrainingSettings
 from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.window.main_window import MainWindow
 from tests.studio.training.shards import shards, streamed
@@ -27,7 +27,7 @@ def test_the_first_samples_of_a_stream_are_shown(qtbot: QtBot, show: Show, tmp_p
 def test_a_run_says_how_long_an_epoch_is_once_it_knows(
     qtbot: QtBot, window: MainWindow, show: Show, tmp_path: Path
 ) -> None:
-    show(streamed(shards(tmp_path / "shards"), training=Training(epochs=3)))
+    show(streamed(shards(tmp_path / "shards"), training=TrainingSettings(epochs=3)))
     project = window.open_projects.projects[-1]
     bar = window.topbar
     window.commands.run("run.step")

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, project_files
-from studio.document.model import End, Node, Wire
+from studio.document.model import Endpoint, Node, Wire
 from studio.training import Session
 from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, digits, press, recorded, values
@@ -76,7 +76,7 @@ def test_a_longer_run_gets_a_new_learning_rate_plan(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
 ) -> None:
     document = edits.add(digits(), "fall", Node("lr_scheduler.PolynomialLR"))
-    folder = make_run(edits.connect(document, Wire(End("adam", "optimizer"), End("fall", "optimizer"))))
+    folder = make_run(edits.connect(document, Wire(Endpoint("adam", "optimizer"), Endpoint("fall", "optimizer"))))
     project, panel = open_project()
     click(panel, 0)
     press(panel, panel.bar.details)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter
 
 from studio.document import edits
-from studio.document.model import Document, End, Wire
+from studio.document.model import Document, Endpoint, Wire
 from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.geometry import Point
 from studio.ui.canvas.gestures.gesture import Gesture
@@ -63,7 +63,7 @@ class DrawWireGesture(Gesture):
         self._clear()
         self.context.show_message("")
 
-    def _aim(self, pointer: PointerState) -> tuple[End | None, str | None]:
+    def _aim(self, pointer: PointerState) -> tuple[Endpoint | None, str | None]:
         """The port under the pointer that accepts the wire, or the reason for a refusal."""
         hit = self.context.scene.hit(pointer.scene)
         pending = self._pending
@@ -73,8 +73,8 @@ class DrawWireGesture(Gesture):
         if hit.node is None or hit.node == pending.fixed.node:
             return None, None
         port = pending.best_port(hit.node)
-        if port is not None and pending.refusal(End(hit.node, port), pending.loose_side) is None:
-            return End(hit.node, port), None
+        if port is not None and pending.refusal(Endpoint(hit.node, port), pending.loose_side) is None:
+            return Endpoint(hit.node, port), None
         return None, self._why_not(hit.node)
 
     def _why_not(self, name: str) -> str:
@@ -83,7 +83,7 @@ class DrawWireGesture(Gesture):
         ports = layout.inputs if self._pending.loose_side == "input" else layout.outputs
         if not ports:
             return f"{name} has no {self._pending.loose_side}s."
-        return self._pending.refusal(End(name, next(iter(ports))), self._pending.loose_side) or ""
+        return self._pending.refusal(Endpoint(name, next(iter(ports))), self._pending.loose_side) or ""
 
     def _connect(self, wire: Wire) -> None:
         detached = self._pending.detached
@@ -98,10 +98,10 @@ class DrawWireGesture(Gesture):
         verb = "Reconnect" if detached is not None else "Connect"
         self.context.store.edit(f"{verb} {wire.source} to {wire.target}", function)
 
-    def _hit_of(self, target: End | None) -> Hit:
+    def _hit_of(self, target: Endpoint | None) -> Hit:
         return Hit(target.node, self._pending.loose_side, target.port) if target else NO_HIT
 
-    def _draw(self, pointer: PointerState, target: End | None, *, refused: bool) -> None:
+    def _draw(self, pointer: PointerState, target: Endpoint | None, *, refused: bool) -> None:
         nodes, pending = self.context.scene.nodes, self._pending
         fixed = nodes[pending.fixed.node].port(pending.side, pending.fixed.port)
         loose = Point(pointer.scene.x(), pointer.scene.y())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from studio.document.model import Node
-from studio.document.node_names import identifier
+from studio.document.node_names import to_identifier
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Port
 
@@ -84,7 +84,7 @@ def node_content(
 
 def _says(name: str, title: str) -> bool:
     """Whether the name is derived from the title, such as "linear_2" from Linear."""
-    plain, suggested = name.replace("_", ""), identifier(title).replace("_", "").removesuffix("loss")
+    plain, suggested = name.replace("_", ""), to_identifier(title).replace("_", "").removesuffix("loss")
     rest = plain.removeprefix(suggested).removeprefix("loss")
     return plain.startswith(suggested) and (not rest or rest.isdigit())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from studio.document.model import End
+from studio.document.model import Endpoint
 from studio.lowering.report import Report
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
@@ -63,7 +63,7 @@ def _port(report: Report, scene: CanvasScene, hit: Hit) -> str:
 
 def _carried(report: Report, scene: CanvasScene, hit: Hit) -> str:
     """The shape at a port."""
-    end = hit.end or End("", "")
+    end = hit.end or Endpoint("", "")
     if hit.side == "input":
         return next((report.wires.get(wire, "") for wire in scene.graph.into(end.node) if wire.target == end), "")
     info = report.nodes.get(end.node)

@@ -39,7 +39,7 @@ class RenameEditor(LineEdit):
 
     def problem(self, text: str) -> str | None:
         """Why `text` is not a valid name; None if it is valid."""
-        new = node_names.from_title(text)
+        new = node_names.name_from_title(text)
         if new == self._name:
             return None
         if (problem := node_names.problem(new)) is not None:
@@ -70,12 +70,12 @@ class RenameEditor(LineEdit):
         self.setProperty("invalid", "true" if problem else "false")
         self.style().unpolish(self)
         self.style().polish(self)
-        new = node_names.from_title(text)
+        new = node_names.name_from_title(text)
         becomes = f"Will be named {new}" if new != text.strip() else ""
         self.reason.show_message(problem or becomes, self.geometry().bottomLeft() - QPoint(16, 10))
 
     def _take(self) -> None:
-        new, old = node_names.from_title(self.text()), self._name
+        new, old = node_names.name_from_title(self.text()), self._name
         if self.problem(self.text()) is not None:
             return
         self.close_editor()

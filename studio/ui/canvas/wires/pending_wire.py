@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studio.document.edits import disconnect
-from studio.document.model import Document, End, Wire
+from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.connection_rules import refusal
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
@@ -15,7 +15,7 @@ class PendingWire:
     """One end is fixed to a port; the loose end follows the pointer. `detached` is a wire being reconnected."""
 
     def __init__(
-        self, document: Document, catalogue: Catalogue, fixed: End, side: Side, detached: Wire | None = None
+        self, document: Document, catalogue: Catalogue, fixed: Endpoint, side: Side, detached: Wire | None = None
     ) -> None:
         self.fixed = fixed
         self.side: Side = side
@@ -33,10 +33,10 @@ class PendingWire:
         """Side of the port that the loose end needs."""
         return "input" if self.side == "output" else "output"
 
-    def wire(self, other: End) -> Wire:
+    def wire(self, other: Endpoint) -> Wire:
         return Wire(self.fixed, other) if self.side == "output" else Wire(other, self.fixed)
 
-    def refusal(self, other: End, side: Side) -> str | None:
+    def refusal(self, other: Endpoint, side: Side) -> str | None:
         """Why a port does not accept the wire; None if it does."""
         if side == self.side and other == self.fixed:
             return "A wire connects an output to an input."
@@ -66,7 +66,7 @@ def ports_of(kind: NodeType, side: Side) -> tuple[Port, ...]:
     return kind.inputs if side == "input" else kind.outputs
 
 
-def _type_of(document: Document, catalogue: Catalogue, end: End, side: Side) -> PortType:
+def _type_of(document: Document, catalogue: Catalogue, end: Endpoint, side: Side) -> PortType:
     kind = catalogue.get(document.nodes[end.node].type)
     port = None if kind is None else kind.input(end.port) if side == "input" else kind.output(end.port)
     return port.type if port else PortType.TENSOR

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
 from studio.document import edits
-from studio.document.model import Document, End
+from studio.document.model import Document, Endpoint
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
 from studio.ui import number_format
@@ -196,12 +196,14 @@ class NodeForm(QWidget):
         info = report.nodes.get(name)
         found = {} if info is None else {port: str(spec) for port, spec in info.outputs.items()}
         facts = [
-            (_place(port, outputs, "in"), arriving[End(name, port)]) for port in inputs if End(name, port) in arriving
+            (_place(port, outputs, "in"), arriving[Endpoint(name, port)])
+            for port in inputs
+            if Endpoint(name, port) in arriving
         ]
         facts += [
             (_place(port, inputs, "out"), text)
             for port in outputs
-            if (text := found.get(port) or leaving.get(End(name, port)))
+            if (text := found.get(port) or leaving.get(Endpoint(name, port)))
         ]
         if info is not None:
             if info.parameters:

@@ -104,7 +104,7 @@ class NodeHeader(QWidget):
 
     def _check(self, text: str) -> str | None:
         """Validate a name and show the message, or the identifier that it becomes."""
-        new = node_names.from_title(text)
+        new = node_names.name_from_title(text)
         problem = node_names.problem(new)
         if problem is None and new != self._name and new in self._store.document.nodes:
             problem = "is already used. Choose another name"
@@ -115,7 +115,7 @@ class NodeHeader(QWidget):
         return problem
 
     def _rename(self) -> None:
-        new = node_names.from_title(self.name.text())
+        new = node_names.name_from_title(self.name.text())
         if new == self._name:
             self.name.setText(new)
             return

@@ -153,7 +153,7 @@ class ParameterRow(QWidget):
         self._store.edit(title, self._setting.clear, merge=self._merge(gesture))
 
     def _take_back(self) -> None:
-        self._store.take_back(f"{self._setting.subject}:typing")
+        self._store.revert_gesture(f"{self._setting.subject}:typing")
 
     def _merge(self, gesture: str) -> str | None:
         return f"{self._setting.subject}:{gesture}" if gesture else None
@@ -164,7 +164,7 @@ class ParameterRow(QWidget):
 
     def _leave(self) -> None:
         """Discard invalid text and show the document's value."""
-        self._store.seal()
+        self._store.end_gesture()
         self._settle.run()
 
     def _forget_typed(self) -> None:

@@ -39,7 +39,7 @@ class ProjectForm(QWidget):
         # Show whole lines only.
         self._description.setFixedHeight(_LINES * line_height + top + around.top() + around.bottom())
         self._description.textChanged.connect(self._describe)
-        self._description.finished.connect(store.seal)
+        self._description.finished.connect(store.end_gesture)
         column.addWidget(self._description)
         column.addWidget(line())
         self._training = TrainingForm(store)
@@ -83,4 +83,4 @@ class ProjectForm(QWidget):
                 "Edit description", lambda document: edits.set_description(document, text), merge="description"
             )
         else:
-            self._store.take_back("description")
+            self._store.revert_gesture("description")

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from studio.document.document_difference import settled
+from studio.document.document_difference import reuse_equal_objects
 from studio.document.document_errors import FileError
 from studio.training.runs.run_export import ExportProgress, RunReader, run_reader, write_csv, write_tensorboard
 from studio.training.runs.run_history import UNFINISHED, Run
@@ -102,7 +102,7 @@ class RunActions(QObject):
             self.status_message.emit(str(error))
             return
         before = self._store.document
-        self._store.edit(f"Restore graph of {run.name}", lambda now: settled(now, document))
+        self._store.edit(f"Restore graph of {run.name}", lambda now: reuse_equal_objects(now, document))
         is_same = self._store.document is before
         self.status_message.emit(
             f"{'The canvas already shows' if is_same else 'The canvas now shows'} the graph of {run.name}."
