@@ -166,7 +166,7 @@ def test_devices_are_not_replaced() -> None:
 
 
 def test_a_project_that_could_not_be_opened_is_not_saved(path: Path) -> None:
-    with pytest.raises(FileError, match="at most 33,554,432 that can be opened"):
+    with pytest.raises(FileError, match="at most 33,554,432 can be opened"):
         project_files.save(Document(description="x" * MAX_FILE_BYTES), path)
     assert project_files.load(path) == OLD
 
