@@ -12,7 +12,7 @@ from engine import nn
 from studio.document import edits
 from studio.training import data_bottleneck
 from studio.training.runs.metric_points import MetricKind
-from studio.ui.panels.autograd.items import OpItem
+from studio.ui.panels.autograd.graph_items import OpItem
 from studio.ui.panels.runs import runs_panel
 from studio.ui.project.project import Project
 from studio.ui.window import top_bar

@@ -33,7 +33,7 @@ def begun(window: MainWindow, project: Project, command: str) -> TrialDialog:
 
 
 def done(qtbot: QtBot, dialog: TrialDialog) -> None:
-    qtbot.waitUntil(lambda: dialog.leave.text() == "Close")
+    qtbot.waitUntil(lambda: dialog.close_button.text() == "Close")
 
 
 def button(dialog: TrialDialog, start: str) -> QPushButton:
@@ -148,12 +148,12 @@ def test_a_trial_that_is_left_is_gone(qtbot: QtBot, window: MainWindow, project:
     assert shown() == [dialog]
     match by:
         case "button":
-            QTest.mouseClick(dialog.leave, Qt.MouseButton.LeftButton)
+            QTest.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
         case "escape":
             QTest.keyClick(dialog, Qt.Key.Key_Escape)
         case "end":
             done(qtbot, dialog)
-            QTest.mouseClick(dialog.leave, Qt.MouseButton.LeftButton)
+            QTest.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
         case _:
             window.commands.run("run.find-rate")
             assert len(shown()) == 1

@@ -51,11 +51,11 @@ class LogPanel(QPlainTextEdit):
         cursor.movePosition(QTextCursor.MoveOperation.End)
         if not self.document().isEmpty():
             cursor.insertBlock()
-        form = QTextCharFormat()
-        form.setForeground(colors.color("text-dim"))
-        cursor.insertText(f"{time}  ", form)
-        form.setForeground(colors.color("text" if level == "info" else level))
-        cursor.insertText(text, form)
+        format_ = QTextCharFormat()
+        format_.setForeground(colors.color("text-dim"))
+        cursor.insertText(f"{time}  ", format_)
+        format_.setForeground(colors.color("text" if level == "info" else level))
+        cursor.insertText(text, format_)
 
     def _take_scroll(self, value: int) -> None:
         self._is_at_end = value >= self.verticalScrollBar().maximum() - 1

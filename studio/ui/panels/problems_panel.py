@@ -74,9 +74,9 @@ class ProblemsPanel(QWidget):
             self._column.addWidget(row)
         self._column.addStretch(1)
         self._stack.setCurrentIndex(1 if ordered else 0)
-        for place, part in enumerate(before):
-            if part is not None and ordered:  # with the keyboard, continue with the next problem
-                self.rows[min(place, len(self.rows) - 1)].take_focus(part)
+        for index, part in enumerate(before):
+            if part is not None and ordered:  # keep the keyboard focus, on the next problem if this one is gone
+                self.rows[min(index, len(self.rows) - 1)].take_focus(part)
 
     def _go(self, problem: Problem) -> None:
         name = problem.node or (problem.wire.target.node if problem.wire else None)
@@ -118,7 +118,7 @@ class ProblemRow(QFrame):
         return "button" if self.problem.fix is not None and self.button.hasFocus() else None
 
     def take_focus(self, part: Part) -> None:
-        """The row itself if it has no button."""
+        """Focus the button, or the row if `part` is "row" or there is no button."""
         (self.button if part == "button" and self.problem.fix is not None else self).setFocus()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -27,7 +27,7 @@ class LearningRateDialog(TrialDialog):
         self._found: fit.RateFound | None = None
         super().__init__(store, items, plot, "Find a learning rate", _ABOUT, SEARCH_STEPS, parent)
 
-    def take(self, item: object) -> None:
+    def show_item(self, item: object) -> None:
         if isinstance(item, fit.RateTried):
             self._tried.append(item)
             self.progress.setValue(len(self._tried))
@@ -37,41 +37,40 @@ class LearningRateDialog(TrialDialog):
         elif isinstance(item, fit.RateFound):
             self._found = item
 
-    def conclude(self) -> None:
+    def show_result(self) -> None:
         found = self._found
         if found is None:
             return
         if found.rate is None or found.lowest is None:
-            self.say(
+            self.show_message(
                 "The loss does not fall at any of these learning rates. Check whether the network can learn at all.",
                 "warning",
-                "warning",
             )
-            self.offer("Overfit one batch", self._check_instead, kind="primary")
+            self.add_button("Overfit one batch", self._check_instead, kind="primary")
             return
         rate = float(f"{found.rate:.1g}")
         self.plot.mark(found.rate, f"{rate:g}", "ok")
-        self.say(f"The loss falls fastest at {found.rate:.2g} and is lowest at {found.lowest:.2g}.", "ok", "ok")
+        self.show_message(f"The loss falls fastest at {found.rate:.2g} and is lowest at {found.lowest:.2g}.", "ok")
         optimizers = self._optimizers()
         if optimizers:
-            whose = "" if len(optimizers) == 1 else f" for all {len(optimizers)} optimizers"
-            self.offer(f"Use {rate:g}{whose}", lambda: self._use(rate), kind="primary")
+            suffix = "" if len(optimizers) == 1 else f" for all {len(optimizers)} optimizers"
+            self.add_button(f"Use {rate:g}{suffix}", lambda: self._use(rate), kind="primary")
 
     def _optimizers(self) -> list[str]:
-        return self._having("lr", Role.OPTIMIZER)
+        return self._nodes_with("lr", Role.OPTIMIZER)
 
-    def _having(self, param: str, role: Role) -> list[str]:
+    def _nodes_with(self, param: str, role: Role) -> list[str]:
         """Names of the nodes of a role that have a parameter."""
         kinds = {name: self.store.catalogue.get(node.type) for name, node in self.store.document.nodes.items()}
         return [name for name, kind in kinds.items() if kind is not None and kind.role is role and kind.param(param)]
 
     def _use(self, rate: float) -> None:
-        names, highest = self._optimizers(), self._having("max_lr", Role.SCHEDULER)
+        optimizers, schedulers = self._optimizers(), self._nodes_with("max_lr", Role.SCHEDULER)
 
         def change(document: Document) -> Document:
-            for name in names:
+            for name in optimizers:
                 document = edits.set_param(document, name, "lr", rate)
-            for name in highest:  # schedulers that set the learning rate themselves
+            for name in schedulers:  # schedulers that set the learning rate themselves
                 document = edits.set_param(document, name, "max_lr", rate)
             return document
 

@@ -25,24 +25,24 @@ class OverfitDialog(TrialDialog):
         self._trained: list[fit.BatchTrained] = []
         super().__init__(store, items, plot, "Overfit one batch", _ABOUT, OVERFIT_STEPS, parent)
 
-    def take(self, item: object) -> None:
+    def show_item(self, item: object) -> None:
         if isinstance(item, fit.BatchTrained):
             self._trained.append(item)
             self.progress.setValue(item.step)
             self.verdict.setText(f"Step {item.step}, loss {item.loss:.3g}")
             self.plot.show_values([float(t.step) for t in self._trained], [t.loss for t in self._trained])
 
-    def conclude(self) -> None:
+    def show_result(self) -> None:
         if not self._trained:
             return
         last = self._trained[-1]
         if last.share < LEARNS_BELOW:
-            self.say(f"The network can learn: {last.share:.1%} of the initial loss at step {last.step}.", "ok", "ok")
+            self.show_message(f"The network can learn: {last.share:.1%} of the initial loss at step {last.step}.", "ok")
             return
         loss = f"still {last.share:.0%} of its initial value" if last.share == last.share else "NaN"
         message = f"After {last.step} steps on one batch the loss is {loss}. Possible causes:"
-        self.say("\n".join([message, *(f"• {hint}" for hint in self._hints())]), "warning", "warning")
-        self.offer("Find a learning rate", self._search_instead)
+        self.show_message("\n".join([message, *(f"• {hint}" for hint in self._hints())]), "warning")
+        self.add_button("Find a learning rate", self._search_instead)
 
     def _hints(self) -> Iterator[str]:
         document, report = self.document, self.store.report
@@ -57,9 +57,9 @@ class OverfitDialog(TrialDialog):
         if rates:
             rates_text = ", ".join(f"{rate:g} ({name})" for name, rate in rates.items() if isinstance(rate, float))
             yield f"The learning rate may be too low or too high: {rates_text}."
-        dropping = [name for name, node in document.nodes.items() if "Dropout" in node.type and not node.muted]
-        if dropping:
-            yield f"Dropout prevents memorizing. Mute {', '.join(dropping[:5])} and try again."
+        dropouts = [name for name, node in document.nodes.items() if "Dropout" in node.type and not node.muted]
+        if dropouts:
+            yield f"Dropout prevents memorizing. Mute {', '.join(dropouts[:5])} and try again."
         yield "Check that the loss matches the targets and that every layer is connected to the loss."
 
     def _search_instead(self) -> None:

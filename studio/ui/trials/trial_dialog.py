@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent
@@ -37,7 +38,7 @@ class TrialDialog(QDialog):
         super().__init__(parent)
         self.store = store
         self.document = store.document
-        """Description of the trial."""
+        """Document at the start of the trial."""
         self.plot = plot
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -57,8 +58,8 @@ class TrialDialog(QDialog):
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(8)
         self._buttons.addStretch(1)
-        self.leave = buttons.text_button("Cancel", self.close)
-        self._buttons.addWidget(self.leave)
+        self.close_button = buttons.text_button("Cancel", self.close)
+        self._buttons.addWidget(self.close_button)
         column.addLayout(self._buttons)
         self._task = BackgroundTask(items, self)
         self._task.item_ready.connect(self._take_item)
@@ -69,21 +70,21 @@ class TrialDialog(QDialog):
     def is_running(self) -> bool:
         return self._task.is_running
 
-    def take(self, item: object) -> None:
-        """Handle an item of the trial."""
+    def show_item(self, item: object) -> None:
+        """Show an intermediate result, an item that the trial yielded."""
         raise NotImplementedError
 
-    def conclude(self) -> None:
-        """The trial has finished."""
+    def show_result(self) -> None:
+        """Show the final result. Called after the last item, also of a failed trial."""
         raise NotImplementedError
 
-    def say(self, text: str, icon: str = "info", token: str = "accent") -> None:
-        """Show the result with an icon."""
-        self._picture.set_icon(icon, token)
-        self._picture.show()
+    def show_message(self, text: str, severity: Literal["ok", "warning", "error"]) -> None:
+        """Show a text with the icon of a severity."""
+        self._icon.set_icon(severity, severity)
+        self._icon.show()
         self.verdict.setText(text)
 
-    def offer(self, title: str, run: Callable[[], object], *, kind: str = "") -> None:
+    def add_button(self, title: str, run: Callable[[], object], *, kind: str = "") -> None:
         """Add a button before the Close button."""
         button = buttons.text_button(title, run, kind=kind)
         self._buttons.insertWidget(self._buttons.count() - 1, button)
@@ -93,7 +94,7 @@ class TrialDialog(QDialog):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._task.close()
-        event.accept()  # not QDialog's closeEvent, which calls `reject` and stays open if that only closes
+        event.accept()  # QDialog's closeEvent would call `reject`, which calls `close` again
         self.closed.emit()
 
     def reject(self) -> None:
@@ -103,25 +104,25 @@ class TrialDialog(QDialog):
     def _verdict(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
-        pictures = QVBoxLayout()
-        self._picture = IconWidget("info", "accent")
-        self._picture.hide()
-        pictures.addWidget(self._picture)
-        pictures.addStretch(1)
-        row.addLayout(pictures)
+        icon_column = QVBoxLayout()
+        self._icon = IconWidget("info", "accent")
+        self._icon.hide()
+        icon_column.addWidget(self._icon)
+        icon_column.addStretch(1)
+        row.addLayout(icon_column)
         self.verdict = label("Loading data…", wrap=True, selectable=True)
         row.addWidget(self.verdict, 1)
         return row
 
     def _take_item(self, item: object) -> None:
         if isinstance(item, Failed):
-            self.say(item.message, "error", "error")
+            self.show_message(item.message, "error")
         else:
-            self.take(item)
+            self.show_item(item)
 
     def _end(self) -> None:
         self.progress.setValue(self.progress.maximum())
         self.progress.hide()
-        self.leave.setText("Close")
+        self.close_button.setText("Close")
         self.plot.fit()
-        self.conclude()
+        self.show_result()

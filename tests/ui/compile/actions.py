@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from studio.ui.panels.compile.compile_panel import CompilePanel
-from studio.ui.panels.compile.outline import Key
+from studio.ui.panels.compile.step_outline import RowKey
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.hand import CTRL, SHIFT
@@ -25,7 +25,7 @@ def explain(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     qtbot.waitUntil(lambda: project.explainer.state in ("ready", "failed"))
 
 
-def click_row(panel: CompilePanel, key: Key) -> None:
+def click_row(panel: CompilePanel, key: RowKey) -> None:
     outline = panel.outline
     item = next(item for found, item in outline._items() if found == key)
     outline.scrollToItem(item)

@@ -15,7 +15,7 @@ from engine.compiler.break_reasons import REASONS
 from studio.document import edits
 from studio.training.explaining import Stage
 from studio.ui.panels.compile.compile_panel import CompilePanel
-from studio.ui.panels.compile.outline import Key
+from studio.ui.panels.compile.step_outline import RowKey
 from studio.ui.project import compile_explainer as explainer_module
 from studio.ui.project.project import Project
 from studio.ui.window import help_page
@@ -42,7 +42,7 @@ def test_from_nothing_to_kernels(
     assert header.figures["Kernels"].text.endswith("ready")
     assert "eager" in header.figures["One step"].text
     assert panel.outline.topLevelItem(0).text(0) == "No graph breaks"  # pyright: ignore[reportOptionalMemberAccess]
-    click_row(panel, Key("kernel", 1, 1))
+    click_row(panel, RowKey("kernel", 1, 1))
     assert marked(window) == {"hidden", "relu"}
     assert project.store.selection == frozenset(), "only a person selects"
     detail = panel.details.detail
@@ -86,7 +86,7 @@ def test_a_break_is_explained_and_led_to(
     tell(broken)
     explain(qtbot, window, project)
     assert panel.header.figures["Breaks"].text.startswith("1 ")
-    click_row(panel, Key("break", 0))
+    click_row(panel, RowKey("break", 0))
     detail = panel.details.detail
     assert detail.title == "Branch on tensor values"
     assert detail.summary.startswith("once per step, ")
@@ -99,7 +99,7 @@ def test_a_break_is_explained_and_led_to(
     assert page is not None
     assert "Compute both sides and choose" in page.text.toPlainText()
     page.close()
-    click_row(panel, Key("break", 0))
+    click_row(panel, RowKey("break", 0))
     QTest.keyClick(panel.outline, Qt.Key.Key_Return)
     assert project.store.selection == {"relu"}
 
@@ -114,13 +114,13 @@ def test_segments_tell_ops_and_guards(
 ) -> None:
     tell(broken)
     explain(qtbot, window, project)
-    click_row(panel, Key("segment", 1))
+    click_row(panel, RowKey("segment", 1))
     facts = dict(panel.details.detail.facts)
     assert "32×1×8×8 float32" in facts["Guards"]
     assert facts["Ends"] == "with a graph break: Branch on tensor values"
     assert marked(window) >= {"hidden", "relu"}
     assert "linear → 32×256 float32" in panel.details.detail.code
-    click_row(panel, Key("recompile", 0))
+    click_row(panel, RowKey("recompile", 0))
     assert panel.details.detail.title == "Recompile"
     assert any("was" in text or "instead" in text for _, text in panel.details.detail.facts)
 

@@ -15,7 +15,7 @@ from engine.compiler import Explanation
 from studio.document import edits
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.region_style import RegionStyle
-from studio.ui.panels.compile.outline import Key
+from studio.ui.panels.compile.step_outline import RowKey
 from studio.ui.project.project import Project
 from studio.ui.theme import theme as themes
 from studio.ui.theme.theme import contrast
@@ -82,7 +82,7 @@ def test_the_sign_of_a_break_opens_its_row(
     QTest.mouseClick(window.canvas.viewport(), LEFT, pos=place)
     panel = window.project_views[project].compile
     qtbot.waitUntil(panel.isVisible)
-    assert panel.outline.key == Key("break", 0)
+    assert panel.outline.key == RowKey("break", 0)
     assert panel.details.detail.help == "bool"
     assert marked(window) == {"relu"}
     assert not project.store.selection, "the canvas was not clicked"

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 from studio.training.autograd import Snapshot
 from studio.ui import number_format
 from studio.ui.layered_layout import Layout
-from studio.ui.panels.autograd.layouter import Layouter
-from studio.ui.panels.autograd.scale import NormScale
-from studio.ui.panels.autograd.view import GraphView
+from studio.ui.panels.autograd.graph_layouter import GraphLayouter
+from studio.ui.panels.autograd.graph_view import GraphView
+from studio.ui.panels.autograd.norm_scale import NormScale
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.training_runner import TrainingRunner
 from studio.ui.theme import fonts, theme
@@ -19,7 +19,7 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.labels import ElidedLabel
 
-_WORDS = "Gradient norm"
+_LEGEND_TITLE = "Gradient norm"
 _STRIP = 72
 """Width of the color scale in the legend."""
 _GAP = 12
@@ -32,7 +32,7 @@ class AutogradPanel(QWidget):
         self._snapshot: Snapshot | None = None
         self._in_sight = False
         self._scale = NormScale(())
-        self._layouter = Layouter(self)
+        self._layouter = GraphLayouter(self)
         self._layouter.arranged.connect(self._show)
         self._empty = EmptyState(
             "autograd",
@@ -42,14 +42,14 @@ class AutogradPanel(QWidget):
             run=runner.request_snapshot,
         )
         self.view = GraphView()
-        self._words = ElidedLabel()
-        self._words.setProperty("role", "dim")
-        self._words.setFont(fonts.interface(12))
+        self._summary = ElidedLabel()
+        self._summary.setProperty("role", "dim")
+        self._summary.setFont(fonts.interface(12))
         self._legend = _Legend()
         bar = QHBoxLayout()
         bar.setContentsMargins(12, 4, 8, 4)
         bar.setSpacing(8)
-        bar.addWidget(self._words, 1)
+        bar.addWidget(self._summary, 1)
         bar.addWidget(self._legend)
         bar.addWidget(buttons.icon_button("step", "Run another step", runner.request_snapshot))
         bar.addWidget(buttons.icon_button("fit", "Show all (Home)", self.view.fit))
@@ -63,7 +63,7 @@ class AutogradPanel(QWidget):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(page)
         runner.snapshot_ready.connect(self.show_snapshot)
-        runner.state_changed.connect(self._look_at_run)
+        runner.state_changed.connect(self._request_first_snapshot)
         store.selection_changed.connect(self._mark)
         self.view.chosen.connect(self._choose)
 
@@ -79,13 +79,13 @@ class AutogradPanel(QWidget):
     def set_in_sight(self, in_sight: bool) -> None:
         """Set whether the user sees the panel. Qt reports a dock widget behind another tab as visible, too."""
         self._in_sight = in_sight
-        self._look_at_run()
+        self._request_first_snapshot()
 
     def close_view(self) -> None:
         """Stop the threads. The panel must not be used afterwards."""
         self._layouter.close()
 
-    def _look_at_run(self, *_: object) -> None:
+    def _request_first_snapshot(self, *_: object) -> None:
         """Take a snapshot of a run that has started training, once the panel is visible."""
         run = self._runner.run
         if (
@@ -104,11 +104,11 @@ class AutogradPanel(QWidget):
         nodes = snapshot.graph.nodes
         self._scale = NormScale(node.gradient_norm for node in nodes)
         self._legend.show_scale(self._scale)
-        kept = number_format.size(sum(node.saved_bytes for node in nodes))
+        saved = number_format.size(sum(node.saved_bytes for node in nodes))
         ops = number_format.count(sum(node.leaf is None for node in nodes), "ops")
         leaves = number_format.count(sum(node.leaf is not None for node in nodes), "leaves")
-        self._words.setText(
-            f"Loss {number_format.measured(snapshot.loss)} · {ops} · {leaves} · {kept} kept for backward"
+        self._summary.setText(
+            f"Loss {number_format.measured(snapshot.loss)} · {ops} · {leaves} · {saved} saved for backward"
         )
         self._stack.setCurrentIndex(1)
         self.view.show_graph(snapshot, layout, self._scale)
@@ -127,7 +127,7 @@ class _Legend(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._scale = NormScale(())
-        self.setToolTip(_WORDS)
+        self.setToolTip(_LEGEND_TITLE)
 
     def show_scale(self, scale: NormScale) -> None:
         self._scale = scale
@@ -136,7 +136,7 @@ class _Legend(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(self.minimumSizeHint().width() + self._words_width + _GAP, 20)
+        return QSize(self.minimumSizeHint().width() + self._title_width + _GAP, 20)
 
     def minimumSizeHint(self) -> QSize:
         """Minimum size without the text."""
@@ -148,8 +148,8 @@ class _Legend(QWidget):
         return [number_format.norm(bound) for bound in self._scale.bounds]
 
     @property
-    def _words_width(self) -> int:
-        return QFontMetrics(fonts.interface(11)).horizontalAdvance(_WORDS)
+    def _title_width(self) -> int:
+        return QFontMetrics(fonts.interface(11)).horizontalAdvance(_LEGEND_TITLE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme.current()
@@ -165,8 +165,8 @@ class _Legend(QWidget):
         strip_left, strip_right = right - 8 - _STRIP, right - 8
         start = strip_left - 8 - metrics.horizontalAdvance(low)
         painter.drawText(start, round(baseline), low)
-        if (left := start - _GAP - self._words_width) >= 0:
-            painter.drawText(left, round(baseline), _WORDS)
+        if (left := start - _GAP - self._title_width) >= 0:
+            painter.drawText(left, round(baseline), _LEGEND_TITLE)
         ramp = QLinearGradient(strip_left, 0, strip_right, 0)
         for step in range(5):
             share = step / 4

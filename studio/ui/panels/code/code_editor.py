@@ -83,8 +83,8 @@ class CodeEditor(QPlainTextEdit):
             height = self.blockBoundingRect(block).height()
             number = block.blockNumber() + 1
             painter.setPen(colors.color("text" if number in self._marked else "text-dim"))
-            place = QRect(0, round(top), self._numbers.width() - _MARGIN, round(height))
-            painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(number))
+            line_area = QRect(0, round(top), self._numbers.width() - _MARGIN, round(height))
+            painter.drawText(line_area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(number))
             top += height
             block = block.next()
 

@@ -19,7 +19,7 @@ _DELAY_MS = 120
 
 
 class CodePanel(QWidget):
-    """Regenerates the code only while visible, and once per burst of edits."""
+    """Generates the code only while visible, and once for several edits in quick succession."""
 
     def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,7 +61,7 @@ class CodePanel(QWidget):
         return self._program
 
     def refresh(self) -> None:
-        """Show the code of the current document. Does nothing before it is checked: the report calls this again."""
+        """Show the code of the current document. Does nothing while its check is running; the report triggers this."""
         if not self._store.is_checked:
             return
         self._stale = False
@@ -91,22 +91,22 @@ class CodePanel(QWidget):
 
     def _show_errors(self) -> None:
         count = len(self._store.report.errors)
-        what = "1 error" if count == 1 else f"{count} errors"
+        errors = "1 error" if count == 1 else f"{count} errors"
         if self._program is None:
             self._empty.set_text(
                 "No code yet",
-                f"Fix {what} in the graph to generate code.",
+                f"Fix {errors} in the graph to generate code.",
             )
             self._stack.setCurrentIndex(0)
         else:
-            self._notice.setText(f"The graph has {what}. This is the code of the last valid graph.")
+            self._notice.setText(f"The graph has {errors}. This is the code of the last valid graph.")
             self._notice.show()
 
     def _mark(self, *_: object) -> None:
         if self._program is None:
             return
-        wanted = self._store.selection
-        self.editor.mark(line for line, node in self._program.lines.items() if node in wanted)
+        selected = self._store.selection
+        self.editor.mark(line for line, node in self._program.lines.items() if node in selected)
 
     def _select(self, line: int) -> None:
         node = self._program.lines.get(line) if self._program else None

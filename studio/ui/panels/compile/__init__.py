@@ -1,1 +1,1 @@
-"""What became of the compiled training step: segments, kernels, graph breaks, recompiles."""
+"""Compile panel: segments, kernels, graph breaks and recompiles of the training step."""

@@ -11,10 +11,10 @@ from engine.compiler import Explanation
 from studio.document import edits
 from studio.training.regions import nodes_of_segment
 from studio.ui.canvas.region_layer import Choice
-from studio.ui.panels.compile import detail
-from studio.ui.panels.compile.details import Details
-from studio.ui.panels.compile.header import STAGES, Header
-from studio.ui.panels.compile.outline import Key, Outline
+from studio.ui.panels.compile import row_detail
+from studio.ui.panels.compile.compile_header import STAGES, CompileHeader
+from studio.ui.panels.compile.details_pane import DetailsPane
+from studio.ui.panels.compile.step_outline import RowKey, StepOutline
 from studio.ui.project.compile_explainer import CompileExplainer
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.training_runner import TrainingRunner
@@ -23,7 +23,7 @@ from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
 
-_EMPTY, _WORKING, _FAILED, _FOUND = range(4)
+_EMPTY, _WORKING, _FAILED, _EXPLAINED = range(4)
 
 
 class CompilePanel(QWidget):
@@ -41,14 +41,14 @@ class CompilePanel(QWidget):
         self._store, self._runner, self._explainer = store, runner, explainer
         self._shown: Explanation | None = None
         self._in_sight = False
-        self.header = Header(
+        self.header = CompileHeader(
             explain=explainer.explain,
             cancel=explainer.cancel,
             switch=self._switch,
             overlay=self.overlay_wanted.emit,
         )
-        self.outline = Outline()
-        self.details = Details()
+        self.outline = StepOutline()
+        self.details = DetailsPane()
         self.stale = _Notice(
             "The graph was edited. These results describe the graph before the edit.", explainer.explain
         )
@@ -62,7 +62,7 @@ class CompilePanel(QWidget):
         self.failed = EmptyState(
             "error", "The training step could not be explained", "", action="Try again", run=explainer.explain
         )
-        self.working = _Working(explainer.cancel)
+        self.working = _ProgressPage(explainer.cancel)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -71,48 +71,47 @@ class CompilePanel(QWidget):
         line.setProperty("role", "line")
         column.addWidget(line)
         self._stack = QStackedLayout()
-        column.addLayout(
-            self._stack, 1
-        )  # before pages are added: the current one is shown at once and would be a window
+        # Add the layout before its pages: the first page is shown at once and would open as a window.
+        column.addLayout(self._stack, 1)
         for page in (self.empty, self.working, self.failed, self._page()):
             self._stack.addWidget(page)
         self.outline.chosen.connect(self._choose)
         self.outline.itemActivated.connect(self._activate)
         self.details.node_wanted.connect(self.node_wanted)
         explainer.changed.connect(self.refresh)
-        runner.events.connect(self._take)
-        runner.state_changed.connect(self._show_tier)
-        store.document_changed.connect(self._show_tier)
+        runner.events.connect(self._handle_events)
+        runner.state_changed.connect(self._show_status)
+        store.document_changed.connect(self._show_status)
         store.selection_changed.connect(self._mark)
         self.refresh()
 
     def refresh(self) -> None:
         """Show the current state."""
-        found = self._explainer
-        self._show_tier()
-        self.header.show_stage(found.stage)
-        known = found.explanation
-        if known is not None and known is not self._shown:
-            self._shown = known
-            self.outline.show_explanation(known)
+        explainer = self._explainer
+        self._show_status()
+        self.header.show_stage(explainer.stage)
+        explanation = explainer.explanation
+        if explanation is not None and explanation is not self._shown:
+            self._shown = explanation
+            self.outline.show_explanation(explanation)
             self._show_detail(self.outline.key)
             if self.outline.key is None:
                 self.chosen.emit((), None, None)
-        self.stale.setVisible(found.is_stale and found.state != "working")
-        if found.state == "failed":
-            self.failed.set_text("The training step could not be explained", found.problem)
+        self.stale.setVisible(explainer.is_stale and explainer.state != "working")
+        if explainer.state == "failed":
+            self.failed.set_text("The training step could not be explained", explainer.problem)
             self._stack.setCurrentIndex(_FAILED)
-        elif known is not None:
-            self._stack.setCurrentIndex(_FOUND)
-        elif found.stage is not None:
-            self.working.show_text(STAGES[found.stage.what])
+        elif explanation is not None:
+            self._stack.setCurrentIndex(_EXPLAINED)
+        elif explainer.stage is not None:
+            self.working.show_text(STAGES[explainer.stage.what])
             self._stack.setCurrentIndex(_WORKING)
         else:
             self._stack.setCurrentIndex(_EMPTY)
 
     def show_break(self, index: int) -> None:
-        """Select a cause of graph breaks, after a click on its sign on the canvas."""
-        self.outline.go_to(Key("break", index))
+        """Select a cause of graph breaks, after a click on its warning icon on the canvas."""
+        self.outline.go_to(RowKey("break", index))
         self.outline.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_overlay(self, on: bool) -> None:
@@ -123,11 +122,11 @@ class CompilePanel(QWidget):
         return QSize(900, 272)
 
     def set_in_sight(self, in_sight: bool) -> None:
-        """Set whether the panel is in front. Qt reports panels behind other tabs as visible, too."""
+        """Set whether the user sees the panel. Qt also reports panels behind other tabs as visible."""
         self._in_sight = in_sight
         self._explainer.watch("panel", in_sight)
         if in_sight:
-            self._show_tier()
+            self._show_status()
 
     def _page(self) -> QWidget:
         page = QWidget()
@@ -146,26 +145,25 @@ class CompilePanel(QWidget):
         column.addWidget(splitter, 1)
         return page
 
-    def _show_tier(self, *_: object) -> None:
+    def _show_status(self, *_: object) -> None:
         run = self._runner.run if self._runner.is_active or self._runner.state != "idle" else None
-        self.header.show_tier(run, compiles=self._store.document.training.compile)
-        found = self._explainer.explanation
-        if found is not None:
-            found = replace(found, compiled_seconds=self._explainer.step_seconds)
-        self.header.show_explanation(found, run if self._explainer.is_live else None)
+        self.header.show_status(run, compiles=self._store.document.training.compile)
+        explanation = self._explainer.explanation
+        if explanation is not None:
+            explanation = replace(explanation, compiled_seconds=self._explainer.step_seconds)
+        self.header.show_explanation(explanation, run if self._explainer.is_live else None)
 
-    def _take(self, _: object) -> None:
-        """Handle events of the run."""
+    def _handle_events(self, _: object) -> None:
         if self._in_sight:
-            self._show_tier()
+            self._show_status()
 
     def _switch(self, on: bool) -> None:
         title = "Turn on compilation" if on else "Turn off compilation"
         self._store.edit(title, lambda document: edits.set_training(document, compile=on))
 
-    # -- choosing
+    # -- selection
 
-    def _choose(self, key: Key) -> None:
+    def _choose(self, key: RowKey) -> None:
         """Show details of a row and highlight its nodes on the canvas."""
         self._show_detail(key)
         self.chosen.emit(self._nodes_of(key), _choice(key), key.number if key.kind == "break" else None)
@@ -186,17 +184,17 @@ class CompilePanel(QWidget):
             self._show_detail(key)
         self.chosen.emit((), _choice(key) if key else None, None)
 
-    def _nodes_of(self, key: Key) -> tuple[str, ...]:
+    def _nodes_of(self, key: RowKey) -> tuple[str, ...]:
         if key.kind == "segment" and self._shown is not None:
             return nodes_of_segment(self._shown.segments[key.number - 1])
         return self.outline.nodes_of(key)
 
-    def _show_detail(self, key: Key | None) -> None:
+    def _show_detail(self, key: RowKey | None) -> None:
         if self._shown is not None:
             self.details.show_detail(_detail(self._shown, key))
 
 
-class _Working(QWidget):
+class _ProgressPage(QWidget):
     """Page shown until the first explanation is ready."""
 
     def __init__(self, cancel: object) -> None:
@@ -234,26 +232,27 @@ class _Notice(QFrame):
         row.addWidget(self.button)
 
 
-def _choice(key: Key) -> Choice | None:
+def _choice(key: RowKey) -> Choice | None:
     """The part of the canvas overlay that belongs to a row."""
     return (key.number, key.part) if key.kind in ("segment", "kernel") else None
 
 
-def _detail(found: Explanation, key: Key | None) -> detail.Detail:
+def _detail(explanation: Explanation, key: RowKey | None) -> row_detail.RowDetail:
     match key:
-        case Key("break", index):
-            return detail.of_break(found.breaks[index])
-        case Key("recompile", index):
-            return detail.of_recompile(found.recompiles[index])
-        case Key("segment" | "owns", number):
-            return detail.of_segment(found.segments[number - 1])
-        case Key("kernel", number, part):
-            made = [kernel for kernel in found.segments[number - 1].kernels if kernel.kind == "kernel"]
-            return detail.of_kernel(made[part - 1], part)
-        case Key("own", number, part):
-            return detail.of_kernel(found.segments[number - 1].kernels[part], 0)
+        case RowKey("break", index):
+            return row_detail.of_break(explanation.breaks[index])
+        case RowKey("recompile", index):
+            return row_detail.of_recompile(explanation.recompiles[index])
+        case RowKey("segment" | "ops", number):
+            return row_detail.of_segment(explanation.segments[number - 1])
+        case RowKey("kernel", number, part):
+            kernels = explanation.segments[number - 1].kernels
+            generated = [kernel for kernel in kernels if kernel.kind == "kernel"]
+            return row_detail.of_kernel(generated[part - 1], part)
+        case RowKey("op", number, part):
+            return row_detail.of_kernel(explanation.segments[number - 1].kernels[part], 0)
         case _:
-            return detail.of_all(found)
+            return row_detail.of_step(explanation)
 
 
 __all__ = ["CompilePanel"]

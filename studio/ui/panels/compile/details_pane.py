@@ -10,25 +10,25 @@ from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QLabel, QScroll
 
 from studio.ui.panels.code.code_editor import CodeEditor
 from studio.ui.panels.code.python_highlighter import PythonHighlighter
-from studio.ui.panels.compile.detail import Detail
+from studio.ui.panels.compile.row_detail import RowDetail
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 from studio.ui.window import help_page
 
 _LABEL_WIDTH = 64
-_MOST_NODES = 24
+_MAX_NODES = 24
 _NARROW = 400
 """Width in pixels below which either text or code is shown."""
 
 
-class Details(QWidget):
+class DetailsPane(QWidget):
     node_wanted = Signal(str)
     """Name of a node that should be scrolled into view."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._detail = Detail("")
+        self._detail = RowDetail("")
         self._page: help_page.HelpPage | None = None
         self._title = label("", "heading", wrap=True)
         self._summary = label("", "dim", wrap=True)
@@ -55,8 +55,8 @@ class Details(QWidget):
         self.flip.setCheckable(True)
         self.flip.toggled.connect(self._fit)
         panes = QSplitter(Qt.Orientation.Horizontal)
-        panes.addWidget(self._words())
-        panes.addWidget(self._code())
+        panes.addWidget(self._text_page())
+        panes.addWidget(self._code_page())
         panes.setStretchFactor(0, 1)
         panes.setStretchFactor(1, 1)
         panes.setSizes([300, 300])
@@ -68,7 +68,7 @@ class Details(QWidget):
         theme.manager().changed.connect(self._repaint)
 
     @property
-    def detail(self) -> Detail:
+    def detail(self) -> RowDetail:
         return self._detail
 
     @property
@@ -76,7 +76,7 @@ class Details(QWidget):
         """The help window that was opened last."""
         return self._page
 
-    def show_detail(self, detail: Detail) -> None:
+    def show_detail(self, detail: RowDetail) -> None:
         if detail == self._detail:
             return
         self._detail = detail
@@ -94,7 +94,7 @@ class Details(QWidget):
         self.editor.mark([] if detail.mark is None else [detail.mark])
 
     def open_help(self) -> None:
-        """Open the reference page of the break that is shown."""
+        """Open the reference page about the shown graph break."""
         if not self._detail.help:
             return
         self._page = help_page.HelpPage(
@@ -117,13 +117,13 @@ class Details(QWidget):
         is_narrow, has_code = self.width() < _NARROW, bool(self._detail.code)
         self.flip.setVisible(is_narrow and has_code)
         flipped = is_narrow and has_code and self.flip.isChecked()
-        self._word_pane.setVisible(not flipped)
+        self._text_pane.setVisible(not flipped)
         self._code_pane.setVisible(has_code and (flipped or not is_narrow))
         self.flip.adjustSize()
         self.flip.move(self.width() - self.flip.width() - 16, 4)
         self.flip.raise_()
 
-    def _words(self) -> QWidget:
+    def _text_page(self) -> QWidget:
         page = QWidget()
         page.setObjectName("page")
         column = QVBoxLayout(page)
@@ -142,10 +142,10 @@ class Details(QWidget):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(page)
         scroll.setMinimumWidth(200)
-        self._word_pane = scroll
+        self._text_pane = scroll
         return scroll
 
-    def _code(self) -> QWidget:
+    def _code_page(self) -> QWidget:
         self._code_pane = QWidget()
         column = QVBoxLayout(self._code_pane)
         column.setContentsMargins(0, 0, 0, 0)
@@ -159,7 +159,7 @@ class Details(QWidget):
         self._code_pane.setMinimumWidth(160)
         return self._code_pane
 
-    def _show_facts(self, detail: Detail) -> None:
+    def _show_facts(self, detail: RowDetail) -> None:
         """Fill the rows; existing widgets are reused, to avoid flicker during a run."""
         while len(self._rows) < len(detail.facts):
             row = label("", "dim"), label("", wrap=True, selectable=True)
@@ -185,11 +185,11 @@ def _links(names: tuple[str, ...]) -> str:
     color = theme.current().color("accent").name()
     links = [
         f'<a href="{html.escape(name)}" style="color:{color};text-decoration:none">{html.escape(name)}</a>'
-        for name in names[:_MOST_NODES]
+        for name in names[:_MAX_NODES]
     ]
-    if len(names) > _MOST_NODES:
-        links.append(f"and {len(names) - _MOST_NODES} more")
+    if len(names) > _MAX_NODES:
+        links.append(f"and {len(names) - _MAX_NODES} more")
     return ", ".join(links)
 
 
-__all__ = ["Details"]
+__all__ = ["DetailsPane"]

@@ -13,7 +13,7 @@ from studio.training.explaining import Stage
 from studio.training.runs.run_history import Run
 from studio.ui import number_format
 from studio.ui.compile_status import CompileStatus, compile_status
-from studio.ui.panels.compile.detail import speed
+from studio.ui.panels.compile.row_detail import speed
 from studio.ui.widgets import buttons
 from studio.ui.widgets.compile_status_icon import compile_status_icon
 from studio.ui.widgets.labels import label
@@ -28,7 +28,7 @@ STAGES = {
 }
 
 
-class Header(QWidget):
+class CompileHeader(QWidget):
     def __init__(
         self,
         *,
@@ -49,7 +49,7 @@ class Header(QWidget):
         self.badge.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.badge.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
         row.addWidget(self.badge)
-        self.figures = {title: _Figure(title) for title in _TITLES}
+        self.figures = {title: _LabeledFigure(title) for title in _TITLES}
         for figure in self.figures.values():
             row.addWidget(figure)
         self._stage = label("", "dim")
@@ -70,47 +70,46 @@ class Header(QWidget):
             tools.addWidget(button)
         row.addLayout(tools)
 
-    def show_tier(self, run: Run | None, *, compiles: bool) -> None:
+    def show_status(self, run: Run | None, *, compiles: bool) -> None:
         """Show the compilation state of a run."""
-        tier = compile_status(run, compiles=compiles) or CompileStatus(
+        status = compile_status(run, compiles=compiles) or CompileStatus(
             "Not run yet", "Start a run to see how its steps are executed.", "text-dim", 0.0
         )
-        self.badge.setText(f" {tier.title}")
-        self.badge.setIcon(compile_status_icon(tier))
-        self.badge.setToolTip(tier.tip)
+        self.badge.setText(f" {status.title}")
+        self.badge.setIcon(compile_status_icon(status))
+        self.badge.setToolTip(status.tip)
         self.switch.setChecked(compiles)
         self._fit()
 
-    def show_explanation(self, found: Explanation | None, run: Run | None) -> None:
-        """Show figures; those reported by a run take precedence over those of a copy."""
-        if found is None:
+    def show_explanation(self, explanation: Explanation | None, run: Run | None) -> None:
+        """Show the figures; recompiles are the run's if it counted more than the explanation."""
+        if explanation is None:
             for figure in self.figures.values():
                 figure.show_value("")
             self._fit()
             return
-        kernels = [kernel for segment in found.segments for kernel in segment.kernels if kernel.kind == "kernel"]
+        kernels = [kernel for segment in explanation.segments for kernel in segment.kernels if kernel.kind == "kernel"]
         waiting = sum(bool(kernel.note) for kernel in kernels)
-        breaks = sum(one.count for one in found.breaks)
+        breaks = sum(graph_break.count for graph_break in explanation.breaks)
         state = run.compile_state if run is not None else None
-        recompiles = max(len(found.recompiles), state.recompiles if state is not None else 0)
-        held = sum(segment.held for segment in found.segments)
-        step, eager = (
-            number_format.milliseconds(found.compiled_seconds),
-            number_format.milliseconds(found.eager_seconds),
-        )
-        self.figures["One step"].show_value(step, f"eager {eager}" if found.eager_seconds else "", speed(found))
-        lost = number_format.milliseconds(sum(one.seconds for one in found.breaks))
+        recompiles = max(len(explanation.recompiles), state.recompiles if state is not None else 0)
+        eager_memory = sum(segment.held for segment in explanation.segments)
+        step = number_format.milliseconds(explanation.compiled_seconds)
+        eager = number_format.milliseconds(explanation.eager_seconds)
+        beside = f"eager {eager}" if explanation.eager_seconds else ""
+        self.figures["One step"].show_value(step, beside, speed(explanation))
+        lost = number_format.milliseconds(sum(graph_break.seconds for graph_break in explanation.breaks))
         self.figures["Breaks"].show_value(
             str(breaks), f"{lost} lost" if breaks else "", token="warning" if breaks else ""
         )
         ready = f"of {len(kernels)} ready" if waiting else "ready"
         self.figures["Kernels"].show_value(str(len(kernels) - waiting), ready if kernels else "")
-        self.figures["Segments"].show_value(str(len(found.segments)))
+        self.figures["Segments"].show_value(str(len(explanation.segments)))
         self.figures["Recompiles"].show_value(str(recompiles))
         self.figures["Intermediate values"].show_value(
-            number_format.size(found.memory),
+            number_format.size(explanation.memory),
             "",
-            f"Memory for values inside the step; op by op it would be {number_format.size(held)}.",
+            f"Memory for intermediate values of one step; eager mode needs {number_format.size(eager_memory)}.",
         )
         self._fit()
 
@@ -140,8 +139,8 @@ class Header(QWidget):
             figure.setVisible(figure.has_value and room >= 0)
 
 
-class _Figure(QWidget):
-    """A title, a number, and a number to compare it with."""
+class _LabeledFigure(QWidget):
+    """A title, its value, and a dimmed value to compare with."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -179,4 +178,4 @@ class _Figure(QWidget):
             self._value.style().polish(self._value)
 
 
-__all__ = ["Header"]
+__all__ = ["CompileHeader"]

@@ -10,41 +10,41 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from studio.ui.layered_layout import Layout, Link, Spacing, arrange
-from studio.ui.panels.autograd.items import HEIGHT, WIDTH
+from studio.ui.panels.autograd.graph_items import HEIGHT, WIDTH
 
 _SPACING = Spacing(column=32, row=12, bend=20)
 
 
-class Layouter(QObject):
+class GraphLayouter(QObject):
     arranged = Signal(object)
-    """Layout that was computed."""
+    """The Layout of the newest request."""
     _finished = Signal(int, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="layout")
         self._numbers = itertools.count(1)
-        self._wanted = 0
+        self._newest = 0
         self._finished.connect(self._deliver)
 
     def request(self, ids: Iterable[int], edges: Iterable[tuple[int, int]]) -> None:
         """Lay out a graph whose edges point away from the loss. Cancels earlier requests."""
-        self._wanted = next(self._numbers)
-        number = self._wanted
+        self._newest = next(self._numbers)
+        number = self._newest
         sizes = dict.fromkeys(ids, (WIDTH, HEIGHT))
         links = [Link(behind, before) for before, behind in edges]
-        job = self._pool.submit(arrange, sizes, links, _SPACING, lambda: number != self._wanted)
+        job = self._pool.submit(arrange, sizes, links, _SPACING, lambda: number != self._newest)
         job.add_done_callback(partial(self._finish, number))
 
     def close(self) -> None:
         """Cancel the current layout and wait for the thread to end."""
-        self._wanted = 0
+        self._newest = 0
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _finish(self, number: int, job: Future[Layout[int]]) -> None:
-        if number == self._wanted and not job.cancelled() and job.exception() is None:
+        if number == self._newest and not job.cancelled() and job.exception() is None:
             self._finished.emit(number, job.result())
 
     def _deliver(self, number: int, layout: Layout[int]) -> None:
-        if number == self._wanted:
+        if number == self._newest:
             self.arranged.emit(layout)

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsPathItem, QStyleOptionGrap
 
 from engine.inspect import GraphNode
 from studio.ui import number_format
-from studio.ui.panels.autograd.scale import NormScale
+from studio.ui.panels.autograd.norm_scale import NormScale
 from studio.ui.theme import fonts, theme
 
-Place: TypeAlias = tuple[float, float]
-"""Top left corner."""
+Position: TypeAlias = tuple[float, float]
+"""Top left corner of an item, or a bend of a route, in scene coordinates."""
 
 WIDTH, HEIGHT = 124.0, 44.0
 _STRIP = 6.0
@@ -80,17 +80,17 @@ class OpItem(QGraphicsItem):
 
 
 class EdgeItem(QGraphicsPathItem):
-    """Edge from a node to one that receives its gradient, routed past other nodes."""
+    """Edge of the backward graph, routed past other nodes."""
 
-    def __init__(self, start: Place, route: Sequence[Place], end: Place) -> None:
+    def __init__(self, start: Position, route: Sequence[Position], end: Position) -> None:
         super().__init__(_path(start, route, end))
-        self.paint_anew()
+        self.apply_theme()
 
-    def paint_anew(self) -> None:
+    def apply_theme(self) -> None:
         self.setPen(QPen(theme.current().color("border-strong"), 1.25))
 
 
-def _path(start: Place, route: Sequence[Place], end: Place) -> QPainterPath:
+def _path(start: Position, route: Sequence[Position], end: Position) -> QPainterPath:
     """Return the path from the right side of the `start` node to the left side of `end`, horizontal in each column."""
     stops = [QPointF(start[0] + WIDTH, start[1] + HEIGHT / 2)]
     for x, y in route:

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 from studio.training.autograd import Snapshot
 from studio.ui.canvas.camera import Camera
 from studio.ui.layered_layout import Layout
-from studio.ui.panels.autograd.items import EdgeItem, OpItem
-from studio.ui.panels.autograd.scale import NormScale
+from studio.ui.panels.autograd.graph_items import EdgeItem, OpItem
+from studio.ui.panels.autograd.norm_scale import NormScale
 from studio.ui.theme import theme
 
 _NOTCH = 120.0
@@ -41,8 +41,8 @@ class GraphView(QGraphicsView):
         self._pressed: QPointF | None = None
         self._last = QPointF()
         self._is_untouched = True
-        theme.manager().changed.connect(self._paint_anew)
-        self._paint_anew()
+        theme.manager().changed.connect(self._apply_theme)
+        self._apply_theme()
 
     def show_graph(self, snapshot: Snapshot, layout: Layout[int], scale: NormScale) -> None:
         """Show a graph."""
@@ -57,7 +57,7 @@ class GraphView(QGraphicsView):
         for number, item in self.items_by_id.items():
             item.setPos(*layout.places[number])
             self.scene().addItem(item)
-        self.begin()
+        self.show_initial()
 
     def mark(self, owners: Iterable[str], *, reveal: bool) -> None:
         """Highlight the graph nodes of these canvas nodes and scroll to them."""
@@ -70,7 +70,7 @@ class GraphView(QGraphicsView):
         if reveal and not area.isEmpty():
             self.camera.reveal(area)
 
-    def begin(self) -> None:
+    def show_initial(self) -> None:
         """Show the whole graph if its text is readable, else the end at the loss."""
         self.fit()
         if self.camera.scale < _FIRST_SCALE:
@@ -87,7 +87,7 @@ class GraphView(QGraphicsView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self._is_untouched:
-            self.begin()
+            self.show_initial()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self._is_untouched = False
@@ -134,15 +134,15 @@ class GraphView(QGraphicsView):
                 return
         self._is_untouched = False
 
-    def _is_click(self, place: QPointF) -> bool:
+    def _is_click(self, position: QPointF) -> bool:
         return (
             self._pressed is not None
             and self._last == self._pressed
-            and ((place - self._pressed).manhattanLength() < _DRAG)
+            and ((position - self._pressed).manhattanLength() < _DRAG)
         )
 
-    def _paint_anew(self, *_: object) -> None:
+    def _apply_theme(self, *_: object) -> None:
         self.setBackgroundBrush(theme.current().color("background"))
         for edge in self._edges:
-            edge.paint_anew()
+            edge.apply_theme()
         self.viewport().update()

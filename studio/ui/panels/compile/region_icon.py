@@ -9,12 +9,12 @@ from studio.ui.canvas.region_style import RegionStyle
 from studio.ui.theme import fonts, theme
 
 
-def swatch(segment: int, kernel: int = 0) -> QIcon:
-    """An icon in the color of a segment; for a kernel with its number."""
-    return QIcon(_Swatch(segment, kernel))
+def region_icon(segment: int, kernel: int = 0) -> QIcon:
+    """An icon in the color of a segment; with the number of a kernel, from 1, if one is given."""
+    return QIcon(_RegionIconEngine(segment, kernel))
 
 
-class _Swatch(QIconEngine):
+class _RegionIconEngine(QIconEngine):
     def __init__(self, segment: int, kernel: int) -> None:
         super().__init__()
         self._segment, self._kernel = segment, kernel
@@ -51,7 +51,7 @@ class _Swatch(QIconEngine):
         return QPixmap.fromImage(image)
 
     def clone(self) -> QIconEngine:
-        return _Swatch(self._segment, self._kernel)
+        return _RegionIconEngine(self._segment, self._kernel)
 
 
-__all__ = ["swatch"]
+__all__ = ["region_icon"]
