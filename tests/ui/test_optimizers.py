@@ -142,11 +142,11 @@ def test_each_of_two_optimizers_has_separate_curves(qtbot: QtBot, window: MainWi
     qtbot.waitUntil(lambda: project.runner.state == "paused")
     window.commands.run("run.step")
     panel = window.project_views[project].runs
-    qtbot.waitUntil(lambda: "loss/judge_adam" in panel.plots)
-    assert panel.plots["loss/judge_adam"].isVisible() and panel.plots["loss/generator_adam"].isVisible()
-    assert not panel.plots["learning_rate/judge_adam"].isVisible()
+    qtbot.waitUntil(lambda: "loss/discriminator_adam" in panel.plots)
+    assert panel.plots["loss/discriminator_adam"].isVisible() and panel.plots["loss/generator_adam"].isVisible()
+    assert not panel.plots["learning_rate/discriminator_adam"].isVisible()
     shown = {action.text(): action for action in panel.bar.plots.menu().actions()}
-    shown["Learning rate of judge_adam"].trigger()
-    assert panel.plots["learning_rate/judge_adam"].isVisible()
-    assert panel.plots["learning_rate/judge_adam"].curves.points
+    shown["Learning rate of discriminator_adam"].trigger()
+    assert panel.plots["learning_rate/discriminator_adam"].isVisible()
+    assert panel.plots["learning_rate/discriminator_adam"].curves.points
     qtbot.waitUntil(lambda: project.runner.state == "paused")

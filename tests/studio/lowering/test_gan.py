@@ -15,15 +15,15 @@ from studio.lowering import check, lower
 from studio.nodes import catalogue
 
 GAN = template("digits-gan").document
-GENERATOR, JUDGE = {"generator_hidden", "generator_pixels"}, {"judge_hidden", "judgement"}
+GENERATOR, DISCRIMINATOR = {"generator_hidden", "generator_pixels"}, {"discriminator_hidden", "discriminator_scores"}
 
 
 def task(seed: int = 0) -> fit.Task:
     return lower(check(GAN, catalogue())).build(seed=seed)
 
 
-def pictures(task: fit.Task) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """As many generated pictures as there are digits to train with, and these, N×64 from 0 to 1."""
+def images_of(task: fit.Task) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """As many generated images as there are digits to train with, and these, N×64 from 0 to 1."""
     drawn: list[Any] = []
     batches = task.setup().train
     hook = (
@@ -40,8 +40,8 @@ def pictures(task: fit.Task) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
 
 
 def differences(task: fit.Task) -> tuple[float, float]:
-    """How far mean and standard deviation of drawn pictures are from those of digits, on average over the pixels."""
-    drawn, written = pictures(task)
+    """How far mean and standard deviation of drawn images are from those of digits, on average over the pixels."""
+    drawn, written = images_of(task)
     mean, spread = (abs(f(drawn, axis=0) - f(written, axis=0)).mean() for f in (np.mean, np.std))
     return float(mean), float(spread)
 
@@ -50,11 +50,11 @@ def test_shapes_of_a_joined_batch() -> None:
     report = check(GAN, catalogue())
     assert report.problems == ()
     texts = {str(wire): text for wire, text in report.wires.items()}
-    assert texts["both.output -> judge_hidden.input"] == "2·N×64 float32"
-    assert texts["apart.second -> generator_loss.input"] == "N×1 float32"
+    assert texts["real_and_fake.output -> discriminator_hidden.input"] == "2·N×64 float32"
+    assert texts["halves.second -> generator_loss.input"] == "N×1 float32"
     assert {name: set(layers) for name, layers in report.trained.items()} == {
         "generator_adam": GENERATOR,
-        "judge_adam": JUDGE,
+        "discriminator_adam": DISCRIMINATOR,
     }
 
 
@@ -65,7 +65,7 @@ def test_each_loss_changes_only_its_network() -> None:
     batch = next(iter(whole.setup().train))
     state = random.get_rng_state()
     fit.step(whole, batch)
-    for own, layers in (("generator_adam", GENERATOR), ("judge_adam", JUDGE)):
+    for own, layers in (("generator_adam", GENERATOR), ("discriminator_adam", DISCRIMINATOR)):
         alone = task()
         alone.setup()
         random.set_rng_state(state)
@@ -93,14 +93,14 @@ def test_compiled_and_eager_training_agree() -> None:
 
 
 def test_each_optimizer_tells_its_learning_rate() -> None:
-    slower = lower(check(edits.set_param(GAN, "judge_adam", "lr", 0.003), catalogue())).build()
+    slower = lower(check(edits.set_param(GAN, "discriminator_adam", "lr", 0.003), catalogue())).build()
     rates = next(event.learning_rates for event in fit.fit(slower, steps=1) if isinstance(event, fit.Step))
-    assert rates["judge_adam"] == 0.003 != rates["generator_adam"]
+    assert rates["discriminator_adam"] == 0.003 != rates["generator_adam"]
 
 
 def test_a_muted_optimizer_does_not_change_its_network() -> None:
-    only_judge = edits.set_flag(GAN, ["generator_adam"], muted=True)
-    codes = {problem.code for problem in check(only_judge, catalogue()).problems}
+    only_discriminator = edits.set_flag(GAN, ["generator_adam"], muted=True)
+    codes = {problem.code for problem in check(only_discriminator, catalogue()).problems}
     assert "left-alone" in codes
 
 

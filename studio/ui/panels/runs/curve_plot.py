@@ -179,7 +179,7 @@ class CurvePlot(pg.PlotWidget):
 
 
 def title(quantity: str) -> str:
-    """Axis title: "Learning rate", or "Loss of judge_adam" when each of several optimizers has one."""
+    """Axis title: "Learning rate", or "Loss of discriminator_adam" when each of several optimizers has one."""
     what, _, optimizer = quantity.partition("/")
     words = what.replace("_", " ").capitalize()
     return f"{words} of {optimizer}" if optimizer else words
