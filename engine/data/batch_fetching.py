@@ -34,19 +34,19 @@ class MapDatasetFetcher:
     def begin(self) -> None:
         """Do nothing: samples are fetched by index."""
 
-    def __call__(self, indices: Any, *, wanted: bool = True) -> Any:
-        """The batch of these indices, or the sample of one index."""
+    def __call__(self, indices: Any, *, skip: bool = False) -> Any:
+        """The batch of these indices, or the sample of one index. The loader does not request skipped batches."""
         if not self.batched:
-            return self._explained(lambda: (self.collate_fn or default_convert)(self.dataset[indices]), [indices])
+            return self._with_note(lambda: (self.collate_fn or default_convert)(self.dataset[indices]), [indices])
         if self.collate_fn is not None:
             collate = self.collate_fn
-            return self._explained(lambda: collate(samples(self.dataset, indices)), indices)
+            return self._with_note(lambda: collate(samples(self.dataset, indices)), indices)
         rows = indices if isinstance(indices, np.ndarray) else np.asarray(indices, np.int64)
         if rows.dtype.names is None:
-            return self._explained(lambda: fetch(self.dataset, rows), indices)
+            return self._with_note(lambda: fetch(self.dataset, rows), indices)
         return fetch(self.dataset, rows)  # stream records: their errors already name file and sample
 
-    def _explained(self, make: Callable[[], Any], indices: Iterable[Any]) -> Any:
+    def _with_note(self, make: Callable[[], Any], indices: Iterable[Any]) -> Any:
         """Call `make`. An error gets a note that names the first sample that fails alone with the same type."""
         try:
             return make()
@@ -86,26 +86,26 @@ class IterableDatasetFetcher:
         self.collate_fn = collate_fn or (default_convert if batch_size is None else default_collate)
         self.batch_size = batch_size
         self.drop_last = drop_last
-        self._rest: Iterator[Any] = iter(())
+        self._iterator: Iterator[Any] = iter(())
 
     def begin(self) -> None:
         """Go back to the first sample."""
-        self._rest = iter(self.dataset)
-        self._given = 0
+        self._iterator = iter(self.dataset)
+        self._fetched = 0
 
-    def __call__(self, indices: Any = None, *, wanted: bool = True) -> Any:
-        """The next batch; None without collating if `wanted` is false. Raises StopIteration at the end."""
+    def __call__(self, indices: Any = None, *, skip: bool = False) -> Any:
+        """The next batch; None without collating if `skip` is true. Raises StopIteration at the end."""
         size = 1 if self.batch_size is None else self.batch_size
         group: list[Any] = []
         try:
-            group.extend(islice(self._rest, size))
+            group.extend(islice(self._iterator, size))
         except Exception as error:
-            error.add_note(f"In sample {self._given + len(group)} of {type(self.dataset).__name__}.")
+            error.add_note(f"In sample {self._fetched + len(group)} of {type(self.dataset).__name__}.")
             raise
-        self._given += len(group)
+        self._fetched += len(group)
         if not group or (self.drop_last and len(group) < size):
             raise StopIteration
-        if not wanted:
+        if skip:
             return None
         return self.collate_fn(group[0] if self.batch_size is None else group)
 
@@ -117,18 +117,18 @@ def batch_random_state(seed: int, number: int) -> AbstractContextManager[None]:
 
 def set_epoch(dataset: Any, epoch: int, seed: int) -> None:
     """Call `set_epoch` on a data set and its nested data sets that have it."""
-    for part in _informed(dataset):
+    for part in _epoch_aware_parts(dataset):
         part.set_epoch(epoch, seed)
 
 
 def set_augmentation_seed(dataset: Any, seed: int) -> None:
-    """Seed the augmentations of a pass without a known epoch."""
-    for part in _informed(dataset):
+    """Seed the augmentations of a pass that has no epoch number."""
+    for part in _epoch_aware_parts(dataset):
         if isinstance(part, Samples):
             part.set_epoch(0, seed)
 
 
-def _informed(dataset: Any) -> Iterator[Any]:
+def _epoch_aware_parts(dataset: Any) -> Iterator[Any]:
     """The data set or nested data sets that have `set_epoch`."""
     if hasattr(dataset, "set_epoch"):
         yield dataset
@@ -137,4 +137,4 @@ def _informed(dataset: Any) -> Iterator[Any]:
     if isinstance(dataset, (Dataset, IterableDataset)) and isinstance(parts, (list, tuple, dict)):
         for part in parts.values() if isinstance(parts, dict) else parts:
             if isinstance(part, (Dataset, IterableDataset)):
-                yield from _informed(part)
+                yield from _epoch_aware_parts(part)

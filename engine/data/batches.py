@@ -55,8 +55,8 @@ class Batches(Loaders):
         self.splits = splits
         validation = splits.validation
         train = _loader(splits.train, batch_size, shuffle, drop_last, workers)
-        held = None if validation is None else _loader(validation, batch_size, False, False, workers)
-        super().__init__(train, held, splits.files)
+        validation_loader = None if validation is None else _loader(validation, batch_size, False, False, workers)
+        super().__init__(train, validation_loader, splits.files)
 
 
 def _loader(samples: Samples, batch_size: int, shuffle: bool, drop_last: bool, workers: int) -> DataLoader:

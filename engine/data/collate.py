@@ -25,14 +25,14 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """
     first = batch[0]
     if isinstance(first, Tensor):
-        if all(type(one) is Tensor and one.is_cpu and not one.requires_grad for one in batch):
-            arrays = [one._numbers() for one in batch]
-            if len({array.dtype for array in arrays}) == 1:  # ops are for those that have a history or differ
-                return from_array(_stacked(arrays))
+        if all(type(sample) is Tensor and sample.is_cpu and not sample.requires_grad for sample in batch):
+            arrays = [sample._numbers() for sample in batch]
+            if len({array.dtype for array in arrays}) == 1:  # `stack` is only needed for gradients and mixed dtypes
+                return from_array(_stack_arrays(arrays))
         _check_equal("shapes", [tuple(sample.shape) for sample in batch])
         return stack(list(batch))
     if isinstance(first, (np.ndarray, np.generic)):
-        return from_array(_stacked(batch))
+        return from_array(_stack_arrays(batch))
     if isinstance(first, float):
         return tensor(list(batch), dtype=float64)
     if isinstance(first, int):
@@ -45,14 +45,14 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, Sequence):
         _check_equal("lengths", [len(sample) for sample in batch])
         columns = [default_collate(column) for column in zip(*batch, strict=True)]
-        return _as_first(first, columns)
+        return _like_first(first, columns)
     raise TypeError(
         f"samples of type {type(first).__name__} cannot be collated into a batch. "
-        "Return tensors, arrays, numbers, texts, or tuples and dicts of them, or pass collate_fn."
+        "Return tensors, arrays, numbers, strings, or tuples and dicts of them, or pass collate_fn."
     )
 
 
-def _stacked(batch: Sequence[Any]) -> np.ndarray[Any, Any]:
+def _stack_arrays(batch: Sequence[Any]) -> np.ndarray[Any, Any]:
     """Same as `np.stack`, but twice as fast for many small arrays."""
     shape = batch[0].shape
     if any(np.shape(sample) != shape for sample in batch):
@@ -88,7 +88,7 @@ def pad_collate(batch: Sequence[Any], padding_value: float = 0) -> Any:
     if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
         _check_equal("lengths", [len(sample) for sample in batch])
         columns = [pad_collate(column, padding_value) for column in zip(*batch, strict=True)]
-        return _as_first(first, columns)
+        return _like_first(first, columns)
     return default_collate(batch)
 
 
@@ -106,15 +106,15 @@ def default_convert(data: Any) -> Any:
     return data
 
 
-def _as_first(first: Sequence[Any], columns: list[Any]) -> Any:
+def _like_first(first: Sequence[Any], columns: list[Any]) -> Any:
     """The columns as a named tuple if `first` is one, otherwise unchanged."""
     return type(first)(*columns) if isinstance(first, tuple) and getattr(type(first), "_fields", None) else columns
 
 
-def _check_equal(what: str, values: list[Any]) -> None:
+def _check_equal(attribute: str, values: list[Any]) -> None:
     for number, value in enumerate(values):
         if value != values[0]:
             raise ValueError(
-                f"the samples of a batch differ in {what}: sample 0 has {values[0]}, sample {number} has {value}. "
+                f"the samples of a batch differ in {attribute}: sample 0 has {values[0]}, sample {number} has {value}. "
                 "Make them equal, or pass collate_fn."
             )

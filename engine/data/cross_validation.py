@@ -18,12 +18,12 @@ from engine.random import Generator
 from engine.registry import DATASETS, Count, Range, Seed
 from engine.shape import Spec
 
-MOST_DIVISIONS = 8
-"""Maximum number of split nodes in a row. Only the last has an effect, and each doubles the access paths."""
+MAX_SPLITS = 8
+"""Maximum number of consecutive splits. Only the last has an effect, and each doubles the number of sources to read."""
 
 
 class Resplit(Splits):
-    """Splits the training and validation samples of other splits again. Subclasses implement `_held`."""
+    """Splits the training and validation samples of other splits again. Subclasses implement `_validation_indices`."""
 
     def __init__(self, splits: Splits, seed: int) -> None:
         if splits.is_stream:
@@ -31,16 +31,16 @@ class Resplit(Splits):
                 "a stream cannot be split because its number of samples is unknown. Set validation in its data "
                 "source, or turn stream off."
             )
-        if splits.divisions == MOST_DIVISIONS:
+        if splits.split_depth == MAX_SPLITS:
             raise DataError(
-                f"samples are split more than {MOST_DIVISIONS} times in a row. Only the last split has an effect. "
+                f"samples are split more than {MAX_SPLITS} times in a row, but only the last split has an effect. "
                 "Remove the earlier splits."
             )
         self._splits = splits
         self._seed = seed
 
     @abstractmethod
-    def _held(self) -> Indices:
+    def _validation_indices(self) -> Indices:
         """Indices of the validation samples."""
 
     @property
@@ -61,45 +61,45 @@ class Resplit(Splits):
 
     @property
     def train(self) -> Samples:
-        held, everything = self._kept_back, self._everything
-        return PickedSamples(everything, np.setdiff1d(np.arange(len(everything)), held))
+        validation, samples = self._validation_rows, self._all_samples
+        return PickedSamples(samples, np.setdiff1d(np.arange(len(samples)), validation))
 
     @property
     def validation(self) -> Samples | None:
-        held = self._kept_back
-        return PickedSamples(self._everything, held).with_augmentations(False) if len(held) else None
+        validation = self._validation_rows
+        return PickedSamples(self._all_samples, validation).with_augmentations(False) if len(validation) else None
 
     @property
-    def divisions(self) -> int:
-        return self._splits.divisions + 1
+    def split_depth(self) -> int:
+        return self._splits.split_depth + 1
 
     @property
     def files(self) -> tuple[Path, ...]:
         return self._splits.files
 
-    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
-        return self._splits.diagnostics(whole=whole)
+    def diagnostics(self, *, read_all: bool = False) -> tuple[Diagnostic, ...]:
+        return self._splits.diagnostics(read_all=read_all)
 
     def unlabeled(self, path: Path) -> Samples | None:
         return self._splits.unlabeled(path)
 
     @cached_property
-    def _everything(self) -> Samples:
+    def _all_samples(self) -> Samples:
         validation = self._splits.validation
         parts = [self._splits.train] if validation is None else [self._splits.train, validation]
         return JoinedSamples([part.with_augmentations(True) for part in parts])
 
     @cached_property
-    def _kept_back(self) -> Indices:
-        held = np.sort(self._held())
-        if len(held) == len(self._everything):
+    def _validation_rows(self) -> Indices:
+        validation = np.sort(self._validation_indices())
+        if len(validation) == len(self._all_samples):
             raise DataError(
-                f"all {len(held)} samples would be validation samples, with none left for training. Add samples."
+                f"all {len(validation)} samples would be validation samples, with none left for training. Add samples."
             )
-        return held
+        return validation
 
     def _order(self) -> Indices:
-        return Generator(self._seed).fork("division").permutation(len(self._everything))
+        return Generator(self._seed).fork("division").permutation(len(self._all_samples))
 
 
 @DATASETS.register(
@@ -123,7 +123,7 @@ class HoldOut(Resplit):
         self._share = validation
         self._stratify = stratify
 
-    def _held(self) -> Indices:
+    def _validation_indices(self) -> Indices:
         order = self._order()
         if self._share and len(order) < 2:
             raise DataError("1 sample cannot be split. Add samples, or set validation to 0.")
@@ -131,7 +131,7 @@ class HoldOut(Resplit):
             return order[: validation_count(len(order), self._share)]
         if self.classes is None:
             raise DataError(f"stratify needs classes, but targets are {self.target}. Turn stratify off.")
-        classes = np.asarray(self._everything.targets(order))
+        classes = np.asarray(self._all_samples.targets(order))
         groups = [order[classes == number] for number in np.unique(classes)]
         return np.concatenate([group[: validation_count(len(group), self._share)] for group in groups])
 
@@ -159,7 +159,7 @@ class KFold(Resplit):
         self._folds = folds
         self._fold = fold % folds
 
-    def _held(self) -> Indices:
+    def _validation_indices(self) -> Indices:
         order = self._order()
         if len(order) < self._folds:
             raise DataError(f"{len(order)} samples do not fill {self._folds} folds. Set folds to at most {len(order)}.")

@@ -27,12 +27,12 @@ def format_counts(counts: Mapping[str, int], most: int = 4) -> str:
     """Values with their counts, the most frequent first: ``None: 7,200, NA: 1,739``."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rest = len(ordered) - most
-    told = ", ".join(f"{shorten(value) or 'empty'}: {count:,}" for value, count in ordered[:most])
-    return told + (f" and {rest:,} more values" if rest > 0 else "")
+    shown = ", ".join(f"{shorten(value) or 'empty'}: {count:,}" for value, count in ordered[:most])
+    return shown + (f" and {rest:,} more values" if rest > 0 else "")
 
 
 def shorten(value: str) -> str:
-    """On one line with at most 30 characters."""
+    """Shorten a text to one line of at most 30 characters."""
     value = " ".join(value.split())
     return value if len(value) <= 30 else f"{value[:29]}…"
 

@@ -20,7 +20,7 @@ from engine.data.pin_memory import pin_batch
 from engine.data.sampler import BatchSampler, RandomSampler, SequentialSampler, check_batch_size
 from engine.data.workers.prefetch_iterator import PrefetchIterator
 from engine.data.workers.worker_messages import PassStart, WorkerSetup
-from engine.data.workers.worker_pool import ProcessWorkers, WorkerPool, start_method
+from engine.data.workers.worker_pool import LoaderWorkers, ProcessWorkers, start_method
 from engine.data.workers.worker_threads import ThreadWorkers
 from engine.random import Generator, default_generator, drawing_from
 
@@ -103,7 +103,7 @@ class DataLoader:
         self.generator = generator
         self.in_order = in_order
         self._threads = threads
-        self._worker_pool: WorkerPool | None = None
+        self._worker_pool: LoaderWorkers | None = None
         self._passes = 0
         self._next: dict[str, Any] = {}
         self._position: _Position | None = None
@@ -146,7 +146,7 @@ class DataLoader:
         begun, self._next = self._next, {}
         start = begun or {"random": self._states()}
         position = self._position = _Position(begun.get("batches", 0), start)
-        seed, order = self._started(start, again=bool(begun))
+        seed, order = self._begin_pass(start, again=bool(begun))
         if "epoch" not in start:
             set_augmentation_seed(self.dataset, seed)
         if self.num_workers:
@@ -198,17 +198,17 @@ class DataLoader:
     def _generators(self) -> dict[str, Generator]:
         """The generators of order and seeds, except the default generator."""
         owners = [self, *self._samplers()]
-        found = ((str(place), getattr(owner, "generator", None)) for place, owner in enumerate(owners))
-        return {place: generator for place, generator in found if isinstance(generator, Generator)}
+        found = ((str(key), getattr(owner, "generator", None)) for key, owner in enumerate(owners))
+        return {key: generator for key, generator in found if isinstance(generator, Generator)}
 
     def _states(self) -> dict[str, list[int]]:
         """The states of these generators and of the default generator."""
         generators = {"default": default_generator, **self._generators()}
-        return {place: list(generator.get_state()) for place, generator in generators.items()}
+        return {key: list(generator.get_state()) for key, generator in generators.items()}
 
     # -- a pass
 
-    def _started(self, start: dict[str, Any], *, again: bool) -> tuple[int, Iterator[Any]]:
+    def _begin_pass(self, start: dict[str, Any], *, again: bool) -> tuple[int, Iterator[Any]]:
         """The random seed of a pass, and the sample indices of its batches."""
         if "epoch" in start:
             return _seed(Generator(start["seed"]).fork("batches", start["epoch"])), self._order()
@@ -216,13 +216,13 @@ class DataLoader:
             return _seed(self.generator or default_generator), self._order()
         states: dict[str, Any] = dict(start["random"])
         with drawing_from(Generator(*states.pop("default"))):  # keeps the state of the program's default generator
-            for place, owner in enumerate([self, *self._samplers()]):
-                if str(place) not in states:
+            for key, owner in enumerate([self, *self._samplers()]):
+                if str(key) not in states:
                     continue
                 if isinstance(owner.generator, Generator):  # in place: several owners may share it
-                    owner.generator.set_state(states[str(place)])
+                    owner.generator.set_state(states[str(key)])
                 else:
-                    owner.generator = Generator(*states[str(place)])
+                    owner.generator = Generator(*states[str(key)])
             return _seed(self.generator or default_generator), self._order()
 
     def _order(self) -> Iterator[Any]:
@@ -257,7 +257,7 @@ class DataLoader:
         for number, indices in enumerate(islice(order, first, None), start=first):
             with batch_random_state(seed, number):
                 try:
-                    made = [source(indices, wanted=number >= skip)]
+                    made = [source(indices, skip=number < skip)]
                 except StopIteration:
                     return
             if number >= skip:
@@ -269,22 +269,22 @@ class DataLoader:
         epoch = (start.start["epoch"], start.start["seed"]) if "epoch" in start.start else None
         self._passes += 1
         pool = self._worker_pool or self._start_workers(seed)
-        delivery = PrefetchIterator(
+        prefetch = PrefetchIterator(
             pool,
             self.num_workers,
             PassStart(self._passes, seed, epoch),
             islice(order, first, None),
             first=first,
-            wanted=start.batches,
+            first_returned=start.batches,
             ahead=self.prefetch_factor or 2,
             in_order=self.in_order,
             timeout=self.timeout,
         )
         if self.persistent_workers:
             self._worker_pool = pool
-        return self._prefetched_batches(pool, delivery)
+        return self._prefetched_batches(pool, prefetch)
 
-    def _start_workers(self, seed: int) -> WorkerPool:
+    def _start_workers(self, seed: int) -> LoaderWorkers:
         work = WorkerSetup(self._source(), self.num_workers, self.worker_init_fn, seed)
         return (
             ThreadWorkers(work)
@@ -292,9 +292,9 @@ class DataLoader:
             else ProcessWorkers(work, self.multiprocessing_context, self.prefetch_factor or 2)
         )
 
-    def _prefetched_batches(self, pool: WorkerPool, delivery: PrefetchIterator) -> Iterator[Any]:
+    def _prefetched_batches(self, pool: LoaderWorkers, prefetch: PrefetchIterator) -> Iterator[Any]:
         try:
-            yield from delivery
+            yield from prefetch
         except GeneratorExit:  # the caller stopped early; persistent workers drop open requests at the next pass
             raise
         except BaseException:
@@ -322,7 +322,7 @@ def _check_workers(
         if prefetch_factor is not None and prefetch_factor < 1:
             raise ValueError(f"DataLoader: prefetch_factor must be at least 1, not {prefetch_factor!r}.")
         return
-    given = {"prefetch_factor": prefetch_factor, "persistent_workers": persistent_workers}
-    for name, value in (given | {"multiprocessing_context": context}).items():
+    worker_options = {"prefetch_factor": prefetch_factor, "persistent_workers": persistent_workers}
+    for name, value in (worker_options | {"multiprocessing_context": context}).items():
         if value:
             raise ValueError(f"DataLoader: {name}={value!r} requires workers. Set num_workers, or remove {name}.")

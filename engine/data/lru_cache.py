@@ -1,4 +1,4 @@
-"""A thread-safe LRU cache for data read from files, because the canvas reads again with every change."""
+"""A thread-safe LRU cache for data read from files. The canvas checks the data after every edit."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ class LRUCache(Generic[T]):
     """The most recently used values by key.
 
     Args:
-        most: maximum number of values
+        maxsize: maximum number of values
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+    def __init__(self, maxsize: int) -> None:
+        self._maxsize = maxsize
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, read: Callable[[], T]) -> T:
         """The cached value of a key, or the result of `read`, which is then cached. Other threads wait."""
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = read()
-                while len(self._kept) > self._most:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(key)
-            return self._kept[key]
+            if key not in self._values:
+                self._values[key] = read()
+                while len(self._values) > self._maxsize:
+                    self._values.popitem(last=False)
+            self._values.move_to_end(key)
+            return self._values[key]
 
     def clear(self) -> None:
         """Remove all values."""
-        self._kept.clear()
+        self._values.clear()
 
 
 def file_fingerprint(path: Path) -> tuple[str, int, int]:

@@ -38,12 +38,12 @@ class TruncationGuard:
     """
 
     def __init__(self, *arrays: NDArray[Any]) -> None:
-        maps = {id(whole): whole for array in arrays if (whole := _whole(array)) is not None}
-        self._watched = [(whole.base, whole.base.size(), str(whole.filename)) for whole in maps.values()]
+        maps = {id(base_map): base_map for array in arrays if (base_map := _base_memory_map(array)) is not None}
+        self._maps = [(base_map.base, base_map.base.size(), str(base_map.filename)) for base_map in maps.values()]
 
     def check(self) -> None:
         """Raises DataError if a file has become shorter."""
-        for base, before, path in self._watched:
+        for base, before, path in self._maps:
             if (now := base.size()) < before:
                 raise DataError(
                     f"{path}: was truncated from {format_bytes(before)} to {format_bytes(now)} during "
@@ -54,27 +54,27 @@ class TruncationGuard:
 
 def to_pickle(array: NDArray[Any]) -> Any:
     """A picklable replacement of an array: file and offset if memory-mapped, otherwise the array itself."""
-    whole = _whole(array)
-    if whole is None or not array.size:
+    base_map = _base_memory_map(array)
+    if base_map is None or not array.size:
         return array
-    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return _Place(str(whole.filename), whole.offset + start, array.dtype, array.shape, array.strides)
+    start = array.__array_interface__["data"][0] - base_map.__array_interface__["data"][0]
+    return _ArrayLocation(str(base_map.filename), base_map.offset + start, array.dtype, array.shape, array.strides)
 
 
 def from_pickle(value: Any) -> NDArray[Any]:
-    """The array that `to_pickle` was given."""
-    return value.array() if isinstance(value, _Place) else value
+    """Restore an array from the result of `to_pickle`."""
+    return value.array() if isinstance(value, _ArrayLocation) else value
 
 
-def _whole(array: NDArray[Any]) -> Any:
+def _base_memory_map(array: NDArray[Any]) -> Any:
     """The memory map that contains an array; None if the array is not memory-mapped."""
-    whole: Any = array
-    while isinstance(whole, np.ndarray) and not isinstance(whole.base, mmap.mmap):
-        whole = whole.base
-    return whole if isinstance(whole, np.memmap) and whole.filename is not None else None
+    base_map: Any = array
+    while isinstance(base_map, np.ndarray) and not isinstance(base_map.base, mmap.mmap):
+        base_map = base_map.base
+    return base_map if isinstance(base_map, np.memmap) and base_map.filename is not None else None
 
 
-class _Place:
+class _ArrayLocation:
     """Path, offset and layout of an array in a file."""
 
     def __init__(
@@ -88,8 +88,8 @@ class _Place:
 
     def array(self) -> NDArray[Any]:
         """Map the array. Raises DataError if the file is missing or too short."""
-        whole = open_memory_map(Path(self.path), np.uint8)
+        base_map = open_memory_map(Path(self.path), np.uint8)
         try:
-            return np.ndarray(self.shape, self.dtype, whole, self.offset, self.strides)
+            return np.ndarray(self.shape, self.dtype, base_map, self.offset, self.strides)
         except (TypeError, ValueError):
             raise DataError(f"{self.path}: has become shorter since it was opened. Restore the file.") from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,9 @@ MAGIC = b"\x93NUMPY"
 
 _LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
 """struct format of the header length, by format version."""
-_LONGEST = 65_536
-_MOST_DIMENSIONS = 32
-_LONGEST_SIZE = 19
+_MAX_HEADER_BYTES = 65_536
+_MAX_DIMENSIONS = 32
+_MAX_SIZE_DIGITS = 19
 """Digits of a 64-bit integer."""
 
 _FIELD = r"""(['"])(?P<name>descr|fortran_order|shape)\1\s*:\s*(?P<value>{})""".format(
@@ -31,7 +31,7 @@ _SIZE = re.compile(r"\d+")
 _DESCR = re.compile(r"""(['"])[<>=|]?(?P<kind>[a-zA-Z])(?P<size>\d{0,9})(\[\w{1,9}\])?\1""")
 
 
-class Header(NamedTuple):
+class NPYHeader(NamedTuple):
     """Shape, memory order and dtype of an array."""
 
     shape: tuple[int, ...]
@@ -39,7 +39,7 @@ class Header(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def read_header(file: BinaryIO, name: str) -> Header:
+def read_header(file: IO[bytes], name: str) -> NPYHeader:
     """Read the header at the position of `file` and leave the position at the start of the data.
 
     Args:
@@ -54,27 +54,27 @@ def read_header(file: BinaryIO, name: str) -> Header:
         shape, is_fortran, descr = fields["shape"], fields["fortran_order"], fields["descr"]
         if is_fortran not in ("True", "False") or shape[0] != "(":
             raise ValueError("a field has a value of another type")
-        sizes = _SIZE.findall(shape)
-        if len(sizes) > _MOST_DIMENSIONS or any(len(size) > _LONGEST_SIZE for size in sizes):
-            raise ValueError(f"the shape has {len(sizes)} dimensions or a size beyond 64 bits")
-        return Header(tuple(map(int, sizes)), is_fortran == "True", _dtype(descr, name))
+        shape_texts = _SIZE.findall(shape)
+        if len(shape_texts) > _MAX_DIMENSIONS or any(len(size) > _MAX_SIZE_DIGITS for size in shape_texts):
+            raise ValueError(f"the shape has {len(shape_texts)} dimensions or a size beyond 64 bits")
+        return NPYHeader(tuple(map(int, shape_texts)), is_fortran == "True", _dtype(descr, name))
     except DataError:
         raise
     except (ValueError, TypeError, struct.error) as error:
         raise DataError(f"{name}: damaged header ({error}). Save the array again.") from None
 
 
-def _text(file: BinaryIO) -> str:
+def _text(file: IO[bytes]) -> str:
     start = file.read(len(MAGIC) + 2)
     if len(start) < len(MAGIC) + 2 or not start.startswith(MAGIC):
         raise ValueError("no .npy signature")
     major, minor = start[-2:]
     if major not in _LENGTHS or minor:
         raise ValueError(f"unknown format version {major}.{minor}")
-    how = _LENGTHS[major]
-    (length,) = struct.unpack(how, file.read(struct.calcsize(how)))
-    if length > _LONGEST:
-        raise ValueError(f"it declares {length:,} bytes, but at most {_LONGEST:,} are read")
+    length_format = _LENGTHS[major]
+    (length,) = struct.unpack(length_format, file.read(struct.calcsize(length_format)))
+    if length > _MAX_HEADER_BYTES:
+        raise ValueError(f"it declares {length:,} bytes, but at most {_MAX_HEADER_BYTES:,} are read")
     content = file.read(length)
     if len(content) < length:
         raise ValueError("it ends early")
@@ -84,9 +84,9 @@ def _text(file: BinaryIO) -> str:
 def _fields(text: str) -> dict[str, str]:
     """The unparsed values of the three fields. Raises ValueError for any other dictionary."""
     fields: dict[str, str] = {}
-    place = re.match(r"\s*\{", text)
-    end = "" if place is None else ","
-    position = 0 if place is None else place.end()
+    opening = re.match(r"\s*\{", text)
+    end = "" if opening is None else ","
+    position = 0 if opening is None else opening.end()
     while end == ",":
         found = _FIELDS.match(text, position)
         if found is None or found["name"] in fields:

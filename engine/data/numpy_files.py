@@ -27,11 +27,20 @@ from engine.registry import DATASETS, PathTo
 from engine.shape import Spec, format_shape
 from engine.system.files import open_regular
 
-_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, IndexError, RuntimeError, ValueError)
+_DAMAGE_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    IndexError,
+    RuntimeError,
+    ValueError,
+)
 """Exceptions of zipfile for damaged archives."""
 _RATIOS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DEFLATE_RATIO}
 """Maximum compression ratio by method."""
-_PIECE = 2**20
+_CHUNK = 2**20
 """Bytes per read."""
 
 
@@ -44,15 +53,15 @@ class StoredArray:
     """Name in the archive; empty for a .npy file."""
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    fortran: bool
+    is_fortran: bool
     offset: int
     """Byte offset of the data in the file; -1 if the data are compressed."""
     header: int = 0
     """Size of the header in bytes."""
     checksum: int | None = None
     """CRC-32 of header and data as stored in the archive."""
-    state: tuple[str, int, int] | None = None
-    """The file's `stamp` when the checksum was read."""
+    fingerprint: tuple[str, int, int] | None = None
+    """The `file_fingerprint` when the checksum was read."""
 
     @property
     def size(self) -> int:
@@ -64,12 +73,12 @@ class StoredArray:
 
     def read(self) -> NDArray[Any]:
         """A read-only memory map, or an array in memory if compressed. Raises DataError for damaged data."""
-        order = "F" if self.fortran else "C"
+        order = "F" if self.is_fortran else "C"
         if not self.size:
             return np.empty(self.shape, self.dtype)
         if self.offset >= 0:
             if self.checksum is not None:
-                intact.get((file_fingerprint(self.path), self.offset), self._check_intact)
+                verified_members.get((file_fingerprint(self.path), self.offset), self._check_intact)
             return open_memory_map(self.path, self.dtype, self.offset, self.shape, order)
         with ReadErrorContext(self.path):
             check_memory(self.path, self.size, "Save it with np.savez instead of np.savez_compressed.")
@@ -83,7 +92,7 @@ class StoredArray:
                     content = file.read(self.size + 1)
             except DataError:
                 raise
-            except _DAMAGE as error:
+            except _DAMAGE_ERRORS as error:
                 raise DataError(f"{self.name}: is damaged ({error}). Save the file again.") from None
         if len(content) != self.size:
             raise DataError(f"{self.name}: does not have the size that its header declares. Save the file again.")
@@ -91,23 +100,23 @@ class StoredArray:
 
     def _check_intact(self) -> None:
         """Raises DataError if the checksum differs. Reads the whole array once per version of the file."""
-        left, found = self.header + self.size, 0
+        remaining, found = self.header + self.size, 0
         with ReadErrorContext(self.path), open_regular(self.path) as file:
             file.seek(self.offset - self.header)
-            while left and (piece := file.read(min(left, _PIECE))):
-                found = zlib.crc32(piece, found)
-                left -= len(piece)
-        if left or found != self.checksum:
-            if file_fingerprint(self.path) != self.state:
+            while remaining and (chunk := file.read(min(remaining, _CHUNK))):
+                found = zlib.crc32(chunk, found)
+                remaining -= len(chunk)
+        if remaining or found != self.checksum:
+            if file_fingerprint(self.path) != self.fingerprint:
                 raise DataError(f"{self.name}: changed after it was opened. Open it again.")
             raise DataError(f"{self.name}: is damaged (its CRC-32 does not match). Save the file again.")
 
 
-intact: LRUCache[None] = LRUCache(256)
+verified_members: LRUCache[None] = LRUCache(256)
 """Archive members whose checksum was correct."""
 
 
-def stored(path: Path) -> dict[str, StoredArray]:
+def read_array_headers(path: Path) -> dict[str, StoredArray]:
     """The arrays of a .npz file by name, or of a .npy file under an empty name. Reads headers only.
 
     Raises DataError for another format, for Python objects, and for a wrong size.
@@ -116,8 +125,8 @@ def stored(path: Path) -> dict[str, StoredArray]:
         start = file.read(len(MAGIC))
         file.seek(0)
         if start == MAGIC:
-            shape, fortran, dtype = read_header(file, str(path))
-            found = StoredArray(path, "", shape, dtype, fortran, file.tell())
+            shape, is_fortran, dtype = read_header(file, str(path))
+            found = StoredArray(path, "", shape, dtype, is_fortran, file.tell())
             _check_size(found, os.fstat(file.fileno()).st_size - file.tell())
             return {"": found}
         if start[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
@@ -125,10 +134,10 @@ def stored(path: Path) -> dict[str, StoredArray]:
         try:
             with zipfile.ZipFile(file) as archive:
                 members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-                return {info.filename[:-4]: _member(path, file, archive, info) for info in members}
+                return {info.filename[:-4]: _read_member_header(path, file, archive, info) for info in members}
         except DataError:
             raise
-        except _DAMAGE as error:
+        except _DAMAGE_ERRORS as error:
             raise DataError(f"{path}: is damaged ({error}). Save the file again.") from None
 
 
@@ -158,14 +167,16 @@ class NPY(HeldOutSplits):
         task: Literal["auto", "classes", "numbers"] = "auto",
         validation: Share = 0.2,
     ) -> None:
-        arrays = stored(required_path("NPY", "path", path, "file"))
+        arrays = read_array_headers(required_path("NPY", "path", path, "file"))
         if "" in arrays:
             if not targets:
                 raise DataError(f"{path}: contains only one array. Set targets to the file with the targets.")
             self._inputs = arrays[""]
-            self._targets = _named(stored(required_path("NPY", "targets", targets, "file")), "", targets)
+            self._targets = _get_array(
+                read_array_headers(required_path("NPY", "targets", targets, "file")), "", targets
+            )
         else:
-            self._inputs, self._targets = (_named(arrays, name, path) for name in (input_name, target_name))
+            self._inputs, self._targets = (_get_array(arrays, name, path) for name in (input_name, target_name))
         for array in (self._inputs, self._targets):
             if not array.shape:
                 raise DataError(f"{array.name}: is a single number. Save an array with one row per sample.")
@@ -184,13 +195,13 @@ class NPY(HeldOutSplits):
                 "one integer per sample. Set task to numbers."
             )
         self._are_classes = may_be_classes and task != "numbers"
-        learned = float32 if is_whole and task == "numbers" else _kind(self._targets)
-        target = Spec((), int64) if self._are_classes else Spec(shape or (1,), learned)
-        super().__init__(Spec(self._inputs.shape[1:], _kind(self._inputs)), target, validation)
+        target_dtype = float32 if is_whole and task == "numbers" else _native_dtype(self._targets)
+        target = Spec((), int64) if self._are_classes else Spec(shape or (1,), target_dtype)
+        super().__init__(Spec(self._inputs.shape[1:], _native_dtype(self._inputs)), target, validation)
 
     @property
     def classes(self) -> int | None:
-        return int(self._learned().max()) + 1 if self._are_classes else None
+        return int(self._read_targets().max()) + 1 if self._are_classes else None
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -198,13 +209,13 @@ class NPY(HeldOutSplits):
 
     @property
     def samples(self) -> Samples:
-        return ArraySamples(self._inputs.read(), self._learned())
+        return ArraySamples(self._inputs.read(), self._read_targets())
 
     @property
     def files(self) -> tuple[Path, ...]:
         return tuple(dict.fromkeys((self._inputs.path, self._targets.path)))
 
-    def _learned(self) -> NDArray[Any]:
+    def _read_targets(self) -> NDArray[Any]:
         targets = self._targets.read()
         if not self._are_classes:
             if self.target.dtype == float32 and targets.dtype.kind in "iub":
@@ -219,15 +230,23 @@ class NPY(HeldOutSplits):
         return labels
 
 
-def _member(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> StoredArray:
+def _read_member_header(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> StoredArray:
     name = info.filename[:-4]
     with archive.open(info) as file:
-        shape, fortran, dtype = read_header(file, f"{path}: {name}")  # pyright: ignore[reportArgumentType] - it has read
+        shape, is_fortran, dtype = read_header(file, f"{path}: {name}")
         header = file.tell()
-    is_packed = info.compress_type != zipfile.ZIP_STORED
-    offset = -1 if is_packed else _data_offset(raw, info) + header
+    is_compressed = info.compress_type != zipfile.ZIP_STORED
+    offset = -1 if is_compressed else _data_offset(raw, info) + header
     found = StoredArray(
-        path, name, shape, dtype, fortran, offset, header, None if is_packed else info.CRC, file_fingerprint(path)
+        path,
+        name,
+        shape,
+        dtype,
+        is_fortran,
+        offset,
+        header,
+        None if is_compressed else info.CRC,
+        file_fingerprint(path),
     )
     _check_size(found, info.file_size - header)
     ratio = _RATIOS.get(info.compress_type)
@@ -249,20 +268,20 @@ def _data_offset(file: BinaryIO, info: zipfile.ZipInfo) -> int:
     return info.header_offset + 30 + int(lengths.sum())
 
 
-def _check_size(array: StoredArray, there: int) -> None:
-    if array.size != there:
+def _check_size(array: StoredArray, available: int) -> None:
+    if array.size != available:
         raise DataError(
             f"{array.name}: the header declares {format_shape(array.shape)} {array.dtype}, {format_bytes(array.size)}, "
-            f"but {format_bytes(there)} follow. Save the array again."
+            f"but {format_bytes(available)} follow. Save the array again."
         )
 
 
-def _named(arrays: dict[str, StoredArray], name: str, path: str) -> StoredArray:
+def _get_array(arrays: dict[str, StoredArray], name: str, path: str) -> StoredArray:
     if name not in arrays:
-        known = ", ".join(map(repr, arrays)) or "none"
-        raise DataError(f"{path}: has no array {name!r}. It has {known}. Set input_name and target_name.")
+        names = ", ".join(map(repr, arrays)) or "none"
+        raise DataError(f"{path}: has no array {name!r}. It has {names}. Set input_name and target_name.")
     return arrays[name]
 
 
-def _kind(array: StoredArray) -> DType:
+def _native_dtype(array: StoredArray) -> DType:
     return from_numpy(array.dtype.newbyteorder("="))

@@ -39,7 +39,7 @@ class RowBuffer:
         self._dtype = np.dtype(dtype)
         self._name = name
         self._pieces: list[NDArray[Any]] = []
-        self._held = 0
+        self._pending_bytes = 0
         self._count = 0
         self._path: Path | None = None
 
@@ -47,9 +47,9 @@ class RowBuffer:
         """Append N×width numbers. Raises DataError if the disk is full."""
         piece = np.ascontiguousarray(rows, self._dtype).reshape(-1, self._width)
         self._pieces.append(piece)
-        self._held += piece.nbytes
+        self._pending_bytes += piece.nbytes
         self._count += len(piece)
-        if self._held > IN_MEMORY:
+        if self._pending_bytes > IN_MEMORY:
             self._write()
 
     def finish(self) -> NDArray[Any]:
@@ -72,11 +72,11 @@ class RowBuffer:
     def _write(self) -> None:
         try:
             if self._path is None:
-                folder = _folder()
+                folder = _prepare_folder()
                 handle, name = tempfile.mkstemp(".bin", f"{_PREFIX}{os.getpid()}-", folder)
                 os.close(handle)
                 self._path = Path(name)
-            if shutil.disk_usage(self._path.parent).free < self._held + _SPARE:
+            if shutil.disk_usage(self._path.parent).free < self._pending_bytes + _SPARE:
                 raise OSError("not enough free space")
             with self._path.open("ab") as file:
                 for piece in self._pieces:
@@ -84,21 +84,21 @@ class RowBuffer:
         except OSError as error:
             self.drop()
             raise DataError(
-                f"{self._name}: too large for memory, and {format_bytes(self._held)} cannot be written to "
-                f"{_place()} ({error.strerror or error}). Free disk space, or set GRADWIRE_TABLES to another "
+                f"{self._name}: too large for memory, and {format_bytes(self._pending_bytes)} cannot be written to "
+                f"{_cache_folder()} ({error.strerror or error}). Free disk space, or set GRADWIRE_TABLES to another "
                 "folder."
             ) from None
-        self._pieces, self._held = [], 0
+        self._pieces, self._pending_bytes = [], 0
 
 
-def _place() -> Path:
+def _cache_folder() -> Path:
     chosen = os.environ.get("GRADWIRE_TABLES")
     return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gradwire", appauthor=False)) / "tables"
 
 
-def _folder() -> Path:
+def _prepare_folder() -> Path:
     """The folder of the files. Removes files of processes that no longer exist."""
-    folder = _place()
+    folder = _cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob(f"{_PREFIX}*"):
         owner = path.name.removeprefix(_PREFIX).partition("-")[0]

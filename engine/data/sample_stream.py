@@ -17,7 +17,7 @@ from engine.random import Generator, default_generator
 
 Record = tuple[Any, ...]
 
-_DRAWN_AT_ONCE = 1024
+_RECORDS_PER_DRAW = 1024
 
 
 class SampleStream(Samples):
@@ -56,10 +56,10 @@ class SampleStream(Samples):
         """Records as a structured array, for `arrays`."""
         return np.array(records, self.dtype)
 
-    def first(self, most: int) -> NDArray[Any]:
-        """The first `most` records, cached."""
-        if self._first is None or self._first[0] != most:
-            self._first = most, self.block(list(islice(self.numbered(None), most)))
+    def first(self, limit: int) -> NDArray[Any]:
+        """The first `limit` records, cached."""
+        if self._first is None or self._first[0] != limit:
+            self._first = limit, self.block(list(islice(self.numbered(None), limit)))
         return self._first[1]
 
 
@@ -97,27 +97,27 @@ class StreamBatchSampler:
                 yield self.stream.block(records)
 
 
-def first_samples(samples: Samples, most: int) -> Samples:
-    """Indexable samples: the first `most` samples of a stream; other samples unchanged."""
+def first_samples(samples: Samples, limit: int) -> Samples:
+    """Indexable samples: the first `limit` samples of a stream; other samples unchanged."""
     if isinstance(samples, SampleStream):
-        return PickedSamples(samples, samples.first(most))
+        return PickedSamples(samples, samples.first(limit))
     if samples.stream is None:
         return samples
     other = copy.copy(samples)
-    other.sources = tuple(first_samples(source, most) for source in samples.sources)
+    other.sources = tuple(first_samples(source, limit) for source in samples.sources)
     return other
 
 
 def _shuffled(records: Iterator[Record], size: int, generator: Generator) -> Iterator[Record]:
     """Shuffle in a buffer: each new record replaces a random one, which is yielded."""
-    held = list(islice(records, size))
-    if len(held) == size:
-        while fresh := list(islice(records, _DRAWN_AT_ONCE)):
-            for place, record in zip(generator.integers(0, size, len(fresh)).tolist(), fresh, strict=True):
-                held[place], drawn = record, held[place]
+    buffer = list(islice(records, size))
+    if len(buffer) == size:
+        while fresh := list(islice(records, _RECORDS_PER_DRAW)):
+            for index, record in zip(generator.integers(0, size, len(fresh)).tolist(), fresh, strict=True):
+                buffer[index], drawn = record, buffer[index]
                 yield drawn
-    for place in generator.permutation(len(held)).tolist():
-        yield held[place]
+    for index in generator.permutation(len(buffer)).tolist():
+        yield buffer[index]
 
 
 __all__ = ["Record", "SampleStream", "StreamBatchSampler", "first_samples"]

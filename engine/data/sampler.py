@@ -195,8 +195,8 @@ class DistributedSampler(OrderedSampler):
     @property
     def num_samples(self) -> int:
         """Number of samples per replica."""
-        whole, rest = divmod(len(self.dataset), self.num_replicas)
-        return whole if self.drop_last or not rest else whole + 1
+        quotient, remainder = divmod(len(self.dataset), self.num_replicas)
+        return quotient if self.drop_last or not remainder else quotient + 1
 
     @property
     def total_size(self) -> int:
@@ -255,19 +255,19 @@ def chunk_sizes(count: int) -> Iterator[int]:
 
 def rechunk(chunks: Iterable[NDArray[np.int64]], size: int) -> Iterator[NDArray[np.int64]]:
     """Concatenate chunks and split them into arrays of length `size`; the last may be shorter."""
-    held: list[NDArray[np.int64]] = []
+    parts: list[NDArray[np.int64]] = []
     missing = size
     for chunk in chunks:
         start = 0
         while len(chunk) - start >= missing:
-            held.append(chunk[start : start + missing])
-            yield held[0] if len(held) == 1 else np.concatenate(held)
-            start, missing, held = start + missing, size, []
+            parts.append(chunk[start : start + missing])
+            yield parts[0] if len(parts) == 1 else np.concatenate(parts)
+            start, missing, parts = start + missing, size, []
         if start < len(chunk):
-            held.append(chunk[start:])
+            parts.append(chunk[start:])
             missing -= len(chunk) - start
-    if held:
-        yield np.concatenate(held)
+    if parts:
+        yield np.concatenate(parts)
 
 
 def batched_lists(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

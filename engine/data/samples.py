@@ -108,7 +108,7 @@ class ArraySamples(Samples):
         self._inputs = inputs
         self._targets = targets
         self.rows = rows
-        self._watch = TruncationGuard(inputs, targets)
+        self._guard = TruncationGuard(inputs, targets)
 
     def __len__(self) -> int:
         return len(self._inputs if self.rows is None else self.rows)
@@ -120,22 +120,22 @@ class ArraySamples(Samples):
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in vars(self).items() if name != "_watch"}
-        return {name: to_pickle(value) if _is_array(value) else value for name, value in kept.items()}
+        attributes = {name: value for name, value in vars(self).items() if name != "_guard"}
+        return {name: to_pickle(value) if _is_array(value) else value for name, value in attributes.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({name: from_pickle(value) for name, value in state.items()})
-        self._watch = TruncationGuard(self._inputs, self._targets)
+        self._guard = TruncationGuard(self._inputs, self._targets)
 
     def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
-        self._watch.check()
+        self._guard.check()
         if self.rows is not None:
             rows = self.rows[rows]
-        return _taken(self._inputs, rows), _taken(self._targets, rows)
+        return _select_rows(self._inputs, rows), _select_rows(self._targets, rows)
 
     def targets(self, rows: Indices) -> Batch:
-        self._watch.check()
-        return _taken(self._targets, rows if self.rows is None else self.rows[rows])
+        self._guard.check()
+        return _select_rows(self._targets, rows if self.rows is None else self.rows[rows])
 
 
 class MappedSamples(Samples):
@@ -165,7 +165,7 @@ class MappedSamples(Samples):
     def _transformed(self, values: Batch, rows: Indices) -> Batch:
         if not (self.augmented and isinstance(self.transform, Augmentation)):
             return self.transform(values)
-        generator = _chance(self.seed, self.epoch, self.depth)
+        generator = _augmentation_generator(self.seed, self.epoch, self.depth)
         return self.transform.vary(values, generator.uniform_rows(numbers_of(rows), self.transform.numbers))
 
 
@@ -226,14 +226,14 @@ def validation_split(count: int, share: float) -> tuple[Indices, Indices]:
     """
     if not 0 <= share < 1:
         raise ValueError(f"validation must be at least 0 and less than 1, not {share}")
-    held = _first_drawn(count, validation_count(count, share))
+    validation = _random_subset(count, validation_count(count, share))
     rest = np.ones(count, bool)
-    rest[held] = False
-    return np.flatnonzero(rest), held
+    rest[validation] = False
+    return np.flatnonzero(rest), validation
 
 
-def _first_drawn(count: int, wanted: int) -> Indices:
-    """The first `wanted` elements of a random permutation of `count` rows, sorted.
+def _random_subset(count: int, size: int) -> Indices:
+    """The first `size` elements of a random permutation of `count` rows, sorted.
 
     These are the rows with the smallest random keys. They are selected block by block, which for many rows takes a
     fraction of the time and memory of sorting all keys.
@@ -246,16 +246,16 @@ def _first_drawn(count: int, wanted: int) -> Indices:
     in_bin = np.zeros(_BINS, np.int64)
     for _, block in keys():
         in_bin += np.bincount((block >> _SHIFT).astype(np.int64), minlength=_BINS)
-    last = int(np.searchsorted(np.cumsum(in_bin), wanted))
+    last = int(np.searchsorted(np.cumsum(in_bin), size))
     found = [np.empty(0, np.int64)]
     rows, values = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
-    for start, block in keys() if wanted else ():
+    for start, block in keys() if size else ():
         bins = block >> _SHIFT
         found.append(start + np.flatnonzero(bins < last))
-        rows.append(start + (places := np.flatnonzero(bins == last)))
-        values.append(block[places])
+        rows.append(start + (in_last_bin := np.flatnonzero(bins == last)))
+        values.append(block[in_last_bin])
     before = np.concatenate(found)
-    order = np.argsort(np.concatenate(values), kind="stable")[: wanted - len(before)]
+    order = np.argsort(np.concatenate(values), kind="stable")[: size - len(before)]
     return np.sort(np.concatenate([before, np.concatenate(rows)[order]]))
 
 
@@ -265,7 +265,7 @@ def validation_count(count: int, share: float) -> int:
 
 
 @lru_cache(maxsize=64)
-def _chance(seed: int, epoch: int, depth: int) -> Generator:
+def _augmentation_generator(seed: int, epoch: int, depth: int) -> Generator:
     """The generator of augmentations. Cached because `uniform_rows` does not change its state."""
     return Generator(seed).fork("augmentation", epoch, depth)
 
@@ -284,21 +284,21 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray)
 
 
-def _taken(array: NDArray[Any], rows: Indices) -> NDArray[Any]:
+def _select_rows(array: NDArray[Any], rows: Indices) -> NDArray[Any]:
     """A copy of these rows in native byte order."""
-    taken = np.asarray(array[rows])
-    return taken.astype(taken.dtype.newbyteorder("="), copy=False)
+    selected = np.asarray(array[rows])
+    return selected.astype(selected.dtype.newbyteorder("="), copy=False)
 
 
 def _joined(parts: list[Batch], order: Indices) -> Batch:
     """Concatenate parts and move row `i` to index `order[i]`."""
     if any(isinstance(part, list) for part in parts):
         values = [value for part in parts for value in part]
-        placed = dict(zip(order.tolist(), values, strict=True))
-        return [placed[place] for place in range(len(values))]
+        by_index = dict(zip(order.tolist(), values, strict=True))
+        return [by_index[index] for index in range(len(values))]
     if len(parts) == 1:
         return parts[0]
-    whole = np.concatenate(parts)
-    result = np.empty_like(whole)
-    result[order] = whole
+    joined = np.concatenate(parts)
+    result = np.empty_like(joined)
+    result[order] = joined
     return result

@@ -23,7 +23,7 @@ from engine.shape import Dim, Spec
 Share = Annotated[float, Range(ge=0, lt=1)]
 """Fraction of the samples."""
 
-_FITTED_AT_ONCE = 256
+_FIT_BATCH_SIZE = 256
 
 
 class Splits(ABC):
@@ -64,8 +64,8 @@ class Splits(ABC):
         return False
 
     @property
-    def divisions(self) -> int:
-        """Number of split nodes in a row that these samples passed through."""
+    def split_depth(self) -> int:
+        """Number of splits in a row that were applied to these samples."""
         return 0
 
     @property
@@ -77,11 +77,11 @@ class Splits(ABC):
         """Raises DataError for unusable samples, such as none at all or more than fit into memory."""
         return
 
-    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
+    def diagnostics(self, *, read_all: bool = False) -> tuple[Diagnostic, ...]:
         """Warnings about skipped or misread values. Reads the source; only the start of a large one.
 
         Args:
-            whole: also read large sources completely, as training does
+            read_all: also read large sources completely, as training does
         """
         return ()
 
@@ -135,10 +135,10 @@ def training_batches(samples: Samples, on: Side) -> Iterator[NDArray[Any]]:
 
 def _blocks(samples: Samples) -> Iterator[NDArray[Any]]:
     if isinstance(samples.stream, SampleStream):
-        yield from StreamBatchSampler(samples.stream, _FITTED_AT_ONCE)
+        yield from StreamBatchSampler(samples.stream, _FIT_BATCH_SIZE)
         return
-    for start in range(0, len(samples), _FITTED_AT_ONCE):
-        yield np.arange(start, min(start + _FITTED_AT_ONCE, len(samples)))
+    for start in range(0, len(samples), _FIT_BATCH_SIZE):
+        yield np.arange(start, min(start + _FIT_BATCH_SIZE, len(samples)))
 
 
 class MappedSplits(Splits):
@@ -148,15 +148,15 @@ class MappedSplits(Splits):
         self._splits = splits
         self._transform = transform
         self._on: Side = on
-        self._changed = transform.spec(splits.input if on == "inputs" else splits.target)
+        self._mapped_spec = transform.spec(splits.input if on == "inputs" else splits.target)
 
     @property
     def input(self) -> Spec:
-        return self._changed if self._on == "inputs" else self._splits.input
+        return self._mapped_spec if self._on == "inputs" else self._splits.input
 
     @property
     def target(self) -> Spec:
-        return self._changed if self._on == "targets" else self._splits.target
+        return self._mapped_spec if self._on == "targets" else self._splits.target
 
     @property
     def classes(self) -> int | None:
@@ -182,15 +182,15 @@ class MappedSplits(Splits):
         return self._splits.is_stream
 
     @property
-    def divisions(self) -> int:
-        return self._splits.divisions
+    def split_depth(self) -> int:
+        return self._splits.split_depth
 
     @property
     def files(self) -> tuple[Path, ...]:
         return self._splits.files
 
-    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
-        return self._splits.diagnostics(whole=whole)
+    def diagnostics(self, *, read_all: bool = False) -> tuple[Diagnostic, ...]:
+        return self._splits.diagnostics(read_all=read_all)
 
     def unlabeled(self, path: Path) -> Samples | None:
         samples = self._splits.unlabeled(path)
@@ -237,8 +237,8 @@ class HeldOutSplits(Splits):
 
 def train_validation_split(samples: Samples, share: float) -> tuple[Samples, Samples | None]:
     """Split samples into training and validation samples; None if no validation samples result."""
-    train, held = validation_split(len(samples), share)
-    return (PickedSamples(samples, train), PickedSamples(samples, held)) if len(held) else (samples, None)
+    train, validation = validation_split(len(samples), share)
+    return (PickedSamples(samples, train), PickedSamples(samples, validation)) if len(validation) else (samples, None)
 
 
 class ArraySplits(Splits):
@@ -253,8 +253,8 @@ class ArraySplits(Splits):
         inputs, targets = train
         self._input, self._target = (Spec(array.shape[1:], from_numpy(array.dtype)) for array in train)
         self._train = ArraySamples(*train)
-        whole = np.issubdtype(targets.dtype, np.integer) and targets.ndim == 1
-        self._classes = int(targets.max()) + 1 if whole and len(inputs) else None
+        is_class = np.issubdtype(targets.dtype, np.integer) and targets.ndim == 1
+        self._classes = int(targets.max()) + 1 if is_class and len(inputs) else None
         self._validation = None if validation is None else ArraySamples(*validation)
 
     @property

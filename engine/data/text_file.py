@@ -60,7 +60,7 @@ class Text(Splits):
         self._unit: UnitKind = unit
         self._length = length
         self._stride = length if stride is None else stride
-        self._most = vocabulary
+        self._max_vocabulary = vocabulary
         self._share = validation
 
     @property
@@ -108,7 +108,7 @@ class Text(Splits):
         return ("" if self._unit == "characters" else " ").join(units)
 
     def _windows(self, part: int) -> Samples:
-        codes = self._coded.codes[self._cut :] if part else self._coded.codes[: self._cut]
+        codes = self._encoded.codes[self._validation_start :] if part else self._encoded.codes[: self._validation_start]
         if len(codes) <= self._length:
             name = "validation" if part else "training"
             raise DataError(
@@ -118,7 +118,7 @@ class Text(Splits):
         return WindowSamples(codes, self._length, self._stride, self._vocabulary[1])
 
     @cached_property
-    def _coded(self) -> EncodedText:
+    def _encoded(self) -> EncodedText:
         key = file_fingerprint(self._path), self._unit
         found = encoded_files.get(key, lambda: encode_file(self._path, self._unit))
         if not len(found.codes):
@@ -126,20 +126,22 @@ class Text(Splits):
         return found
 
     @property
-    def _cut(self) -> int:
+    def _validation_start(self) -> int:
         """Start of the validation part."""
-        count = len(self._coded.codes)
+        count = len(self._encoded.codes)
         return count - round(count * self._share)
 
     @cached_property
     def _vocabulary(self) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         """The vocabulary by token number, and the token number of each code."""
-        units = self._coded.units
-        known = {units[code]: code for code in self._coded.most_frequent(self._cut, self._most - 1)}
-        known.pop(UNKNOWN, None)
-        names = sorted(known)
+        units = self._encoded.units
+        code_by_unit = {
+            units[code]: code for code in self._encoded.most_frequent(self._validation_start, self._max_vocabulary - 1)
+        }
+        code_by_unit.pop(UNKNOWN, None)
+        names = sorted(code_by_unit)
         numbers = np.zeros(len(units), np.int64)
-        numbers[[known[name] for name in names]] = np.arange(1, len(names) + 1)
+        numbers[[code_by_unit[name] for name in names]] = np.arange(1, len(names) + 1)
         return (UNKNOWN, *names), numbers
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine import Tensor, fit, no_grad
 from engine.data.batches import Batches
 from engine.data.images.image_samples import ImageSamples
-from engine.data.numpy_files import StoredArray, stored
+from engine.data.numpy_files import StoredArray, read_array_headers
 from engine.data.sample_stream import first_samples
 from engine.data.samples import ArraySamples, MappedSamples, Samples
 from engine.data.splits import Splits
@@ -123,7 +123,7 @@ def stored_array(path: Path) -> StoredArray:
 
     Raises DataError for a damaged file, and FileError if there is no such array.
     """
-    arrays = stored(path)
+    arrays = read_array_headers(path)
     known = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
     if not known:
         problem = f"holds {', '.join(arrays) or 'nothing'}"

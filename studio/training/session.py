@@ -364,7 +364,7 @@ class Session:
 
     def _warn_of_data(self, task: fit.Task) -> None:
         source = self._lowered().reading.source
-        for found in splits_of(task).diagnostics(whole=True):
+        for found in splits_of(task).diagnostics(read_all=True):
             self._events.put(Warned(data_problem(source, found).within(self.document)))
 
     def _warn(self, code: str, messages: Iterable[str]) -> None:

@@ -31,10 +31,10 @@ class ImageLabelPair:
         self.labels = idx_format.read_header(labels)
         if len(self.images.shape) < 3:
             found = format_shape(self.images.shape)
-            raise DataError(f"{images}: has shape {found}, but images need at least N×H×W.")
+            raise DataError(f"{images}: has shape {found}, but images need at least N×H×W. Use a file of images.")
         if len(self.labels.shape) != 1 or self.labels.dtype.kind not in "iu":
             found = f"{format_shape(self.labels.shape)} {self.labels.dtype.name}"
-            raise DataError(f"{labels}: holds {found}, but labels must be one integer per image.")
+            raise DataError(f"{labels}: holds {found}, but labels must be one integer per image. Use a file of labels.")
         if self.labels.shape[0] != self.images.shape[0]:
             raise DataError(
                 f"{labels}: has {self.labels.shape[0]} labels, but {images.name} has {self.images.shape[0]} images. "
@@ -82,7 +82,7 @@ class IDXSplits(Splits):
 
     def __init__(self, train: ImageLabelPair, validation: ImageLabelPair | float) -> None:
         self._pair = train
-        self._held = validation
+        self._validation = validation
         if isinstance(validation, ImageLabelPair) and validation.input != train.input:
             raise DataError(
                 f"{validation.images.path}: images are {validation.input}, but those of {train.images.path.name} are "
@@ -99,7 +99,7 @@ class IDXSplits(Splits):
 
     @property
     def classes(self) -> int:
-        pairs = [self._pair, self._held] if isinstance(self._held, ImageLabelPair) else [self._pair]
+        pairs = [self._pair, self._validation] if isinstance(self._validation, ImageLabelPair) else [self._pair]
         return max(int(pair.targets.max()) for pair in pairs) + 1
 
     @property
@@ -108,19 +108,23 @@ class IDXSplits(Splits):
 
     @property
     def train(self) -> Samples:
-        rows = None if isinstance(self._held, ImageLabelPair) else validation_split(len(self._pair), self._held)[0]
+        rows = (
+            None
+            if isinstance(self._validation, ImageLabelPair)
+            else validation_split(len(self._pair), self._validation)[0]
+        )
         return ArraySamples(self._pair.inputs, self._pair.targets, rows)
 
     @property
     def validation(self) -> Samples | None:
-        if isinstance(self._held, ImageLabelPair):
-            return ArraySamples(self._held.inputs, self._held.targets)
-        rows = validation_split(len(self._pair), self._held)[1]
+        if isinstance(self._validation, ImageLabelPair):
+            return ArraySamples(self._validation.inputs, self._validation.targets)
+        rows = validation_split(len(self._pair), self._validation)[1]
         return ArraySamples(self._pair.inputs, self._pair.targets, rows) if len(rows) else None
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return self._pair.files + (self._held.files if isinstance(self._held, ImageLabelPair) else ())
+        return self._pair.files + (self._validation.files if isinstance(self._validation, ImageLabelPair) else ())
 
 
 @DATASETS.register(
@@ -142,21 +146,21 @@ class IDX(IDXSplits):
         path = Path(folder)
         if not path.is_dir():
             raise DataError(f"{path}: folder not found. Check the path.")
-        held = _pair(path, "t10k")
+        validation_pair = _pair(path, "t10k")
         train = _pair(path, "train")
         if train is None:
             raise DataError(
                 f"{path}: has no train-{_IMAGES} and train-{_LABELS}, with or without .gz. "
                 "Choose a folder with the four files of MNIST or a similar data set."
             )
-        super().__init__(train, validation if held is None else held)
+        super().__init__(train, validation if validation_pair is None else validation_pair)
 
 
 def _pair(folder: Path, part: str) -> ImageLabelPair | None:
     images, labels = _find(folder, f"{part}-{_IMAGES}"), _find(folder, f"{part}-{_LABELS}")
     if (images is None) != (labels is None):
-        there, lacking = (_LABELS, _IMAGES) if images is None else (_IMAGES, _LABELS)
-        raise DataError(f"{folder}: has {part}-{there} but no {part}-{lacking}. Add it, with or without .gz.")
+        present, missing = (_LABELS, _IMAGES) if images is None else (_IMAGES, _LABELS)
+        raise DataError(f"{folder}: has {part}-{present} but no {part}-{missing}. Add it, with or without .gz.")
     return ImageLabelPair(images, labels) if images and labels else None
 
 

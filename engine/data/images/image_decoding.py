@@ -22,12 +22,12 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", "
 
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
 
-_OF_PILLOW = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
+_PILLOW_WARNINGS = ("ignore", None, Warning, re.compile(r"PIL\."), 0)
 """A filter for Pillow's warnings about unusual images and large sizes."""
 
 _LARGE = 2**24
 """Images with more pixels are checked against the free memory."""
-_BYTES_A_PIXEL = 12
+_BYTES_PER_PIXEL = 12
 """Peak memory of decoding and conversion: three copies of four channels."""
 
 
@@ -46,15 +46,15 @@ def decode_image(source: Path | bytes, color: ColorMode, name: str) -> NDArray[n
         DataError: the image cannot be decoded, or has more than 179 million pixels.
     """
     # Warning filters are global: a temporary filter would also hide the warnings of other threads.
-    if _OF_PILLOW not in warnings.filters:
-        warnings.filterwarnings("ignore", module=_OF_PILLOW[3].pattern)
+    if _PILLOW_WARNINGS not in warnings.filters:
+        warnings.filterwarnings("ignore", module=_PILLOW_WARNINGS[3].pattern)
     try:
-        with _opened(source) as file, Image.open(file, formats=FORMATS) as image:
+        with _open_source(source) as file, Image.open(file, formats=FORMATS) as image:
             pixels = image.width * image.height
             if pixels > _LARGE:
-                check_memory(name, pixels * _BYTES_A_PIXEL, "Reduce its size.")
+                check_memory(name, pixels * _BYTES_PER_PIXEL, "Reduce its size.")
             ImageOps.exif_transpose(image, in_place=True)
-            return _array(_flat(image, color))
+            return _channels_first(_to_rgb_or_gray(image, color))
     except DataError:
         raise
     except FileNotFoundError:
@@ -73,30 +73,30 @@ def decode_image(source: Path | bytes, color: ColorMode, name: str) -> NDArray[n
         raise DataError(f"{name}: cannot be decoded ({error}). Replace it, or set on_error to skip.") from None
 
 
-def _opened(source: Path | bytes) -> BinaryIO:
+def _open_source(source: Path | bytes) -> BinaryIO:
     return open_regular(source) if isinstance(source, Path) else BytesIO(source)
 
 
-def _flat(image: Image.Image, color: ColorMode) -> Image.Image:
+def _to_rgb_or_gray(image: Image.Image, color: ColorMode) -> Image.Image:
     """Convert to 8 bits without palette and transparency."""
     if image.mode in ("I", "I;16", "I;16B", "I;16L", "F"):
-        image = _eight_bits(image)
+        image = _to_eight_bits(image)
     if image.mode == "P":
         image = image.convert("RGBA" if "transparency" in image.info else "RGB")
     if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
-        whole = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole)
+        rgba = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
     mode = "RGB" if color == "colour" else "L"
     return image if image.mode == mode else image.convert(mode)
 
 
-def _eight_bits(image: Image.Image) -> Image.Image:
+def _to_eight_bits(image: Image.Image) -> Image.Image:
     """Scale to 8 bits: integers from 16 bits, floats from 0 to 1. Pillow would clip values above 255."""
     values = np.asarray(image).astype(np.float64)
     factor = 255 if image.mode == "F" else 255 / 65535
     return Image.fromarray(np.clip(np.rint(values * factor), 0, 255).astype(np.uint8))
 
 
-def _array(image: Image.Image) -> NDArray[np.uint8]:
+def _channels_first(image: Image.Image) -> NDArray[np.uint8]:
     values: NDArray[Any] = np.asarray(image)
     return values[np.newaxis] if values.ndim == 2 else np.moveaxis(values, -1, 0)

@@ -18,8 +18,8 @@ from engine.errors import DataError
 from engine.registry import DATASETS, PathTo
 from engine.shape import Spec
 
-_TRAIN = ("train", "training")
-_HELD = ("val", "valid", "validation", "test")
+_TRAIN_NAMES = ("train", "training")
+_VALIDATION_NAMES = ("val", "valid", "validation", "test")
 
 
 @DATASETS.register(
@@ -50,20 +50,24 @@ class ImageFolder(Splits):
         on_error: OnError = "stop",
     ) -> None:
         root = required_path("ImageFolder", "folder", folder, "folder")
-        train, held = _parts_of(root)
-        self._names = _folders(train)
+        train_folder, validation_folder = _find_split_folders(root)
+        self._names = _folders(train_folder)
         if not self._names:
             raise DataError(
-                f"{train}: has no class folders. Put the images of each class into a separate folder, "
+                f"{train_folder}: has no class folders. Put the images of each class into a separate folder, "
                 "for example cats and dogs."
             )
         self._channels: ColorMode = channels
         self._share = validation
-        self._train = _Files(train, self._names, channels, on_error)
-        self._held = None if held is None else _Files(held, self._names, channels, on_error)
-        extra = sorted(set(_folders(held)) - set(self._names)) if held else []
+        self._train = _ClassImages(train_folder, self._names, channels, on_error)
+        self._validation = (
+            None if validation_folder is None else _ClassImages(validation_folder, self._names, channels, on_error)
+        )
+        extra = sorted(set(_folders(validation_folder)) - set(self._names)) if validation_folder else []
         if extra:
-            raise DataError(f"{held}: has class {extra[0]!r}, but {train} does not. Add it to both folders.")
+            raise DataError(
+                f"{validation_folder}: has class {extra[0]!r}, but {train_folder} does not. Add it to both folders."
+            )
 
     @property
     def input(self) -> Spec:
@@ -83,28 +87,31 @@ class ImageFolder(Splits):
 
     @property
     def train(self) -> Samples:
-        return self._train if self._held is not None else train_validation_split(self._train, self._share)[0]
+        return self._train if self._validation is not None else train_validation_split(self._train, self._share)[0]
 
     @property
     def validation(self) -> Samples | None:
-        return self._held if self._held is not None else train_validation_split(self._train, self._share)[1]
+        return self._validation if self._validation is not None else train_validation_split(self._train, self._share)[1]
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return self._train.folders + (() if self._held is None else self._held.folders)
+        return self._train.folders + (() if self._validation is None else self._validation.folders)
 
     def unlabeled(self, path: Path) -> Samples:
         """Samples of an image file, or of all images in a folder and its subfolders, sorted by name."""
-        return _Unlabeled(path, self._channels)
+        return _UnlabeledImages(path, self._channels)
 
 
-def _parts_of(root: Path) -> tuple[Path, Path | None]:
+def _find_split_folders(root: Path) -> tuple[Path, Path | None]:
     """The training and the validation folder, or `root` and None."""
-    train, held = (next((root / name for name in names if (root / name).is_dir()), None) for names in (_TRAIN, _HELD))
-    return (root, None) if train is None or held is None else (train, held)
+    train_folder, validation_folder = (
+        next((root / name for name in names if (root / name).is_dir()), None)
+        for names in (_TRAIN_NAMES, _VALIDATION_NAMES)
+    )
+    return (root, None) if train_folder is None or validation_folder is None else (train_folder, validation_folder)
 
 
-class _Files(ImageSamples):
+class _ClassImages(ImageSamples):
     """The images of all classes, sorted by class and name."""
 
     def __init__(self, root: Path, names: list[str], color: ColorMode, on_error: OnError) -> None:
@@ -112,8 +119,8 @@ class _Files(ImageSamples):
         found = [_images(folder) for folder in self.folders]
         empty = next((folder for folder, images in zip(self.folders, found, strict=True) if not images), None)
         if empty is not None:
-            known = ", ".join(SUFFIXES)
-            raise DataError(f"{empty}: contains no images ({known}). Add images, or remove this class folder.")
+            suffixes = ", ".join(SUFFIXES)
+            raise DataError(f"{empty}: contains no images ({suffixes}). Add images, or remove this class folder.")
         self._images = [name for images in found for name in images]
         super().__init__(np.repeat(np.arange(len(names)), [len(images) for images in found]), color, on_error)
 
@@ -122,7 +129,7 @@ class _Files(ImageSamples):
         return path, str(path)
 
 
-class _Unlabeled(ImageSamples):
+class _UnlabeledImages(ImageSamples):
     """Images without class labels."""
 
     def __init__(self, path: Path, color: ColorMode) -> None:
@@ -137,9 +144,7 @@ class _Unlabeled(ImageSamples):
         return self._paths[row], str(self._paths[row])
 
 
-def _folders(root: Path | None) -> list[str]:
-    if root is None or not root.is_dir():
-        return []
+def _folders(root: Path) -> list[str]:
     with ReadErrorContext(root), os.scandir(root) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 

@@ -61,10 +61,10 @@ class ImageSamples(Samples):
     def _read(self, row: int) -> tuple[NDArray[np.uint8], int]:
         """A decoded image and its row; another image if this one is skipped."""
         for step in range(len(self) if self.on_error == "skip" else 1):
-            place = (row + step) % len(self)
+            candidate = (row + step) % len(self)
             try:
-                source, name = self.source(place)
-                return decode_image(source, self.color, name), place
+                source, name = self.source(candidate)
+                return decode_image(source, self.color, name), candidate
             except DataError as error:
                 if self.on_error == "stop":
                     raise

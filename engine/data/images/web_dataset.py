@@ -32,10 +32,10 @@ from engine.registry import DATASETS, PathTo, Range, Size
 from engine.shape import Spec
 from engine.system.files import open_regular
 
-_LONGEST_LABEL = 1000
-_LONGEST_HEADER = 2**20
+_MAX_LABEL_BYTES = 1000
+_MAX_HEADER_BYTES = 2**20
 """Maximum size in bytes of long names and other properties of a member."""
-_MOST_DIGITS = 6
+_MAX_LABEL_DIGITS = 6
 """Maximum digits of a class number: a network has one output per class."""
 
 
@@ -78,7 +78,7 @@ class WebDataset(HeldOutSplits):
         on_error: OnError = "stop",
         stream: bool = False,
         buffer: Size = 1000,
-        classes: Annotated[int, Range(ge=1, le=10**_MOST_DIGITS)] | None = None,
+        classes: Annotated[int, Range(ge=1, le=10**_MAX_LABEL_DIGITS)] | None = None,
     ) -> None:
         root = required_path("WebDataset", "folder", folder, "folder")
         self._shards = tuple(sorted(root.glob("*.tar")))
@@ -89,7 +89,7 @@ class WebDataset(HeldOutSplits):
         self._label = label
         self._channels: ColorMode = channels
         self._on_error: OnError = on_error
-        self._streams = stream
+        self._is_stream = stream
         self._buffer = buffer
         self._classes = classes
         super().__init__(image_spec(channels), Spec((), int64), validation)
@@ -98,32 +98,32 @@ class WebDataset(HeldOutSplits):
 
     @property
     def classes(self) -> int | None:
-        """Number of classes; None for a stream if it was not given."""
-        if self._classes is not None or self._streams:
+        """Number of classes; None for a stream if `classes` is not set."""
+        if self._classes is not None or self._is_stream:
             return self._classes
-        targets, names = self._indexed[1:]
+        targets, names = self._index[1:]
         return len(names) or int(targets.max()) + 1
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        return () if self._streams else self._indexed[2]
+        return () if self._is_stream else self._index[2]
 
     @property
     def train(self) -> Samples:
-        return self._parts[0] if self._streams else super().train
+        return self._parts[0] if self._is_stream else super().train
 
     @property
     def validation(self) -> Samples | None:
-        return self._parts[1] if self._streams else super().validation
+        return self._parts[1] if self._is_stream else super().validation
 
     @property
     def samples(self) -> Samples:
-        images, targets, _ = self._indexed
-        return _Members(self._shards, images, targets, self._channels, self._on_error)
+        images, targets, _ = self._index
+        return _ShardImages(self._shards, images, targets, self._channels, self._on_error)
 
     @property
     def is_stream(self) -> bool:
-        return self._streams
+        return self._is_stream
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -144,15 +144,17 @@ class WebDataset(HeldOutSplits):
     @cached_property
     def _parts(self) -> tuple[SampleStream, SampleStream | None]:
         """Streams of the training shards and of the validation shards."""
-        train, held = validation_split(len(self._shards), self._share)
+        train, validation = validation_split(len(self._shards), self._share)
         parts = [
-            _Shards(tuple(self._shards[n] for n in rows), self._channels, self._on_error, self._classes, self._buffer)
-            for rows in (train, held)
+            _ShardStream(
+                tuple(self._shards[n] for n in rows), self._channels, self._on_error, self._classes, self._buffer
+            )
+            for rows in (train, validation)
         ]
-        return parts[0], parts[1] if len(held) else None
+        return parts[0], parts[1] if len(validation) else None
 
     @cached_property
-    def _indexed(self) -> tuple[list[Member], NDArray[np.int64], tuple[str, ...]]:
+    def _index(self) -> tuple[list[Member], NDArray[np.int64], tuple[str, ...]]:
         """Images, class numbers and class names. Reads the headers of all shards, and the labels."""
         images: list[Member] = []
         labels: list[str] = []
@@ -167,13 +169,13 @@ class WebDataset(HeldOutSplits):
         if self._label == "txt":
             return images, *class_codes(np.array(labels))
         numbers = (
-            _number(self._shards[image.shard], image, text, self._classes)
+            _class_number(self._shards[image.shard], image, text, self._classes)
             for image, text in zip(images, labels, strict=True)
         )
         return images, np.fromiter(numbers, np.int64, len(images)), ()
 
 
-class _Members(ImageSamples):
+class _ShardImages(ImageSamples):
     """Images in shards."""
 
     def __init__(
@@ -196,7 +198,7 @@ class _Members(ImageSamples):
             return file.read(image.size), f"{shard}: {image.name}"
 
 
-class _Shards(SampleStream):
+class _ShardStream(SampleStream):
     """A stream of the images in shards, one shard after the other.
 
     Args:
@@ -218,29 +220,29 @@ class _Shards(SampleStream):
 
     def records(self, generator: Generator | None) -> Iterator[Record]:
         count = len(self._shards)
-        for place in range(count) if generator is None else generator.permutation(count).tolist():
-            shard = self._shards[place]
-            for image, text in _pairs(shard, place, "cls"):
-                yield place, image.offset, image.size, _number(shard, image, text, self._classes)
+        for number in range(count) if generator is None else generator.permutation(count).tolist():
+            shard = self._shards[number]
+            for image, text in _pairs(shard, number, "cls"):
+                yield number, image.offset, image.size, _class_number(shard, image, text, self._classes)
 
     def targets(self, rows: NDArray[Any]) -> Batch:
         return rows["label"].copy()
 
     def arrays(self, rows: NDArray[Any]) -> tuple[Batch, Batch]:
-        read = [self._read(rows, place) for place in range(len(rows))]
-        return [image for image, _ in read], self.targets(rows[[place for _, place in read]])
+        read = [self._read(rows, index) for index in range(len(rows))]
+        return [image for image, _ in read], self.targets(rows[[index for _, index in read]])
 
-    def _read(self, rows: NDArray[Any], place: int) -> tuple[NDArray[np.uint8], int]:
+    def _read(self, rows: NDArray[Any], index: int) -> tuple[NDArray[np.uint8], int]:
         """A decoded image and its index in the batch; another image if this one is skipped."""
         for step in range(len(rows) if self._on_error == "skip" else 1):
-            found = (place + step) % len(rows)
+            candidate = (index + step) % len(rows)
             try:
-                return self._decoded(rows[found]), found
+                return self._decoded(rows[candidate]), candidate
             except DataError as error:
                 if self._on_error == "stop":
                     raise
                 warnings.warn(skipped_image_warning(error, "Another image"), stacklevel=2)
-        name = self._shards[int(rows[place]["shard"])]
+        name = self._shards[int(rows[index]["shard"])]
         raise DataError(f"{name}: none of the {len(rows)} images of a batch can be decoded. Check the shards.")
 
     def _decoded(self, record: Any) -> NDArray[np.uint8]:
@@ -252,12 +254,13 @@ class _Shards(SampleStream):
         return decode_image(content, self._color, f"{shard}: {name}")
 
 
-def _number(shard: Path, image: Member, text: str, classes: int | None) -> int:
+def _class_number(shard: Path, image: Member, text: str, classes: int | None) -> int:
     """The class of an image."""
     name = f"{shard}: the label of {image.name}"
-    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+    if not text.isdecimal() or len(text) > _MAX_LABEL_DIGITS:
         raise DataError(
-            f"{name} is {text[:40]!r}, not a class number. Write an integer from 0 with at most {_MOST_DIGITS} digits."
+            f"{name} is {text[:40]!r}, not a class number. Write an integer from 0 with at most "
+            f"{_MAX_LABEL_DIGITS} digits."
         )
     if classes is not None and int(text) >= classes:
         raise DataError(f"{name} is {text}, but classes are 0 to {classes - 1}. Set classes, or correct it.")
@@ -268,20 +271,20 @@ def _pairs(shard: Path, number: int, label: str) -> Iterator[tuple[Member, str]]
     """The images of a shard with their label texts, in file order."""
     images: dict[str, Member] = {}
     texts: dict[str, str] = {}
-    known: set[str] = set()
+    keys_with_image: set[str] = set()
     with ReadErrorContext(shard), open_regular(shard) as file:
-        for found in _members(shard, file, number):
-            folder, _, name = found.name.rpartition("/")
+        for member in _members(shard, file, number):
+            folder, _, name = member.name.rpartition("/")
             stem, _, suffix = name.lower().partition(".")
             key = f"{folder}/{stem}"
             if f".{suffix}" in SUFFIXES:
-                if key in known:
-                    raise DataError(f"{shard}: {found.name} is a second image of one sample. Use unique sample names.")
-                images[key] = found
-                known.add(key)
+                if key in keys_with_image:
+                    raise DataError(f"{shard}: {member.name} is a second image of one sample. Use unique sample names.")
+                images[key] = member
+                keys_with_image.add(key)
             elif suffix == label:
-                file.seek(found.offset)
-                texts[key] = file.read(min(found.size, _LONGEST_LABEL)).decode("utf-8", "replace").strip()
+                file.seek(member.offset)
+                texts[key] = file.read(min(member.size, _MAX_LABEL_BYTES)).decode("utf-8", "replace").strip()
             if key in images and key in texts:
                 yield images.pop(key), texts.pop(key)
     for image in images.values():
@@ -292,14 +295,14 @@ def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
     """The files in a shard. Raises DataError for a damaged shard or an unsafe member."""
     end = shard.stat().st_size
     try:
-        with tarfile.open(fileobj=cast("IO[bytes]", _Headers(file)), mode="r:") as archive:
+        with tarfile.open(fileobj=cast("IO[bytes]", _HeaderReader(file)), mode="r:") as archive:
             for info in archive:
                 name = info.name
                 if info.isdir():
                     continue
                 if not info.isreg() or name.startswith("/") or ".." in name.split("/"):
-                    what = "is not a regular file" if not info.isreg() else "points outside the archive"
-                    raise DataError(f"{shard}: {name[:200]!r} {what}. Create the shard again without it.")
+                    reason = "is not a regular file" if not info.isreg() else "points outside the archive"
+                    raise DataError(f"{shard}: {name[:200]!r} {reason}. Create the shard again without it.")
                 if info.size < 0 or info.offset_data + info.size > end:
                     raise DataError(f"{shard}: ends inside {name!r}. Download the shard again.")
                 yield Member(number, name, info.offset_data, info.size)
@@ -309,7 +312,7 @@ def _members(shard: Path, file: Any, number: int) -> Iterator[Member]:
         raise DataError(f"{shard}: is not a tar file, or is damaged ({error}). Download the shard again.") from None
 
 
-class _Headers:
+class _HeaderReader:
     """Limits the reads of `tarfile` to the size of a header: a damaged header may declare any size."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -317,6 +320,6 @@ class _Headers:
         self.seek, self.tell = file.seek, file.tell
 
     def read(self, size: int) -> bytes:
-        if size > _LONGEST_HEADER:
+        if size > _MAX_HEADER_BYTES:
             raise tarfile.ReadError(f"a header declares {size:,} bytes")
         return self._file.read(size)

@@ -1,4 +1,4 @@
-"""Survey of the first rows of a table's columns as unparsed text, before numbers are rounded."""
+"""Statistics of the first rows of a table, computed from the unparsed text, before numbers are rounded."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from engine.data.tables.csv_columns import MISSING
 
 pc: Any = compute  # its functions are created at import, which type checkers cannot see
 
-MOST_ROWS = 50_000
-MOST_CELLS = 1_000_000
+MAX_ROWS = 50_000
+MAX_CELLS = 1_000_000
 """Maximum rows and cells of a survey; only the first rows of larger tables are read."""
 
-EXACT = 2**24
+FLOAT32_EXACT = 2**24
 """float32 represents integers up to this one exactly."""
 
 _FLOAT64_EXACT = 2**53
 """float64 represents integers up to this one exactly; larger ones are treated as identifiers."""
-_MERGED_SHARE = 0.01
+_MAX_MERGED_SHARE = 0.01
 """Fraction of distinct quantities that may become equal in float32 without a warning."""
 
-_WHOLE = r"^\s*[+-]?\d+\s*$"
+_INTEGER = r"^\s*[+-]?\d+\s*$"
 _PADDED = r"^\s*[+-]?0\d+\s*$"
 _PLAIN = r"^\s*\+?(-?)0*(\d+)\s*$"
-"""Sign and digits of a whole number."""
+"""Patterns of an integer, of one with leading zeros, and of its sign and digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class ColumnSurvey:
     """Statistics of the non-missing values of a column in the surveyed rows."""
 
     values: int
-    different: int
-    is_whole: bool = False
+    distinct: int
+    is_integer: bool = False
     """Whether all values are integers."""
     counts_up: bool = False
     """Whether each value is the previous one plus 1."""
@@ -64,53 +64,53 @@ class TableSurvey:
 
     rows: int
     """Number of surveyed rows."""
-    is_whole: bool
+    is_complete: bool
     """Whether all rows were surveyed."""
     columns: Mapping[str, ColumnSurvey]
 
 
-def survey_columns(blocks: Iterable[pa.RecordBatch], numbers: Iterable[str], most: int) -> TableSurvey:
+def survey_columns(blocks: Iterable[pa.RecordBatch], numbers: Iterable[str], limit: int) -> TableSurvey:
     """Survey the first rows.
 
     Args:
         blocks: blocks of unparsed string columns
         numbers: names of numeric columns
-        most: maximum number of rows
+        limit: maximum number of rows
     """
-    held: list[pa.RecordBatch] = []
+    surveyed: list[pa.RecordBatch] = []
     count = 0
     for block in blocks:
-        held.append(block)
+        surveyed.append(block)
         count += len(block)
-        if count > most:
+        if count > limit:
             break
-    if not held:
+    if not surveyed:
         return TableSurvey(0, True, {})
-    table = pa.Table.from_batches(held).slice(0, most)
+    table = pa.Table.from_batches(surveyed).slice(0, limit)
     read_as_number = set(numbers)
-    columns = {name: _examined(table.column(name), name in read_as_number) for name in table.column_names}
-    return TableSurvey(len(table), count <= most, columns)
+    columns = {name: _survey_column(table.column(name), name in read_as_number) for name in table.column_names}
+    return TableSurvey(len(table), count <= limit, columns)
 
 
-def _examined(column: Any, number: bool) -> ColumnSurvey:
+def _survey_column(column: Any, is_number: bool) -> ColumnSurvey:
     column = column.combine_chunks()
-    there = column.filter(pc.invert(pc.or_kleene(column.is_null(), pc.is_in(column, value_set=_missing_texts()))))
-    values, different = len(there), len(there.unique())
-    if not number:
-        return ColumnSurvey(values, different)
-    whole = there.filter(pc.match_substring_regex(there, _WHOLE))
-    if not len(whole):
-        return ColumnSurvey(values, different)
-    plain = pc.replace_substring_regex(whole, _PLAIN, r"\1\2")
+    present = column.filter(pc.invert(pc.or_kleene(column.is_null(), pc.is_in(column, value_set=_missing_texts()))))
+    values, distinct = len(present), len(present.unique())
+    if not is_number:
+        return ColumnSurvey(values, distinct)
+    integers = present.filter(pc.match_substring_regex(present, _INTEGER))
+    if not len(integers):
+        return ColumnSurvey(values, distinct)
+    plain = pc.replace_substring_regex(integers, _PLAIN, r"\1\2")
     found = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    padded = whole.filter(pc.match_substring_regex(whole, _PADDED))
+    padded = integers.filter(pc.match_substring_regex(integers, _PADDED))
     low, high = float(found.min()), float(found.max())
-    merged = _merged(plain, found) if max(-low, high) > EXACT else (0, 0, ("", ""))
+    merged = _merged_integers(plain, found) if max(-low, high) > FLOAT32_EXACT else (0, 0, ("", ""))
     return ColumnSurvey(
         values,
-        different,
-        len(whole) == values,
-        len(whole) == len(column) and bool((found[1:] == found[:-1] + 1).all()),
+        distinct,
+        len(integers) == values,
+        len(integers) == len(column) and bool((found[1:] == found[:-1] + 1).all()),
         low,
         high,
         len(padded),
@@ -120,18 +120,18 @@ def _examined(column: Any, number: bool) -> ColumnSurvey:
     )
 
 
-def _merged(plain: Any, found: np.ndarray[Any, Any]) -> tuple[int, int, tuple[str, str]]:
+def _merged_integers(plain: Any, found: np.ndarray[Any, Any]) -> tuple[int, int, tuple[str, str]]:
     """Counts of distinct integers before and after rounding to float32, and an example; zeros if few are merged."""
     with np.errstate(over="ignore"):
         rounded = found.astype(np.float32)
-    exact, after = len(plain.unique()), len(np.unique(rounded))
-    is_name = np.abs(found).max() > _FLOAT64_EXACT
-    if exact - after <= (0 if is_name else _MERGED_SHARE * exact):
+    exact, rounded_count = len(plain.unique()), len(np.unique(rounded))
+    is_identifier = np.abs(found).max() > _FLOAT64_EXACT
+    if exact - rounded_count <= (0 if is_identifier else _MAX_MERGED_SHARE * exact):
         return 0, 0, ("", "")
     first: dict[float, str] = {}
     for value, text in zip(rounded.tolist(), plain.to_pylist(), strict=True):
         if first.setdefault(value, text) != text:
-            return exact, after, (first[value], text)
+            return exact, rounded_count, (first[value], text)
     return 0, 0, ("", "")
 
 

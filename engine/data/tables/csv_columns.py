@@ -49,7 +49,7 @@ class Dialect:
     """Texts that mark a missing number, in addition to `MISSING`."""
 
     @property
-    def sign(self) -> str:
+    def delimiter(self) -> str:
         return SEPARATORS[self.separator]
 
 
@@ -59,7 +59,7 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
     Raises DataError for an empty file or a repeated name.
     """
     first = first_row(path, dialect)
-    names = [name if dialect.header and name.strip() else f"column {place}" for place, name in enumerate(first, 1)]
+    names = [name if dialect.header and name.strip() else f"column {number}" for number, name in enumerate(first, 1)]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         which = f"named {repeated!r}" if path.suffix.lower() in _SUFFIXES else "with the same name"
@@ -72,7 +72,7 @@ def first_row(path: Path, dialect: Dialect) -> list[str]:
     try:
         # Invalid UTF-8 in later lines becomes surrogates and is reported when they are read.
         with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
-            texts = next(csv.reader(file, delimiter=dialect.sign, strict=True), [])
+            texts = next(csv.reader(file, delimiter=dialect.delimiter, strict=True), [])
         start = "".join(texts).encode(errors="surrogateescape")
         if start.startswith(_UTF_16) or b"\0" in start:
             found = "is UTF-16" if start.startswith(_UTF_16) else "has zero bytes in its first line, as in UTF-16"
@@ -113,55 +113,62 @@ def column_number_hint(name: str, names: Sequence[str]) -> str:
     number = name.removeprefix("column ")
     if not (number.isascii() and number.isdecimal() and len(number) < 9 and 1 <= int(number) <= len(names)):
         return ""
-    place = f"column {int(number)}"
-    if place in names:
-        return f" Unnamed columns are named by number: write {place!r}."
-    return f" It is then {place!r}." if looks_like_values(names) else ""
+    unnamed = f"column {int(number)}"
+    if unnamed in names:
+        return f" Unnamed columns are named by number: write {unnamed!r}."
+    return f" Without a header, the column is named {unnamed!r}." if looks_like_values(names) else ""
 
 
 def csv_blocks(
-    path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str], may_miss: bool, most: int | None = None
+    path: Path,
+    dialect: Dialect,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    allow_missing: bool,
+    limit: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Blocks of several thousand rows with string and float64 columns.
 
-    With `may_miss`, missing numbers are null. Raises DataError with the line and column of a value that is not a finite
-    number or, without `may_miss`, is empty.
+    Raises DataError with the line and column of a value that is not a finite number or, without `allow_missing`, is
+    empty.
 
     Args:
-        most: stop after at least this many rows; all rows if None
+        allow_missing: convert missing numbers to null
+        limit: stop after at least this many rows; all rows if None
     """
     names = column_names(path, dialect)
-    missing = (*MISSING, *dialect.missing) if may_miss else ()
+    missing = (*MISSING, *dialect.missing) if allow_missing else ()
     convert = arrow_csv.ConvertOptions(
         column_types={**dict.fromkeys(texts, pa.string()), **dict.fromkeys(numbers, pa.float64())},
         include_columns=[*texts, *numbers],
         null_values=list(missing) or [""],
-        strings_can_be_null=not may_miss,
+        strings_can_be_null=not allow_missing,
     )
-    parse = arrow_csv.ParseOptions(delimiter=dialect.sign, newlines_in_values=True)
-    as_written = dialect.header and names == first_row(path, dialect)
+    parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
+    names_match_header = dialect.header and names == first_row(path, dialect)
     read = arrow_csv.ReadOptions(
-        column_names=[] if as_written else names, skip_rows_after_names=int(dialect.header and not as_written)
+        column_names=[] if names_match_header else names,
+        skip_rows_after_names=int(dialect.header and not names_match_header),
     )
 
     def fault(symptom: str) -> DataError:
-        found = find_csv_fault(path, dialect.sign, numbers, texts, missing, names, header=dialect.header)
+        found = find_csv_fault(path, dialect.delimiter, numbers, texts, missing, names, header=dialect.header)
         return DataError(found or f"{path}: {symptom}.")
 
-    done = 0
+    rows_read = 0
     try:
-        if most is None and _leaves_quotation_open(path):
+        if limit is None and _has_unclosed_quote(path):
             raise fault("a quotation mark is not closed")
         check_regular(path)  # Arrow opens the file itself
         with arrow_csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
             for batch in reader:
-                if not may_miss and any(column.null_count for column in batch.columns):
+                if not allow_missing and any(column.null_count for column in batch.columns):
                     raise fault("a value is missing")
                 if any(not _is_finite(batch.column(name)) for name in numbers):
                     raise fault("a number is not finite")
                 yield batch
-                done += len(batch)
-                if most is not None and done >= most:
+                rows_read += len(batch)
+                if limit is not None and rows_read >= limit:
                     return
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
@@ -171,7 +178,7 @@ def csv_blocks(
 
 def read_columns(path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Complete columns by name. Raises DataError for a missing value."""
-    blocks = list(csv_blocks(path, dialect, texts, numbers, may_miss=False))
+    blocks = list(csv_blocks(path, dialect, texts, numbers, allow_missing=False))
     if not sum(len(block) for block in blocks):
         raise DataError(f"{path}: has no rows below the column names. Add rows.")
     return {name: np.concatenate([as_array(block.column(name)) for block in blocks]) for name in (*texts, *numbers)}
@@ -218,7 +225,7 @@ def format_names(names: Iterable[str]) -> str:
 
 def separator_hint(names: list[str], separator: Separator) -> str:
     """The next step for a table that was read as one column because of a wrong separator; else empty."""
-    other = next((word for word, sign in SEPARATORS.items() if word != separator and sign in names[0]), None)
+    other = next((key for key, delimiter in SEPARATORS.items() if key != separator and delimiter in names[0]), None)
     return f"Set separator to {other}." if other and len(names) == 1 else ""
 
 
@@ -236,7 +243,7 @@ def _is_finite(column: Any) -> bool:
     return bool(finite.all()) if not column.null_count else bool((finite | ~column.is_valid().to_numpy(False)).all())
 
 
-def _leaves_quotation_open(path: Path) -> bool:
+def _has_unclosed_quote(path: Path) -> bool:
     """Whether a quotation mark is not closed: Arrow would read the rest of the file as one text."""
     with open_regular(path) as file:
         return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b"")) % 2 == 1

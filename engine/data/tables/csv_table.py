@@ -15,7 +15,7 @@ from engine.data.lru_cache import file_fingerprint
 from engine.data.samples import Samples
 from engine.data.splits import Share, Splits, train_validation_split
 from engine.data.tables.arrow import pa
-from engine.data.tables.column_survey import MOST_CELLS, MOST_ROWS, TableSurvey, survey_columns, surveys
+from engine.data.tables.column_survey import MAX_CELLS, MAX_ROWS, TableSurvey, survey_columns, surveys
 from engine.data.tables.csv_columns import (
     MISSING_TEXTS,
     Dialect,
@@ -30,7 +30,7 @@ from engine.data.tables.csv_columns import (
 )
 from engine.data.tables.row_filter import MissingRowFilter
 from engine.data.tables.table_diagnostics import (
-    FEW,
+    MAX_CHANCE_ROWS,
     TableArguments,
     column_diagnostics,
     header_diagnostics,
@@ -46,7 +46,7 @@ from engine.shape import Spec
 
 Missing: TypeAlias = Literal["stop", "drop", "keep"]
 
-READ_BY_CHECK = 32 * 2**20
+MAX_CHECKED_BYTES = 32 * 2**20
 """Largest file in bytes that is read completely for diagnostics before a run."""
 
 
@@ -83,27 +83,25 @@ class TableSplits(Splits):
         self._task = task
         self._missing: Missing = missing
         self._share = validation
-        chosen, ignored, categories = parse_names(columns), parse_names(ignore), parse_names(categorical)
-        for name in (target, *chosen, *ignored, *categories):
+        selected, ignored, categories = parse_names(columns), parse_names(ignore), parse_names(categorical)
+        for name in (target, *selected, *ignored, *categories):
             if name not in names:
-                known = column_list(path, names)
-                raise DataError(
-                    f"{path}: has no column {name!r}. It has {known}.{unknown_hint}{column_number_hint(name, names)}"
-                )
-        self._named = {"target": target, "columns": chosen, "ignore": ignored, "categorical": categories}
+                hints = f"{unknown_hint}{column_number_hint(name, names)}"
+                raise DataError(f"{path}: has no column {name!r}. It has {column_list(path, names)}.{hints}")
+        self._column_arguments = {"target": target, "columns": selected, "ignore": ignored, "categorical": categories}
         self._missing_texts = None if missing_texts is None else tuple(parse_names(missing_texts))
-        features = [name for name in chosen or names if name != target and name not in ignored]
+        features = [name for name in selected or names if name != target and name not in ignored]
         self._texts = [name for name in features if name in categories]
         self._numbers = [name for name in features if name not in categories]
         if not features:
             raise DataError(f"{path}: has no columns besides the target {target!r}. {hint}")
 
     @abstractmethod
-    def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
+    def _blocks(self, path: Path, names: list[str], *, allow_missing: bool) -> Iterator[pa.RecordBatch]:
         """Blocks of several thousand rows with these columns: categories as strings, other columns as float64."""
 
     @abstractmethod
-    def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
+    def _raw_blocks(self, names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
         """Blocks of at least the first `most` rows as unparsed strings; only text and integer columns."""
 
     @abstractmethod
@@ -152,47 +150,47 @@ class TableSplits(Splits):
 
     def unlabeled(self, path: Path) -> Samples:
         """Samples of a table whose target may be missing. Missing values raise DataError unless `missing` is keep."""
-        known = self._names_in(path)
-        lacking = next((name for name in (*self._numbers, *self._texts) if name not in known), None)
-        if lacking is not None:
-            raise DataError(f"{path}: has no column {lacking!r}. It has {column_list(path, known)}.")
-        blocks = self._blocks(path, [*self._numbers, *self._texts], may_miss=self._missing == "keep")
+        columns = self._names_in(path)
+        absent = next((name for name in (*self._numbers, *self._texts) if name not in columns), None)
+        if absent is not None:
+            raise DataError(f"{path}: has no column {absent!r}. It has {column_list(path, columns)}.")
+        blocks = self._blocks(path, [*self._numbers, *self._texts], allow_missing=self._missing == "keep")
         categories = self._table.categories if self._texts else {}
         if self._missing == "keep":
             blocks = map(self._row_filter(()).apply, blocks)
-        return TableSamples(self._collected(path, blocks, categories), path)
+        return TableSamples(self._encode(path, blocks, categories), path)
 
-    def diagnostics(self, *, whole: bool = False) -> tuple[Diagnostic, ...]:
-        named = self._named
-        ignored, categorical = tuple(named["ignore"]), tuple(named["categorical"])
+    def diagnostics(self, *, read_all: bool = False) -> tuple[Diagnostic, ...]:
+        column_arguments = self._column_arguments
+        ignored, categorical = tuple(column_arguments["ignore"]), tuple(column_arguments["categorical"])
         classes = self._task == "classes"
-        choices = TableArguments(self._path.name, self._target, classes, ignored, categorical, self._missing_texts)
+        arguments = TableArguments(self._path.name, self._target, classes, ignored, categorical, self._missing_texts)
         found: list[Diagnostic] = []
-        for part in (self._of_rows(choices, whole=whole), self._of_columns(choices)):
+        for part in (self._row_diagnostics(arguments, read_all=read_all), self._column_diagnostics(arguments)):
             with suppress(DataError):  # raised again when the samples are read
                 found.extend(part)
         return tuple(found)
 
-    def _of_rows(self, choices: TableArguments, *, whole: bool) -> Iterator[Diagnostic]:
-        if whole or choices.classes or self._texts or file_fingerprint(self._path)[1] <= READ_BY_CHECK:
+    def _row_diagnostics(self, arguments: TableArguments, *, read_all: bool) -> Iterator[Diagnostic]:
+        if read_all or arguments.classes or self._texts or file_fingerprint(self._path)[1] <= MAX_CHECKED_BYTES:
             table = self._table
-            if table.losses is not None:
-                yield from missing_value_diagnostics(choices, table.losses)
-            yield from unseen_category_diagnostics(choices.file, table.unseen, len(table.targets))
+            if table.missing_counts is not None:
+                yield from missing_value_diagnostics(arguments, table.missing_counts)
+            yield from unseen_category_diagnostics(arguments.file, table.unseen, len(table.targets))
         elif self._missing != "stop":
-            yield from sampled_missing_value_diagnostics(choices, self._survey, self._needed)
+            yield from sampled_missing_value_diagnostics(arguments, self._survey, self._required_columns)
 
-    def _of_columns(self, choices: TableArguments) -> Iterator[Diagnostic]:
-        yield from header_diagnostics(choices, self._names, self._named)
-        yield from column_diagnostics(choices, self._survey, [*self._numbers, *self._texts], self._texts)
+    def _column_diagnostics(self, arguments: TableArguments) -> Iterator[Diagnostic]:
+        yield from header_diagnostics(arguments, self._names, self._column_arguments)
+        yield from column_diagnostics(arguments, self._survey, [*self._numbers, *self._texts], self._texts)
 
     @property
     def _survey(self) -> TableSurvey:
         numbers = [*self._numbers, *([] if self._task == "classes" else [self._target])]
         names = [*numbers, *self._texts]
-        most = min(MOST_ROWS, max(MOST_CELLS // len(names), FEW))
+        limit = min(MAX_ROWS, max(MAX_CELLS // len(names), MAX_CHANCE_ROWS))
         key = file_fingerprint(self._path), tuple(names), len(numbers), self._dialect
-        return surveys.get(key, lambda: survey_columns(self._written(names, most), numbers, most))
+        return surveys.get(key, lambda: survey_columns(self._raw_blocks(names, limit), numbers, limit))
 
     @cached_property
     def _table(self) -> EncodedTable:
@@ -209,31 +207,31 @@ class TableSplits(Splits):
         return tables.get(key, self._read)
 
     @property
-    def _needed(self) -> Sequence[str]:
+    def _required_columns(self) -> Sequence[str]:
         """Columns in which a missing value drops the row."""
         return (*self._numbers, *self._texts, self._target) if self._missing == "drop" else (self._target,)
 
     def _read(self) -> EncodedTable:
         names = [*self._numbers, *self._texts, self._target]
-        rows = self._row_filter(self._needed)
-        blocks = self._blocks(self._path, names, may_miss=self._missing != "stop")
-        found = self._collected(self._path, map(rows.apply, blocks))
+        rows = self._row_filter(self._required_columns)
+        blocks = self._blocks(self._path, names, allow_missing=self._missing != "stop")
+        found = self._encode(self._path, map(rows.apply, blocks))
         if len(found.targets):
-            return replace(found, losses=rows.losses)
+            return replace(found, missing_counts=rows.counts)
         if self._missing == "drop":
             raise DataError(
                 f"{self._path}: every row has a missing value. Ignore the columns with the most missing values, or "
                 "set missing to keep."
             )
-        if rows.losses.left_out:
-            why = format_counts(rows.losses.without[self._target])
+        if rows.counts.dropped:
+            reason = format_counts(rows.counts.dropped_by_column[self._target])
             raise DataError(
-                f"{self._path}: no row has a value in {self._target!r} ({why}). Fill in the values, or remove from "
-                "missing_texts what is a value."
+                f"{self._path}: no row has a value in {self._target!r} ({reason}). Fill in the values, or "
+                "remove from missing_texts any text that is a value."
             )
         raise DataError(f"{self._path}: has no rows below the column names. Add rows.")
 
-    def _collected(
+    def _encode(
         self, path: Path, blocks: Iterable[pa.RecordBatch], categories: Mapping[str, Sequence[str]] | None = None
     ) -> EncodedTable:
         """Encode all rows. With known categories (unlabeled data) the targets are zeros."""
@@ -241,10 +239,10 @@ class TableSplits(Splits):
         columns = TableColumns(tuple(self._numbers), tuple(self._texts), target, classes=self._task == "classes")
         return read_table(path, blocks, columns, self._share, categories)
 
-    def _row_filter(self, needed: Iterable[str]) -> MissingRowFilter:
+    def _row_filter(self, required: Iterable[str]) -> MissingRowFilter:
         """The filter of rows with missing values in `needed`."""
         texts = () if self._missing == "stop" or self._missing_texts is None else ("", *self._missing_texts)
-        return MissingRowFilter(tuple(needed), self._texts, texts)
+        return MissingRowFilter(tuple(required), self._texts, texts)
 
     def _is_text(self, name: str) -> bool:
         return name in self._texts or (name == self._target and self._task != "number")
@@ -289,31 +287,31 @@ class CSV(TableSplits):
             raise DataError("CSV: no file selected. Set path.")
         found, dialect = Path(path), Dialect(separator, header, tuple(parse_names(missing_texts)))
         names = column_names(found, dialect)
-        chosen = (target, task, columns, ignore, categorical, missing, validation, missing_texts)
-        self._csv = dialect
+        arguments = (target, task, columns, ignore, categorical, missing, validation, missing_texts)
+        self._csv_dialect = dialect
         wrong = separator_hint(names, separator)
         hints = wrong or "Add columns to learn from.", f" {wrong}" if wrong else header_hint(names)
-        super().__init__(found, names, *chosen, *hints)
+        super().__init__(found, names, *arguments, *hints)
 
-    def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
+    def _blocks(self, path: Path, names: list[str], *, allow_missing: bool) -> Iterator[pa.RecordBatch]:
         texts = [name for name in names if self._is_text(name)]
         numbers = [name for name in names if not self._is_text(name)]
-        return csv_blocks(path, self._csv, texts, numbers, may_miss)
+        return csv_blocks(path, self._csv_dialect, texts, numbers, allow_missing)
 
-    def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
-        return csv_blocks(self._path, self._csv, names, [], may_miss=True, most=most + 1)
+    def _raw_blocks(self, names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
+        return csv_blocks(self._path, self._csv_dialect, names, [], allow_missing=True, limit=limit + 1)
 
     @property
     def _dialect(self) -> Hashable:
-        return self._csv
+        return self._csv_dialect
 
     def _names_in(self, path: Path) -> list[str]:
         """Without a header, columns are matched by number, so only a target in the last column may be missing."""
-        names, known = column_names(path, self._csv), self._names
-        complete = [known, known[:-1]] if self._target == known[-1] else [known]
-        if not self._csv.header and names not in complete:
+        names, columns = column_names(path, self._csv_dialect), self._names
+        complete = [columns, columns[:-1]] if self._target == columns[-1] else [columns]
+        if not self._csv_dialect.header and names not in complete:
             raise DataError(
-                f"{path}: has {len(names)} columns, but {self._path.name} has {len(known)}. Without a header, both "
+                f"{path}: has {len(names)} columns, but {self._path.name} has {len(columns)}. Without a header, both "
                 "files must have the same columns."
             )
         return names

@@ -27,7 +27,7 @@ class Parquet(TableSplits):
     category that only occurs in validation is encoded as zeros.
 
     Args:
-        path: parquet file
+        path: Parquet file
         target: name of the target column
         task: learn classes (any text or integer) or a number
         ignore: columns to leave out, separated by commas
@@ -51,22 +51,22 @@ class Parquet(TableSplits):
         found = required_path("Parquet", "path", path, "file")
         schema = _schema(found)
         hint = "Add columns to learn from."
-        chosen = (target, task, columns, ignore, categorical, missing, validation, None)
-        super().__init__(found, schema.names, *chosen, hint)
-        self._check_kinds(found, schema, [*self._numbers, *([target] if task == "number" else [])])
+        arguments = (target, task, columns, ignore, categorical, missing, validation, None)
+        super().__init__(found, schema.names, *arguments, hint)
+        self._check_column_types(found, schema, [*self._numbers, *([target] if task == "number" else [])])
 
     def _names_in(self, path: Path) -> list[str]:
         schema = _schema(path)
-        self._check_kinds(path, schema, [name for name in self._numbers if name in schema.names])
+        self._check_column_types(path, schema, [name for name in self._numbers if name in schema.names])
         return schema.names
 
-    def _blocks(self, path: Path, names: list[str], *, may_miss: bool) -> Iterator[pa.RecordBatch]:
+    def _blocks(self, path: Path, names: list[str], *, allow_missing: bool) -> Iterator[pa.RecordBatch]:
         row = 0
-        with _ReadingParquet(path), parquet.ParquetFile(path) as file:
+        with _ParquetErrorContext(path), parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(columns=names):
                 arrays = [self._cast(name, batch.column(name)) for name in names]
                 block = pa.RecordBatch.from_arrays(arrays, names)
-                _check_values(path, block, row, may_miss=may_miss)
+                _check_values(path, block, row, allow_missing=allow_missing)
                 row += len(block)
                 yield block
 
@@ -74,48 +74,57 @@ class Parquet(TableSplits):
         """Integers beyond the precision of float64 are rounded, as in CSV files; diagnostics report this."""
         return column.cast(pa.string()) if self._is_text(name) else column.cast(pa.float64(), safe=False)
 
-    def _written(self, names: list[str], most: int) -> Iterator[pa.RecordBatch]:
-        schema, done = _schema(self._path), 0
-        held = [name for name in names if pa.types.is_integer(schema.field(name).type) or self._is_text(name)]
-        with _ReadingParquet(self._path), parquet.ParquetFile(self._path) as file:
-            for batch in file.iter_batches(columns=held):
-                yield pa.RecordBatch.from_arrays([batch.column(name).cast(pa.string()) for name in held], held)
-                done += len(batch)
-                if done > most:
+    def _raw_blocks(self, names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
+        schema, rows_read = _schema(self._path), 0
+        readable = [name for name in names if pa.types.is_integer(schema.field(name).type) or self._is_text(name)]
+        with _ParquetErrorContext(self._path), parquet.ParquetFile(self._path) as file:
+            for batch in file.iter_batches(columns=readable):
+                yield pa.RecordBatch.from_arrays([batch.column(name).cast(pa.string()) for name in readable], readable)
+                rows_read += len(batch)
+                if rows_read > limit:
                     return
 
     @property
     def _dialect(self) -> Hashable:
         return "Parquet"
 
-    def _check_kinds(self, path: Path, schema: pa.Schema, numbers: list[str]) -> None:
+    def _check_column_types(self, path: Path, schema: pa.Schema, numbers: list[str]) -> None:
         for name in numbers:
-            kind = schema.field(name).type
-            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            column_type = schema.field(name).type
+            if not (
+                pa.types.is_integer(column_type)
+                or pa.types.is_floating(column_type)
+                or pa.types.is_boolean(column_type)
+            ):
                 raise DataError(
-                    f"{path}: column {name!r} has type {kind}, not numbers. Add it to categorical or ignore."
+                    f"{path}: column {name!r} has type {column_type}, not numbers. Add it to categorical or ignore."
                 )
 
 
-def _check_values(path: Path, block: pa.RecordBatch, row: int, *, may_miss: bool) -> None:
+def _check_values(path: Path, block: pa.RecordBatch, row: int, *, allow_missing: bool) -> None:
     for name in block.schema.names:
         column = block.column(name)
-        if not may_miss and column.null_count:
-            place = row + int(np.argmin(column.is_valid().to_numpy(zero_copy_only=False))) + 1
-            raise DataError(f"{path}: row {place}, column {name!r}: missing value. Set missing, or ignore the column.")
+        if not allow_missing and column.null_count:
+            number = row + int(np.argmin(column.is_valid().to_numpy(zero_copy_only=False))) + 1
+            raise DataError(
+                f"{path}: row {number}, column {name!r}: missing value. Set missing to drop or keep, or ignore the "
+                "column."
+            )
         if pa.types.is_floating(column.type):
             values = column.to_numpy(zero_copy_only=False)
             with np.errstate(over="ignore"):
-                wrong = np.isinf(values.astype(np.float32)) | (np.isnan(values) & column.is_valid().to_numpy(False))
-            if may_miss:
-                wrong &= ~np.isnan(values)
-            if wrong.any():
-                place = int(np.argmax(wrong))
-                where = f"{path}: row {row + place + 1}, column {name!r}"
-                raise DataError(f"{where}: {values[place]} is not a finite number. Correct it, or ignore the column.")
+                is_invalid = np.isinf(values.astype(np.float32)) | (
+                    np.isnan(values) & column.is_valid().to_numpy(False)
+                )
+            if allow_missing:
+                is_invalid &= ~np.isnan(values)
+            if is_invalid.any():
+                index = int(np.argmax(is_invalid))
+                where = f"{path}: row {row + index + 1}, column {name!r}"
+                raise DataError(f"{where}: {values[index]} is not a finite number. Correct it, or ignore the column.")
 
 
-class _ReadingParquet:
+class _ParquetErrorContext:
     """Turns pyarrow's errors into a DataError that names the file."""
 
     def __init__(self, path: Path) -> None:
@@ -132,5 +141,5 @@ class _ReadingParquet:
 
 
 def _schema(path: Path) -> pa.Schema:
-    with _ReadingParquet(path), parquet.ParquetFile(path) as file:
+    with _ParquetErrorContext(path), parquet.ParquetFile(path) as file:
         return file.schema_arrow

@@ -24,11 +24,11 @@ class MissingValueCounts:
 
     rows: int
     """Rows in the file."""
-    left_out: int
+    dropped: int
     """Dropped rows."""
-    without: Mapping[str, Mapping[str, int]]
+    dropped_by_column: Mapping[str, Mapping[str, int]]
     """Column → missing text → dropped rows."""
-    empty: Mapping[str, Mapping[str, int]]
+    kept_by_column: Mapping[str, Mapping[str, int]]
     """Text column → missing text → kept rows."""
 
 
@@ -45,45 +45,45 @@ class MissingRowFilter:
         self._needed = needed
         self._texts = texts
         self._missing = pa.array(sorted(missing), pa.string())
-        self._rows = self._left_out = 0
-        self._without: dict[str, Counter[str]] = {}
-        self._empty: dict[str, Counter[str]] = {}
+        self._rows = self._dropped = 0
+        self._dropped_by_column: dict[str, Counter[str]] = {}
+        self._kept_by_column: dict[str, Counter[str]] = {}
 
     @property
-    def losses(self) -> MissingValueCounts:
-        return MissingValueCounts(self._rows, self._left_out, self._without, self._empty)
+    def counts(self) -> MissingValueCounts:
+        return MissingValueCounts(self._rows, self._dropped, self._dropped_by_column, self._kept_by_column)
 
     def apply(self, block: pa.RecordBatch) -> pa.RecordBatch:
         """The remaining rows, with null for each missing text."""
         self._rows += len(block)
-        masks = {name: self._lacking(block.column(name)) for name in block.schema.names}
-        lacking = np.zeros(len(block), np.bool_)
+        masks = {name: self._missing_mask(block.column(name)) for name in block.schema.names}
+        is_missing = np.zeros(len(block), np.bool_)
         for name in self._needed:
             if masks[name].any():
-                _count(self._without, name, block.column(name), masks[name])
-                lacking |= masks[name]
+                _count(self._dropped_by_column, name, block.column(name), masks[name])
+                is_missing |= masks[name]
         for name in self._texts:
-            if (mask := masks[name] & ~lacking).any():
-                _count(self._empty, name, block.column(name), mask)
+            if (mask := masks[name] & ~is_missing).any():
+                _count(self._kept_by_column, name, block.column(name), mask)
                 block = _with_nulls(block, name, masks[name])
-        self._left_out += int(lacking.sum())
-        return block.filter(pa.array(~lacking)) if lacking.any() else block
+        self._dropped += int(is_missing.sum())
+        return block.filter(pa.array(~is_missing)) if is_missing.any() else block
 
-    def _lacking(self, column: Any) -> NDArray[np.bool_]:
-        lacking = column.is_null()
+    def _missing_mask(self, column: Any) -> NDArray[np.bool_]:
+        is_missing = column.is_null()
         if len(self._missing) and pa.types.is_string(column.type):
-            lacking = pc.or_(lacking, pc.is_in(column, value_set=self._missing))
-        return lacking.to_numpy(zero_copy_only=False)
+            is_missing = pc.or_(is_missing, pc.is_in(column, value_set=self._missing))
+        return is_missing.to_numpy(zero_copy_only=False)
 
 
-def _count(counts: dict[str, Counter[str]], name: str, column: Any, mask: NDArray[np.bool_]) -> None:
+def _count(by_column: dict[str, Counter[str]], name: str, column: Any, mask: NDArray[np.bool_]) -> None:
     found = column.filter(pa.array(mask))
-    own = counts.setdefault(name, Counter())
+    column_counts = by_column.setdefault(name, Counter())
     if not pa.types.is_string(column.type):
-        own[NO_NUMBER] += len(found)
+        column_counts[NO_NUMBER] += len(found)
         return
-    for each in found.value_counts().to_pylist():
-        own[NULL if each["values"] is None else each["values"]] += each["counts"]
+    for entry in found.value_counts().to_pylist():
+        column_counts[NULL if entry["values"] is None else entry["values"]] += entry["counts"]
 
 
 def _with_nulls(block: pa.RecordBatch, name: str, mask: NDArray[np.bool_]) -> pa.RecordBatch:

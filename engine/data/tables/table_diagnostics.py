@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from engine.data.diagnostics import Diagnostic, count_rows, format_counts, shorten
-from engine.data.tables.column_survey import EXACT, ColumnSurvey, TableSurvey
+from engine.data.tables.column_survey import FLOAT32_EXACT, ColumnSurvey, TableSurvey
 from engine.data.tables.csv_columns import format_names, looks_like_values
 from engine.data.tables.row_filter import NULL, MissingValueCounts
 
-FEW = 20
+MAX_CHANCE_ROWS = 20
 """Number of rows up to which all values may be distinct by chance."""
-MOST_CHOICES = 1000
+MAX_CATEGORIES = 1000
 """Maximum number of distinct texts of a categorical column."""
 _UNIQUE_TEXTS = 0.95
 """Minimum fraction of distinct texts of an identifier column."""
@@ -49,61 +49,63 @@ class TableArguments:
 # -- rows --------------------------------------------------------------------------------------
 
 
-def missing_value_diagnostics(choices: TableArguments, losses: MissingValueCounts) -> Iterator[Diagnostic]:
+def missing_value_diagnostics(table: TableArguments, missing: MissingValueCounts) -> Iterator[Diagnostic]:
     """Diagnostics of skipped rows and of missing categories."""
-    if losses.left_out:
-        ordered = sorted(losses.without.items(), key=lambda item: -sum(item[1].values()))
+    if missing.dropped:
+        ordered = sorted(missing.dropped_by_column.items(), key=lambda item: -sum(item[1].values()))
         lacking = "; ".join(f"no value in {shorten(name)!r} ({format_counts(counts)})" for name, counts in ordered[:3])
         more = f"; and {len(ordered) - 3} more columns" if len(ordered) > 3 else ""
         message = (
-            f"{choices.file}: {losses.left_out:,} of {count_rows(losses.rows)} {_are(losses.left_out)} skipped: "
+            f"{table.file}: {missing.dropped:,} of {count_rows(missing.rows)} {_are(missing.dropped)} skipped: "
             f"{lacking}{more}."
         )
-        yield _with_remedy(choices, "rows-left-out", message, ordered[0][0], dict(losses.without))
-    for name, counts in losses.empty.items():
+        yield _with_remedy(table, "rows-left-out", message, ordered[0][0], dict(missing.dropped_by_column))
+    for name, counts in missing.kept_by_column.items():
         texts = {text: count for text, count in counts.items() if text not in ("", NULL)}
         if texts:
             total = sum(counts.values())
             message = (
-                f"{choices.file}: {total:,} of {count_rows(losses.rows)} {_have(total)} no category in "
+                f"{table.file}: {total:,} of {count_rows(missing.rows)} {_have(total)} no category in "
                 f"{shorten(name)!r} ({format_counts(counts)}), so the network gets a vector of zeros."
             )
-            yield _with_remedy(choices, "missing-category", message, name, {name: counts})
+            yield _with_remedy(table, "missing-category", message, name, {name: counts})
 
 
 def sampled_missing_value_diagnostics(
-    choices: TableArguments, found: TableSurvey, needed: Sequence[str]
+    table: TableArguments, found: TableSurvey, needed: Sequence[str]
 ) -> Iterator[Diagnostic]:
     """Diagnostics of skipped rows among the first rows of a partly read table."""
     lacking = {name: found.rows - found.columns[name].values for name in needed if name in found.columns}
     name = max(lacking, key=lacking.__getitem__, default="")
     if name and lacking[name]:
         message = (
-            f"{choices.file}: at least {lacking[name]:,} of the first {count_rows(found.rows)} are skipped: no value "
+            f"{table.file}: at least {lacking[name]:,} of the first {count_rows(found.rows)} are skipped: no value "
             f"in {shorten(name)!r}. All rows are counted when a run starts."
         )
-        yield _with_remedy(choices, "rows-left-out", message, name, {name: {}})
+        yield _with_remedy(table, "rows-left-out", message, name, {name: {}})
 
 
 def _with_remedy(
-    choices: TableArguments, code: str, message: str, worst: str, without: Mapping[str, Mapping[str, int]]
+    table: TableArguments, code: str, message: str, worst: str, by_column: Mapping[str, Mapping[str, int]]
 ) -> Diagnostic:
     """Add the remedy: keep texts that may be values, or ignore the column with the most missing values."""
-    known = choices.missing_texts or ()
-    texts = [text for name, counts in without.items() for text in counts if text in known and _is_text(choices, name)]
+    missing_texts = table.missing_texts or ()
+    texts = [
+        text for name, counts in by_column.items() for text in counts if text in missing_texts and _is_text(table, name)
+    ]
     if texts:
-        kept = ", ".join(shorten(text) for text in dict.fromkeys(texts))
-        changes = (("missing_texts", format_names(text for text in known if text not in texts)),)
-        message = f"{message} If {kept} is a value, remove it from missing_texts."
-        return Diagnostic(code, message, f"Keep {kept}", changes)
-    if worst != choices.target and code == "rows-left-out":
+        shown = ", ".join(shorten(text) for text in dict.fromkeys(texts))
+        changes = (("missing_texts", format_names(text for text in missing_texts if text not in texts)),)
+        message = f"{message} If {shown} is a value, remove it from missing_texts."
+        return Diagnostic(code, message, f"Keep {shown}", changes)
+    if worst != table.target and code == "rows-left-out":
         message = f"{message} Ignore the columns with the most missing values, or set missing to keep."
-        return Diagnostic(code, message, *_ignoring(choices, worst))
+        return Diagnostic(code, message, *_ignoring(table, worst))
     return Diagnostic(code, f"{message} Fill in the values to train on these rows.")
 
 
-def _is_text(choices: TableArguments, name: str) -> bool:
-    return name in choices.categorical or (choices.classes and name == choices.target)
+def _is_text(table: TableArguments, name: str) -> bool:
+    return name in table.categorical or (table.classes and name == table.target)
 
 
 def unseen_category_diagnostics(file: str, unseen: Mapping[str, Mapping[str, int]], count: int) -> Iterator[Diagnostic]:
@@ -122,7 +124,7 @@ def unseen_category_diagnostics(file: str, unseen: Mapping[str, Mapping[str, int
 
 
 def header_diagnostics(
-    choices: TableArguments, names: Sequence[str], arguments: Mapping[str, str | list[str]]
+    table: TableArguments, names: Sequence[str], arguments: Mapping[str, str | list[str]]
 ) -> Iterator[Diagnostic]:
     """A diagnostic of column names that look like a row of values.
 
@@ -132,16 +134,16 @@ def header_diagnostics(
     """
     if not looks_like_values(names):
         return
-    places = {name: f"column {place}" for place, name in enumerate(names, 1)}
+    numbered = {name: f"column {number}" for number, name in enumerate(names, 1)}
     renamed = [
-        (key, places[value] if isinstance(value, str) else format_names(places[name] for name in value))
+        (key, numbered[value] if isinstance(value, str) else format_names(numbered[name] for name in value))
         for key, value in arguments.items()
         if value
     ]
     first = ", ".join(repr(shorten(name)) for name in names[:3])
     yield Diagnostic(
         "header-values",
-        f"{choices.file}: the first line, {first}{', …' if len(names) > 3 else ''}, looks like data, but is read as "
+        f"{table.file}: the first line, {first}{', …' if len(names) > 3 else ''}, looks like data, but is read as "
         "the column names. Turn header off if it is a row.",
         "Read the first line as a row",
         (("header", False), *renamed),
@@ -149,86 +151,86 @@ def header_diagnostics(
 
 
 def column_diagnostics(
-    choices: TableArguments, found: TableSurvey, features: Sequence[str], texts: Sequence[str]
+    table: TableArguments, found: TableSurvey, features: Sequence[str], texts: Sequence[str]
 ) -> Iterator[Diagnostic]:
     """Diagnostics of identifier columns and of integers that lose digits."""
-    seen = count_rows(found.rows) if found.is_whole else f"the first {count_rows(found.rows)}"
-    known = {name: found.columns[name] for name in features if name in found.columns}
-    identifying = {
-        name: why
-        for name, column in known.items()
-        if (why := _identifies(name, column, found.rows, seen, text=name in texts))
+    scope = count_rows(found.rows) if found.is_complete else f"the first {count_rows(found.rows)}"
+    surveyed = {name: found.columns[name] for name in features if name in found.columns}
+    reasons = {
+        name: reason
+        for name, column in surveyed.items()
+        if (reason := _identifier_reason(name, column, found.rows, scope, text=name in texts))
     }
-    if len(identifying) < len(features):
-        for name, why in identifying.items():
+    if len(reasons) < len(features):
+        for name, reason in reasons.items():
             yield Diagnostic(
                 "identifier",
-                f"{choices.file}: {shorten(name)!r} {why}, so it identifies rows instead of describing them. The "
+                f"{table.file}: {shorten(name)!r} {reason}, so it identifies rows instead of describing them. The "
                 "network may memorize it, which makes validation look better than it is. Ignore the column.",
-                *_ignoring(choices, name),
+                *_ignoring(table, name),
             )
     for name, column in found.columns.items():
-        if name not in identifying and name not in texts:
-            yield from _of_digits(choices, name, column, seen)
+        if name not in reasons and name not in texts:
+            yield from _digit_diagnostics(table, name, column, scope)
 
 
-def _identifies(name: str, column: ColumnSurvey, count: int, seen: str, *, text: bool) -> str:
+def _identifier_reason(name: str, column: ColumnSurvey, count: int, scope: str, *, text: bool) -> str:
     """Why a column identifies rows, for a message; empty if it does not."""
     if text:
-        unique = column.different > max(FEW, _UNIQUE_TEXTS * count)
-        return f"has {column.different:,} distinct texts in {seen}" if unique else ""
+        unique = column.distinct > max(MAX_CHANCE_ROWS, _UNIQUE_TEXTS * count)
+        return f"has {column.distinct:,} distinct texts in {scope}" if unique else ""
     is_unnamed = _UNNAMED.fullmatch(name) is not None
-    is_called_so = is_unnamed or any(pattern.search(name) for pattern in _IDENTIFIERS)
-    if not column.is_whole or column.different != count or count < (2 if is_unnamed else FEW):
+    has_identifier_name = is_unnamed or any(pattern.search(name) for pattern in _IDENTIFIERS)
+    if not column.is_integer or column.distinct != count or count < (2 if is_unnamed else MAX_CHANCE_ROWS):
         return ""
-    if _TIME.search(name) and not is_called_so:
+    if _TIME.search(name) and not has_identifier_name:
         return ""
     if column.counts_up:
-        return f"counts from {column.low:.0f} to {column.high:.0f} in {seen}"
+        return f"counts from {column.low:.0f} to {column.high:.0f} in {scope}"
     is_numbering = column.high - column.low == count - 1
-    return f"has a different integer in each of {seen}" if is_numbering or is_called_so else ""
+    return f"has a different integer in each of {scope}" if is_numbering or has_identifier_name else ""
 
 
-def _of_digits(choices: TableArguments, name: str, column: ColumnSurvey, seen: str) -> Iterator[Diagnostic]:
+def _digit_diagnostics(table: TableArguments, name: str, column: ColumnSurvey, scope: str) -> Iterator[Diagnostic]:
     if column.padded:
         yield Diagnostic(
             "leading-zeros",
-            f"{choices.file}: {shorten(name)!r} has leading zeros in {column.padded:,} of {seen}, such as "
-            f"{shorten(column.padded_example)}, which is read as {column.padded_value}. {_advice(choices, name)}",
-            *_as_texts(choices, name, column),
+            f"{table.file}: {shorten(name)!r} has leading zeros in {column.padded:,} of {scope}, such as "
+            f"{shorten(column.padded_example)}, which is read as {column.padded_value}. {_advice(table, name)}",
+            *_as_texts(table, name, column),
         )
     if column.exact:
-        one, other = column.merged_example
+        first, second = column.merged_example
         yield Diagnostic(
             "merged-numbers",
-            f"{choices.file}: {shorten(name)!r} has {column.exact:,} different integers in {seen}, but only "
-            f"{column.rounded:,} as float32, which is exact up to {EXACT:,}: {shorten(one)} and "
-            f"{shorten(other)} become equal. {_advice(choices, name)}",
-            *_as_texts(choices, name, column),
+            f"{table.file}: {shorten(name)!r} has {column.exact:,} different integers in {scope}, but only "
+            f"{column.rounded:,} as float32, which is exact up to {FLOAT32_EXACT:,}: {shorten(first)} and "
+            f"{shorten(second)} become equal. {_advice(table, name)}",
+            *_as_texts(table, name, column),
         )
 
 
-def _advice(choices: TableArguments, name: str) -> str:
-    if name == choices.target:
+def _advice(table: TableArguments, name: str) -> str:
+    if name == table.target:
         return "If these are labels, not quantities, set task to classes."
     return "If these are labels, not quantities, add the column to categorical, or ignore it."
 
 
-def _as_texts(choices: TableArguments, name: str, column: ColumnSurvey) -> Remedy:
+def _as_texts(table: TableArguments, name: str, column: ColumnSurvey) -> Remedy:
     """The remedy for integers that are labels: treat the column as categorical if it has few values."""
-    if name == choices.target:
+    if name == table.target:
         return "", (), ""
-    if column.different <= MOST_CHOICES:
+    if column.distinct <= MAX_CATEGORIES:
         return (
             f"Treat {shorten(name)} as categories",
-            (("categorical", format_names((*choices.categorical, name))),),
+            (("categorical", format_names((*table.categorical, name))),),
             name,
         )
-    return _ignoring(choices, name)
+    return _ignoring(table, name)
 
 
-def _ignoring(choices: TableArguments, name: str) -> Remedy:
-    return f"Ignore {shorten(name)}", (("ignore", format_names((*choices.ignored, name))),), name
+def _ignoring(table: TableArguments, name: str) -> Remedy:
+    return f"Ignore {shorten(name)}", (("ignore", format_names((*table.ignored, name))),), name
 
 
 def _are(count: int) -> str:

@@ -23,11 +23,11 @@ from engine.data.tables.table_diagnostics import unseen_category_diagnostics
 from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 
-MOST_CATEGORIES = 1000
+MAX_CATEGORIES = 1000
 """Maximum number of categories in the training rows."""
-_MOST_TEXTS = 10 * MOST_CATEGORIES
+_MAX_TEXTS = 10 * MAX_CATEGORIES
 """Maximum number of distinct texts in all rows, including those that only occur in validation rows."""
-_AT_ONCE = 2**20
+_ROWS_PER_STEP = 2**20
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,7 +38,7 @@ class EncodedTable:
     """N×…, one column per numeric column."""
     codes: NDArray[np.int32]
     """N×…, one column per categorical column; -1 for a missing value."""
-    places: tuple[NDArray[np.int64], ...]
+    category_indices: tuple[NDArray[np.int64], ...]
     """Per categorical column: category index by code; -1 for a text that is not a category."""
     categories: Mapping[str, tuple[str, ...]]
     """Categories by column, in the order of the one-hot vector."""
@@ -50,7 +50,7 @@ class EncodedTable:
     feature_names: tuple[str, ...]
     unseen: Mapping[str, Mapping[str, int]]
     """Column → text that is not a category → number of rows."""
-    losses: MissingValueCounts | None = None
+    missing_counts: MissingValueCounts | None = None
     """Counts of missing values; None if rows are never dropped."""
 
 
@@ -60,7 +60,7 @@ class TableSamples(Samples):
     def __init__(self, table: EncodedTable, path: Path) -> None:
         self._diagnostics = tuple(unseen_category_diagnostics(path.name, table.unseen, len(table.targets)))
         self._numbers, self._codes, self._targets = table.numbers, table.codes, table.targets
-        self._places, self._ranks = table.places, table.ranks
+        self._category_indices, self._ranks = table.category_indices, table.ranks
         self._widths = [len(categories) for categories in table.categories.values()]
 
     def __len__(self) -> int:
@@ -79,8 +79,8 @@ class TableSamples(Samples):
     def arrays(self, rows: Indices) -> tuple[Batch, Batch]:
         numbers = np.array(self._numbers[rows])
         parts = [numbers] if numbers.shape[1] else []
-        for j, (places, width) in enumerate(zip(self._places, self._widths, strict=True)):
-            parts.append(_one_hot(places[np.asarray(self._codes[rows, j])], width))
+        for j, (category_indices, width) in enumerate(zip(self._category_indices, self._widths, strict=True)):
+            parts.append(_one_hot(category_indices[np.asarray(self._codes[rows, j])], width))
         return (parts[0] if len(parts) == 1 else np.hstack(parts)), self.targets(rows)
 
     def targets(self, rows: Indices) -> Batch:
@@ -90,7 +90,7 @@ class TableSamples(Samples):
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """The columns to read."""
+    """Names of the columns to read."""
 
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
@@ -115,65 +115,67 @@ def read_table(
         blocks: blocks of rows with these columns
         columns: the columns to read
         share: fraction of validation rows; categories come from the training rows
-        categories: categories by column, if known
+        categories: categories by column, to encode unlabeled data like the training data
 
     Raises:
         DataError: a column has too many categories, or none.
     """
-    kind = np.int32 if columns.classes else np.float32
-    widths = (len(columns.numbers), np.float32), (len(columns.texts), np.int32), (1, kind)
-    stores = [RowBuffer(width, dtype, str(path)) for width, dtype in widths]
-    known = [_Codes(path, name, _MOST_TEXTS) for name in columns.texts]
-    labels = _Codes(path, "", None)
+    target_dtype = np.int32 if columns.classes else np.float32
+    widths = (len(columns.numbers), np.float32), (len(columns.texts), np.int32), (1, target_dtype)
+    buffers = [RowBuffer(width, dtype, str(path)) for width, dtype in widths]
+    encoders = [_TextEncoder(path, name, _MAX_TEXTS) for name in columns.texts]
+    labels = _TextEncoder(path, "", None)
     try:
         for block in blocks:
             rows = [as_array(block.column(name)).astype(np.float32) for name in columns.numbers]
-            codes = [each.encode(block.column(name)) for each, name in zip(known, columns.texts, strict=True)]
-            for store, parts in zip(stores, (rows, codes), strict=False):
+            codes = [encoder.encode(block.column(name)) for encoder, name in zip(encoders, columns.texts, strict=True)]
+            for buffer, parts in zip(buffers, (rows, codes), strict=False):
                 if parts:
-                    store.append(np.column_stack(parts))
-            stores[2].append(_targets(block, columns, labels))
-        numbers, all_codes, targets = (store.finish() for store in stores)
+                    buffer.append(np.column_stack(parts))
+            buffers[2].append(_targets(block, columns, labels))
+        numbers, all_codes, targets = (buffer.finish() for buffer in buffers)
     except BaseException:
-        for store in stores:
-            store.drop()
+        for buffer in buffers:
+            buffer.drop()
         raise
     count = len(targets)
     all_codes = all_codes.reshape(count, len(columns.texts))
     if categories is None and count:
         train = validation_split(count, share)[0]
-        categories = {each.column: _categories(each, all_codes[:, j], train) for j, each in enumerate(known)}
+        categories = {
+            encoder.column: _categories(encoder, all_codes[:, j], train) for j, encoder in enumerate(encoders)
+        }
     found = categories or {}
-    ranks, class_names = _ranked(labels.names) if columns.classes else (None, ())
-    places = tuple(_places(each.names, found.get(each.column, ())) for each in known)
+    ranks, class_names = _rank_classes(labels.names) if columns.classes else (None, ())
+    category_indices = tuple(_category_indices(encoder.names, found.get(encoder.column, ())) for encoder in encoders)
     names = [*columns.numbers, *(f"{name}={text}" for name in columns.texts for text in found.get(name, ()))]
     return EncodedTable(
         numbers.reshape(count, len(columns.numbers)),
         all_codes,
-        places,
+        category_indices,
         {name: tuple(found[name]) for name in columns.texts if name in found},
         targets,
         ranks,
         class_names,
         tuple(names),
-        _unseen(known, places, all_codes),
+        _count_unseen(encoders, category_indices, all_codes),
     )
 
 
-def _targets(block: pa.RecordBatch, columns: TableColumns, labels: _Codes) -> NDArray[Any]:
+def _targets(block: pa.RecordBatch, columns: TableColumns, labels: _TextEncoder) -> NDArray[Any]:
     if columns.target is None:
         return labels.encode(pa.array([""] * len(block))) if columns.classes else np.zeros(len(block), np.float32)
     column = block.column(columns.target)
     return labels.encode(column) if columns.classes else as_array(column).astype(np.float32)
 
 
-class _Codes:
+class _TextEncoder:
     """Assigns integer codes to texts in the order of their first occurrence."""
 
-    def __init__(self, path: Path, column: str, most: int | None) -> None:
+    def __init__(self, path: Path, column: str, limit: int | None) -> None:
         self.path = path
         self.column = column
-        self._most = most
+        self._limit = limit
         self._numbers: dict[str, int] = {}
 
     @property
@@ -183,73 +185,75 @@ class _Codes:
     def encode(self, column: Any) -> NDArray[np.int32]:
         """The codes of a column; -1 for missing values and, in categorical columns, for empty texts."""
         encoded = column.dictionary_encode()
-        own = [self._number(text) for text in encoded.dictionary.to_pylist()]
-        lookup = np.array([*own, -1], np.int32)
+        codes = [self._number(text) for text in encoded.dictionary.to_pylist()]
+        lookup = np.array([*codes, -1], np.int32)
         return lookup[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
 
     def _number(self, text: str) -> int:
-        if not text and self._most is not None:
+        if not text and self._limit is not None:
             return -1
         number = self._numbers.setdefault(text, len(self._numbers))
-        if self._most is not None and number >= self._most:
+        if self._limit is not None and number >= self._limit:
             raise DataError(
-                f"{self.path}: column {self.column!r} has more than {self._most} different texts, too many for "
-                "categories. Ignore it."
+                f"{self.path}: column {self.column!r} has more than {self._limit} different texts, but at most "
+                f"{MAX_CATEGORIES} can be categories. Ignore it."
             )
         return number
 
 
-def _categories(texts: _Codes, codes: NDArray[np.int32], train: Indices) -> list[str]:
+def _categories(texts: _TextEncoder, codes: NDArray[np.int32], train: Indices) -> list[str]:
     """The sorted categories of the training rows."""
     names = texts.names
-    seen = np.zeros(len(names) + 1, np.bool_)
-    for start in range(0, len(train), _AT_ONCE):
-        seen[codes[train[start : start + _AT_ONCE]]] = True  # -1, a missing value, sets the last element
-    found = sorted(text for text, is_there in zip(names, seen, strict=False) if is_there)
+    is_present = np.zeros(len(names) + 1, np.bool_)
+    for start in range(0, len(train), _ROWS_PER_STEP):
+        is_present[codes[train[start : start + _ROWS_PER_STEP]]] = True  # -1, a missing value, sets the last element
+    found = sorted(text for text, present in zip(names, is_present, strict=False) if present)
     where = f"{texts.path}: column {texts.column!r}"
-    if len(found) > MOST_CATEGORIES:
-        raise DataError(f"{where} has {len(found)} different texts, too many for categories. Ignore it.")
+    if len(found) > MAX_CATEGORIES:
+        raise DataError(
+            f"{where} has {len(found)} different texts, but at most {MAX_CATEGORIES} can be categories. Ignore it."
+        )
     if not found:
         raise DataError(f"{where} is empty in all training rows. Ignore it.")
     return found
 
 
-def _places(texts: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64]:
+def _category_indices(texts: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64]:
     """Category index by code, followed by -1 for a missing value."""
-    order = {text: place for place, text in enumerate(categories)}
+    order = {text: index for index, text in enumerate(categories)}
     return np.array([*(order.get(text, -1) for text in texts), -1], np.int64)
 
 
-def _unseen(
-    known: Sequence[_Codes], places: Sequence[NDArray[np.int64]], codes: NDArray[np.int32]
+def _count_unseen(
+    encoders: Sequence[_TextEncoder], category_indices: Sequence[NDArray[np.int64]], codes: NDArray[np.int32]
 ) -> dict[str, dict[str, int]]:
     """Column → text that is not a category → number of rows."""
     found: dict[str, dict[str, int]] = {}
-    for j, (texts, own) in enumerate(zip(known, places, strict=True)):
-        names, strange = texts.names, np.flatnonzero(own[:-1] < 0)
-        if not len(strange):
+    for j, (texts, indices) in enumerate(zip(encoders, category_indices, strict=True)):
+        names, unknown = texts.names, np.flatnonzero(indices[:-1] < 0)
+        if not len(unknown):
             continue
-        counts = np.zeros(len(own), np.int64)
-        for start in range(0, len(codes), _AT_ONCE):
-            counts += np.bincount(codes[start : start + _AT_ONCE, j] % len(own), minlength=len(own))
-        found[texts.column] = {names[code]: int(counts[code]) for code in strange}
+        counts = np.zeros(len(indices), np.int64)
+        for start in range(0, len(codes), _ROWS_PER_STEP):
+            counts += np.bincount(codes[start : start + _ROWS_PER_STEP, j] % len(indices), minlength=len(indices))
+        found[texts.column] = {names[code]: int(counts[code]) for code in unknown}
     return found
 
 
-def _ranked(names: list[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _rank_classes(names: list[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Class number by code, and class names in order."""
     alphabetical = sorted(range(len(names)), key=names.__getitem__)
-    order = [alphabetical[place] for place in class_order([names[code] for code in alphabetical])]
+    order = [alphabetical[index] for index in class_order([names[code] for code in alphabetical])]
     ranks = np.empty(len(names), np.int64)
     ranks[order] = np.arange(len(names))
     return ranks, tuple(names[code] for code in order)
 
 
-def _one_hot(places: NDArray[np.int64], width: int) -> NDArray[np.float32]:
+def _one_hot(category_indices: NDArray[np.int64], width: int) -> NDArray[np.float32]:
     """N×K one-hot vectors; a row of zeros for index -1."""
-    result = np.zeros((len(places), width), np.float32)
-    rows = np.flatnonzero(places >= 0)
-    result[rows, places[rows]] = 1
+    result = np.zeros((len(category_indices), width), np.float32)
+    rows = np.flatnonzero(category_indices >= 0)
+    result[rows, category_indices[rows]] = 1
     return result
 
 

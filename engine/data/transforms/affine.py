@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL.Image import Transform as Way
+from PIL.Image import Transform as PillowTransform
 
 from engine.data.transforms.crop import check_range, scale_to_range
 from engine.data.transforms.pillow_images import map_images
@@ -48,7 +48,7 @@ class RandomAffine(Augmentation):
         self.scale = check_range("RandomAffine", "scale", scale)
         self.shear = shear
         self.interpolation = interpolation
-        both(translate)
+        _vertical_horizontal(translate)
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
         return samples
@@ -56,18 +56,20 @@ class RandomAffine(Augmentation):
     def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
         height, width = samples.shape[-2:]
         signed = 2 * numbers - 1
-        angle, slant = np.radians(self.degrees * signed[:, 0]), np.radians(self.shear * signed[:, 4])
+        angle, shear = np.radians(self.degrees * signed[:, 0]), np.radians(self.shear * signed[:, 4])
         # Whole pixels, as in torchvision: a shift alone then changes no number.
         shifts = [
-            np.rint(share * size * signed[:, place])
-            for share, size, place in zip(both(self.translate), (height, width), (1, 2), strict=True)
+            np.rint(share * size * signed[:, column])
+            for share, size, column in zip(_vertical_horizontal(self.translate), (height, width), (1, 2), strict=True)
         ]
-        rows = inverses(angle, shifts, scale_to_range(self.scale, numbers[:, 3]), slant, (height, width)).tolist()
+        rows = inverse_affine_coefficients(
+            angle, shifts, scale_to_range(self.scale, numbers[:, 3]), shear, (height, width)
+        ).tolist()
         filter = FILTERS[self.interpolation]
         return map_images(
             samples,
             (height, width),
-            lambda image, row: image.transform((width, height), Way.AFFINE, rows[row], filter),  # pyright: ignore[reportArgumentType]
+            lambda image, row: image.transform((width, height), PillowTransform.AFFINE, rows[row], filter),  # pyright: ignore[reportArgumentType]
         )
 
     def spec(self, sample: Spec) -> Spec:
@@ -75,7 +77,7 @@ class RandomAffine(Augmentation):
         return sample
 
 
-def both(values: float | tuple[float, ...]) -> tuple[float, float]:
+def _vertical_horizontal(values: float | tuple[float, ...]) -> tuple[float, float]:
     if isinstance(values, tuple):
         if len(values) != 2:
             raise ValueError(f"RandomAffine: translate needs one or two numbers, not {values}.")
@@ -83,11 +85,11 @@ def both(values: float | tuple[float, ...]) -> tuple[float, float]:
     return float(values), float(values)
 
 
-def inverses(
+def inverse_affine_coefficients(
     angle: NDArray[np.float64],
     shifts: list[NDArray[np.float64]],
     scale: NDArray[np.float64],
-    slant: NDArray[np.float64],
+    shear: NDArray[np.float64],
     size: tuple[int, int],
 ) -> NDArray[np.float64]:
     """N×6: the coefficients of the inverse affine map, output to input pixel, that Pillow expects for each image.
@@ -95,13 +97,13 @@ def inverses(
     The forward map shears, scales and rotates about the center, counterclockwise for positive angles, then translates.
     """
     down, across = shifts
-    middle_x, middle_y = size[1] / 2, size[0] / 2
+    center_x, center_y = size[1] / 2, size[0] / 2
     cos, sin = np.cos(angle) * scale, np.sin(angle) * scale
     # A counterclockwise rotation with y pointing down: (x, y) → (cos x + sin y, cos y - sin x).
-    a, b, c, d = cos, sin - cos * np.tan(slant), -sin, cos + sin * np.tan(slant)
-    scale_of_area = a * d - b * c
-    inverse = np.stack([d, -b, -c, a], 1) / scale_of_area[:, np.newaxis]
-    x, y = middle_x + across, middle_y + down
-    offset_x = middle_x - inverse[:, 0] * x - inverse[:, 1] * y
-    offset_y = middle_y - inverse[:, 2] * x - inverse[:, 3] * y
+    a, b, c, d = cos, sin - cos * np.tan(shear), -sin, cos + sin * np.tan(shear)
+    determinant = a * d - b * c
+    inverse = np.stack([d, -b, -c, a], 1) / determinant[:, np.newaxis]
+    x, y = center_x + across, center_y + down
+    offset_x = center_x - inverse[:, 0] * x - inverse[:, 1] * y
+    offset_y = center_y - inverse[:, 2] * x - inverse[:, 3] * y
     return np.stack([inverse[:, 0], inverse[:, 1], offset_x, inverse[:, 2], inverse[:, 3], offset_y], 1)

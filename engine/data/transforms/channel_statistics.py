@@ -37,25 +37,28 @@ class ChannelMoments:
         for batch in batches:
             if len(batch):
                 part = _of_batch(np.asarray(batch))
-                total = part if total is None else total.joined(part)
+                total = part if total is None else total.merged(part)
         if total is None:
             raise DataError("there are no training samples to fit. Choose data with training samples.")
-        for wrong, what in ((total.count == 0, "has no number"), (~np.isfinite(total.mean), "has an infinite number")):
-            if wrong.any():
+        for is_invalid, fault in (
+            (total.count == 0, "has only missing values"),
+            (~np.isfinite(total.mean), "has an infinite number"),
+        ):
+            if is_invalid.any():
                 raise DataError(
-                    f"channel {int(np.argmax(wrong))} (from 0) of the training data {what}. Clean the data."
+                    f"channel {int(np.argmax(is_invalid))} (from 0) of the training data {fault}. Correct the data."
                 )
         return total
 
-    def joined(self, other: ChannelMoments) -> ChannelMoments:
+    def merged(self, other: ChannelMoments) -> ChannelMoments:
         """Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979."""
         count = self.count + other.count
-        whole = np.maximum(count, 1)
-        apart = other.mean - self.mean
+        divisor = np.maximum(count, 1)
+        difference = other.mean - self.mean
         return ChannelMoments(
             count,
-            self.mean + apart * other.count / whole,
-            self.squares + other.squares + apart**2 * self.count * other.count / whole,
+            self.mean + difference * other.count / divisor,
+            self.squares + other.squares + difference**2 * self.count * other.count / divisor,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
         )
@@ -64,11 +67,11 @@ class ChannelMoments:
 def _of_batch(batch: NDArray[Any]) -> ChannelMoments:
     channels = batch.shape[1] if batch.ndim > 1 else 1
     rows = batch.reshape(len(batch), channels, -1).swapaxes(0, 1).reshape(channels, -1).astype(np.float64)
-    there = ~np.isnan(rows)
-    count = there.sum(1).astype(np.float64)
-    with np.errstate(invalid="ignore"):  # infinite numbers are refused by `of`
-        mean = np.where(there, rows, 0).sum(1) / np.maximum(count, 1)
-        squares = np.where(there, (rows - mean[:, np.newaxis]) ** 2, 0).sum(1)
+    is_number = ~np.isnan(rows)
+    count = is_number.sum(1).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # `of` rejects infinite numbers
+        mean = np.where(is_number, rows, 0).sum(1) / np.maximum(count, 1)
+        squares = np.where(is_number, (rows - mean[:, np.newaxis]) ** 2, 0).sum(1)
     return ChannelMoments(
-        count, mean, squares, np.where(there, rows, np.inf).min(1), np.where(there, rows, -np.inf).max(1)
+        count, mean, squares, np.where(is_number, rows, np.inf).min(1), np.where(is_number, rows, -np.inf).max(1)
     )

@@ -77,8 +77,8 @@ class ColorJitter(Augmentation):
 
     def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
         drawn = numbers.astype(np.float32)[:, :, np.newaxis, np.newaxis, np.newaxis]
-        whole = samples.dtype.kind in "iu"
-        top = np.float32(np.iinfo(samples.dtype).max if whole else 1)
+        is_integer = samples.dtype.kind in "iu"
+        top = np.float32(np.iinfo(samples.dtype).max if is_integer else 1)
         images = samples.astype(np.float32)
         images /= top
         if self.brightness:
@@ -91,7 +91,7 @@ class ColorJitter(Augmentation):
         if self.hue and images.shape[1] == 3:
             images = rotate_hue(images, scale_to_range((-self.hue, self.hue), drawn[:, 3, 0]).astype(np.float32))
         images *= top
-        return (np.rint(images) if whole else images).astype(samples.dtype)
+        return (np.rint(images) if is_integer else images).astype(samples.dtype)
 
     def spec(self, sample: Spec) -> Spec:
         _check_channels("ColorJitter", sample)
@@ -137,7 +137,7 @@ class RandomErasing(Augmentation):
         tall = np.clip(np.rint(np.sqrt(area * ratio)), 1, height)
         wide = np.clip(np.rint(np.sqrt(area / ratio)), 1, width)
         top, left = np.floor(numbers[:, 3] * (height - tall + 1)), np.floor(numbers[:, 4] * (width - wide + 1))
-        rows, columns = _inside(np.arange(height), top, tall), _inside(np.arange(width), left, wide)
+        rows, columns = _range_mask(np.arange(height), top, tall), _range_mask(np.arange(width), left, wide)
         erased = (numbers[:, 0] < self.p)[:, np.newaxis, np.newaxis] & rows[:, :, np.newaxis] & columns[:, np.newaxis]
         erased = erased if samples.ndim == 3 else erased[:, np.newaxis]
         return np.where(erased, np.asarray(self.value).astype(samples.dtype), samples)
@@ -168,8 +168,8 @@ def rotate_hue(images: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[
     hue = (hue / 6 + by) % 1
     # Distance of each channel below the value (max): 0 in its third of the circle, the chroma in the opposite third.
     thirds = np.array([5, 3, 1], np.float32).reshape(1, 3, 1, 1)
-    place = (thirds + 6 * hue[:, np.newaxis]) % 6
-    below = np.clip(np.minimum(place, 4 - place), 0, 1).astype(np.float32)
+    position = (thirds + 6 * hue[:, np.newaxis]) % 6
+    below = np.clip(np.minimum(position, 4 - position), 0, 1).astype(np.float32)
     return (value[:, np.newaxis] - spread[:, np.newaxis] * below).astype(np.float32, copy=False)
 
 
@@ -189,10 +189,12 @@ def _factor(most: float, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
     return scale_to_range((max(1 - most, 0), 1 + most), numbers).astype(np.float32)
 
 
-def _inside(places: NDArray[np.int64], first: NDArray[np.float64], count: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _range_mask(
+    indices: NDArray[np.int64], first: NDArray[np.float64], count: NDArray[np.float64]
+) -> NDArray[np.bool_]:
     """N×size mask of the indices within each row's range."""
     first = first[:, np.newaxis]
-    return (places >= first) & (places < first + count[:, np.newaxis])
+    return (indices >= first) & (indices < first + count[:, np.newaxis])
 
 
 def _check_channels(name: str, sample: Spec) -> None:

@@ -15,7 +15,7 @@ from engine.errors import ShapeError
 from engine.registry import TRANSFORMS, Range, Size
 from engine.shape import Spec
 
-_TRIES = 10
+_ATTEMPTS = 10
 
 
 @TRANSFORMS.register(category="Geometry", title="Center crop", outputs=("samples",), tags=("cut", "middle", "pad"))
@@ -63,11 +63,13 @@ class RandomCrop(Augmentation):
 
     def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
         height, width = pair(self.size)
-        down, right = (max(size - there, 0) for size, there in zip((height, width), samples.shape[-2:], strict=True))
-        samples = zero_pad(samples, *(self.padding + lacking for lacking in (down, down, right, right)))
+        down, right = (
+            max(size - current, 0) for size, current in zip((height, width), samples.shape[-2:], strict=True)
+        )
+        samples = zero_pad(samples, *(self.padding + missing for missing in (down, down, right, right)))
         windows = sliding_window_view(samples, (height, width), axis=(-2, -1))  # pyright: ignore[reportCallIssue, reportArgumentType]
-        places = np.array(windows.shape[-4:-2])
-        top, left = np.minimum((numbers * places).astype(np.int64), places - 1).T
+        window_counts = np.array(windows.shape[-4:-2])
+        top, left = np.minimum((numbers * window_counts).astype(np.int64), window_counts - 1).T
         if samples.ndim == 3:
             return windows[np.arange(len(samples)), top, left]
         return windows[np.arange(len(samples)), :, top, left]
@@ -92,7 +94,7 @@ class RandomResizedCrop(Augmentation):
         interpolation: resampling method
     """
 
-    numbers = 2 * _TRIES + 2
+    numbers = 2 * _ATTEMPTS + 2
 
     def __init__(
         self,
@@ -110,9 +112,9 @@ class RandomResizedCrop(Augmentation):
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
         height, width = samples.shape[-2:]
         tall, wide = pair(self.size)
-        by = min(height / tall, width / wide)
-        middle = center_crop(samples, max(round(tall * by), 1), max(round(wide * by), 1))
-        return resized(middle, (tall, wide), self.interpolation)
+        factor = min(height / tall, width / wide)
+        center = center_crop(samples, max(round(tall * factor), 1), max(round(wide * factor), 1))
+        return resized(center, (tall, wide), self.interpolation)
 
     def augment(self, samples: NDArray[Any], numbers: NDArray[np.float64]) -> NDArray[Any]:
         boxes = self._boxes(samples.shape[-2], samples.shape[-1], numbers)
@@ -130,7 +132,7 @@ class RandomResizedCrop(Augmentation):
         """The first of ten random boxes that fits, else the largest center box within `ratio`."""
         (small, large), (least, most) = self.scale, self.ratio
         low, high = math.log(least), math.log(most)
-        for area, ratio in zip(numbers[:_TRIES], numbers[_TRIES:-2], strict=True):
+        for area, ratio in zip(numbers[:_ATTEMPTS], numbers[_ATTEMPTS:-2], strict=True):
             pixels = (small + area * (large - small)) * height * width
             stretch = math.exp(low + ratio * (high - low))
             wide, tall = round(math.sqrt(pixels * stretch)), round(math.sqrt(pixels / stretch))

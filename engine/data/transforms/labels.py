@@ -29,10 +29,10 @@ class OneHot(Fitted, Invertible):
         self.size = size
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
-        wrong = (samples < 0) | (samples >= self.size)
-        if wrong.any():
+        is_invalid = (samples < 0) | (samples >= self.size)
+        if is_invalid.any():
             raise DataError(
-                f"OneHot: class {samples[wrong][0]} is not in 0 to {self.size - 1}. "
+                f"OneHot: class {samples[is_invalid][0]} is not in 0 to {self.size - 1}. "
                 "Increase size, or add LabelEncode before it."
             )
         result = np.zeros((*samples.shape, self.size), np.float32)
@@ -70,9 +70,9 @@ class LabelEncode(Fitted, Invertible):
         self, labels: tuple[Annotated[int, Range(ge=-(2**63), le=2**63 - 1)], ...] | tuple[str, ...] = (0, 1)
     ) -> None:
         self.labels = tuple(labels)
-        self._known = np.asarray(self.labels)
-        self._order = np.argsort(self._known, kind="stable")
-        if len(np.unique(self._known)) != len(self.labels):
+        self._label_array = np.asarray(self.labels)
+        self._order = np.argsort(self._label_array, kind="stable")
+        if len(np.unique(self._label_array)) != len(self.labels):
             raise ValueError(f"LabelEncode: labels {self.labels} has a duplicate. List each label once.")
         if not self.labels:
             raise ValueError("LabelEncode: labels is empty. Add at least one label.")
@@ -80,16 +80,16 @@ class LabelEncode(Fitted, Invertible):
         self.class_names = tuple(map(str, self.labels))
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
-        places = np.searchsorted(self._known, samples, sorter=self._order)
-        codes = self._order[np.minimum(places, len(self._known) - 1)]
-        wrong = self._known[codes] != samples
-        if wrong.any():
-            label, count = samples[wrong].tolist()[0], len(self.labels)
+        positions = np.searchsorted(self._label_array, samples, sorter=self._order)
+        codes = self._order[np.minimum(positions, len(self._label_array) - 1)]
+        is_invalid = self._label_array[codes] != samples
+        if is_invalid.any():
+            label, count = samples[is_invalid].tolist()[0], len(self.labels)
             raise DataError(f"LabelEncode: {label!r} is not among the {count} labels. Add it to labels.")
         return codes.astype(np.int64)
 
     def inverse(self, samples: NDArray[Any]) -> NDArray[Any]:
-        return self._known[samples]
+        return self._label_array[samples]
 
     def spec(self, sample: Spec) -> Spec:
         if sample.dtype.is_floating_point:

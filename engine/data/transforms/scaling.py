@@ -35,7 +35,7 @@ class ToFloat(Transform):
 @TRANSFORMS.register(
     category="Scaling",
     outputs=("samples",),
-    tags=("scale", "standardize", "standardize", "divide", "rescale"),
+    tags=("scale", "standardize", "standardise", "divide", "rescale"),
 )
 class Normalize(Fitted, Invertible):
     """Standardize: ``(x - mean) / std``, as float32.

@@ -59,7 +59,7 @@ def pack(value: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
 
 
 def unpack(content: bytes, buffers: Iterable[Any] = ()) -> Any:
-    """The object that `pack` was given, in any process of this program; arrays share the memory of `buffers`."""
+    """Restore an object from the result of `pack`, also in another process. Arrays share the memory of `buffers`."""
     return pickle.loads(content, buffers=buffers)  # noqa: S301 - the bytes come from a process of this program
 
 
@@ -73,10 +73,10 @@ def receive_message(source: Connection) -> Any:
     return unpack(source.recv_bytes())
 
 
-def check_picklable(what: str, value: Any, remedy: str) -> None:
-    """Raises TypeError with `what`, the type and the remedy if `value` cannot be sent to another process."""
+def check_picklable(name: str, value: Any, remedy: str) -> None:
+    """Raises TypeError with `name`, the type and the remedy if `value` cannot be sent to another process."""
     try:
         pack(value)
     except Exception as error:
         kind = getattr(value, "__qualname__", None) or type(value).__qualname__
-        raise TypeError(f"DataLoader: {what} {kind} cannot be sent to worker processes ({error}). {remedy}") from error
+        raise TypeError(f"DataLoader: {name} {kind} cannot be sent to worker processes ({error}). {remedy}") from error

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.data.workers.worker_messages import PassStart, Request
-from engine.data.workers.worker_pool import WorkerPool, WorkerResult
+from engine.data.workers.worker_pool import LoaderWorkers, WorkerResult
 
 
 class PrefetchIterator(Iterator[Any]):
@@ -15,10 +15,10 @@ class PrefetchIterator(Iterator[Any]):
     Args:
         pool: the workers
         workers: number of workers
-        new: the pass to start
+        pass_start: the pass to start
         order: the sample indices of each batch
         first: number of the first batch in `order`
-        wanted: number of the first batch to return
+        first_returned: number of the first batch to return; earlier ones are skipped
         ahead: batches to request from each worker in advance
         in_order: return batches in order; otherwise as they become ready
         timeout: seconds to wait for a batch; 0 waits forever
@@ -26,28 +26,28 @@ class PrefetchIterator(Iterator[Any]):
 
     def __init__(
         self,
-        pool: WorkerPool,
+        pool: LoaderWorkers,
         workers: int,
-        new: PassStart,
+        pass_start: PassStart,
         order: Iterator[Any],
         *,
         first: int,
-        wanted: int,
+        first_returned: int,
         ahead: int,
         in_order: bool,
         timeout: float,
     ) -> None:
         self._pool = pool
-        self._pass = new.number
+        self._pass = pass_start.number
         self._order = order
         self._sent = self._next = first
-        self._wanted = wanted
+        self._first_returned = first_returned
         self._in_order = in_order
         self._timeout = timeout
         self._owners: dict[int, int] = {}
         self._loads = dict.fromkeys(range(workers), 0)
         self._turn = 0
-        pool.begin(new)
+        pool.begin(pass_start)
         for _ in range(ahead * workers):
             self._request_next()
 
@@ -59,7 +59,7 @@ class PrefetchIterator(Iterator[Any]):
             elif answer.worker in self._loads:
                 self._loads[answer.worker] -= 1
             self._request_next()
-            if not answer.is_end and answer.number >= self._wanted:
+            if not answer.is_end and answer.number >= self._first_returned:
                 return answer.batch
         raise StopIteration
 
@@ -81,7 +81,7 @@ class PrefetchIterator(Iterator[Any]):
             return
         for indices in self._order:
             worker = min(self._loads, key=lambda w: (self._loads[w], w < self._turn, w))
-            self._pool.send(worker, Request(self._pass, self._sent, indices, self._sent >= self._wanted))
+            self._pool.send(worker, Request(self._pass, self._sent, indices, self._sent < self._first_returned))
             self._owners[self._sent] = worker
             self._loads[worker] += 1
             self._sent += 1

@@ -1,6 +1,6 @@
 """Anonymous shared memory that the operating system frees with its last user.
 
-On POSIX systems a block is an unnamed file descriptor; on Windows its name disappears with the last handle. A killed
+On POSIX systems a segment is an unnamed file descriptor; on Windows its name disappears with the last handle. A killed
 process therefore leaks nothing, and the size of /dev/shm does not matter.
 """
 
@@ -22,15 +22,15 @@ import numpy as np
 
 _ALIGNMENT = 64  # a cache line, and the widest vector of a CPU
 MemorySpan = tuple[int, int]
-"""Byte offset and size of a part of a block."""
+"""Byte offset and size of a part of a segment."""
 
 
-class SharedMemoryBlock:
-    """A block of shared memory. Pickling it while a process is spawned shares the block with that process.
+class SharedMemorySegment:
+    """A segment of shared memory. Pickling it while a process is spawned shares the segment with that process.
 
     Args:
         size: size in bytes
-        descriptor: file descriptor or Windows name from another process; None allocates a new block
+        descriptor: file descriptor or Windows name from another process; None allocates a new segment
         private: map copy-on-write, so that other processes do not see changes
     """
 
@@ -43,7 +43,7 @@ class SharedMemoryBlock:
             return
         self.descriptor = descriptor
         if descriptor is None:
-            self.descriptor = _nameless()
+            self.descriptor = _anonymous_descriptor()
             os.ftruncate(self.descriptor, size)
         try:
             self.memory = mmap.mmap(self.descriptor, size, access=access)
@@ -52,7 +52,7 @@ class SharedMemoryBlock:
             raise
 
     def forget_descriptor(self) -> None:
-        """Close the file descriptor; the mapping stays valid. The block cannot be shared afterwards."""
+        """Close the file descriptor; the mapping stays valid. The segment cannot be shared afterwards."""
         if isinstance(self.descriptor, int):
             os.close(self.descriptor)
             self.descriptor = None
@@ -62,11 +62,11 @@ class SharedMemoryBlock:
             self.forget_descriptor()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place = self.descriptor if sys.platform == "win32" else reduction.DupFd(self.descriptor)
-        return _inherited, (self.size, place)
+        handle = self.descriptor if sys.platform == "win32" else reduction.DupFd(self.descriptor)
+        return _rebuild_segment, (self.size, handle)
 
     def send(self, to: Connection) -> None:
-        """Send the block to the process at the other end, which calls `received`."""
+        """Send the segment to the process at the other end, which calls `received`."""
         if sys.platform == "win32":
             to.send(self.descriptor)
         else:
@@ -74,45 +74,45 @@ class SharedMemoryBlock:
             self.forget_descriptor()
 
     @classmethod
-    def received(cls, source: Connection, size: int) -> SharedMemoryBlock:
-        """Receive a block that another process sent with `send`."""
+    def received(cls, source: Connection, size: int) -> SharedMemorySegment:
+        """Receive a segment that another process sent with `send`."""
         if sys.platform == "win32":
             return cls(size, source.recv())
         segment = cls(size, reduction.recv_handle(source))
         segment.forget_descriptor()
         return segment
 
-    def write(self, buffers: Sequence[PickleBuffer], places: Sequence[MemorySpan]) -> None:
-        whole = np.frombuffer(self.memory, np.uint8)
-        for buffer, (start, size) in zip(buffers, places, strict=True):
-            whole[start : start + size] = np.frombuffer(buffer.raw(), np.uint8)
+    def write(self, buffers: Sequence[PickleBuffer], spans: Sequence[MemorySpan]) -> None:
+        content = np.frombuffer(self.memory, np.uint8)
+        for buffer, (start, size) in zip(buffers, spans, strict=True):
+            content[start : start + size] = np.frombuffer(buffer.raw(), np.uint8)
 
 
 def plan_spans(buffers: Sequence[PickleBuffer]) -> tuple[list[MemorySpan], int]:
     """Aligned consecutive spans for buffers, and the total size in bytes."""
-    places: list[MemorySpan] = []
+    spans: list[MemorySpan] = []
     end = 0
     for buffer in buffers:
         start = -(-end // _ALIGNMENT) * _ALIGNMENT
-        places.append((start, buffer.raw().nbytes))
-        end = start + places[-1][1]
-    return places, end
+        spans.append((start, buffer.raw().nbytes))
+        end = start + spans[-1][1]
+    return spans, end
 
 
-def span_views(memory: Any, places: Sequence[MemorySpan]) -> Iterator[Any]:
+def span_views(memory: Any, spans: Sequence[MemorySpan]) -> Iterator[Any]:
     """Views of the spans in `memory`."""
-    return (memory[start : start + size] for start, size in places)
+    return (memory[start : start + size] for start, size in spans)
 
 
-def _inherited(size: int, place: Any) -> SharedMemoryBlock:
-    """Unpickle a block in a spawned process, mapped copy-on-write."""
-    segment = SharedMemoryBlock(size, place if isinstance(place, str) else place.detach(), private=True)
+def _rebuild_segment(size: int, handle: Any) -> SharedMemorySegment:
+    """Unpickle a segment in a spawned process, mapped copy-on-write."""
+    segment = SharedMemorySegment(size, handle if isinstance(handle, str) else handle.detach(), private=True)
     segment.forget_descriptor()
     return segment
 
 
-def _nameless() -> int:
-    """A file descriptor of unnamed memory; without memfd, of a named block that is unlinked at once."""
+def _anonymous_descriptor() -> int:
+    """A file descriptor of unnamed memory; without memfd, of a named segment that is unlinked at once."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("gradwire")
     shared = importlib.import_module("_posixshmem")

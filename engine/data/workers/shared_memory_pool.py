@@ -1,4 +1,4 @@
-"""Reuse of the shared memory blocks of workers after their batches are freed."""
+"""Reuse of the shared memory segments of workers after their batches are freed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.data.workers.packing import unpack
-from engine.data.workers.shared_memory import SharedMemoryBlock, span_views
+from engine.data.workers.shared_memory import SharedMemorySegment, span_views
 from engine.data.workers.worker_messages import Reply
 
-_MOST = 64
+_MAX_SEGMENTS_IN_USE = 64
 """Segments in use above which batches are copied to private memory, to limit the number of file descriptors."""
 
 
@@ -22,7 +22,7 @@ class _LoanedMemory(np.ndarray):
 
 
 class _LoanedSegment(NamedTuple):
-    segment: SharedMemoryBlock
+    segment: SharedMemorySegment
     loan: Any
 
 
@@ -43,18 +43,18 @@ class SharedMemoryPool:
         """A free segment for the next batch, or None, and the segments that the worker can unmap."""
         offered = self._free.pop() if self._free else None
         while len(self._free) > self._spare:
-            self._dropped.append(old := self._free.popleft())
-            del self._segments[old]
+            self._dropped.append(unused := self._free.popleft())
+            del self._segments[unused]
         dropped, self._dropped = tuple(self._dropped), []
         return offered, dropped
 
-    def take_in(self, reply: Reply, asked: int | None, replies: Connection) -> None:
-        """Map the new segment of a reply, if the worker allocated one in place of the offered segment."""
-        if reply.made:
-            if asked is not None:
-                del self._segments[asked]
+    def map_new_segment(self, reply: Reply, offered: int | None, replies: Connection) -> None:
+        """Map the new segment of a reply, if the worker allocated one because the offered segment was too small."""
+        if reply.new_size:
+            if offered is not None:
+                del self._segments[offered]
             assert reply.segment is not None
-            self._segments[reply.segment] = _LoanedSegment(SharedMemoryBlock.received(replies, reply.made), None)
+            self._segments[reply.segment] = _LoanedSegment(SharedMemorySegment.received(replies, reply.new_size), None)
 
     def give_back(self, segment: int | None) -> None:
         if segment is not None:
@@ -62,16 +62,16 @@ class SharedMemoryPool:
 
     def open(self, reply: Reply) -> Any:
         """The batch of a reply, sharing the memory of its segment."""
-        if reply.segment is None or not reply.places:
+        if reply.segment is None or not reply.spans:
             self.give_back(reply.segment)
             return unpack(reply.content)
         number = reply.segment
         segment = self._segments[number].segment
-        if len(self._segments) - len(self._free) > _MOST:
+        if len(self._segments) - len(self._free) > _MAX_SEGMENTS_IN_USE:
             memory = np.array(np.frombuffer(segment.memory, np.uint8))
             self._free.append(number)
         else:
             free = self._free
             memory = _LoanedMemory((segment.size,), np.uint8, segment.memory)
             self._segments[number] = _LoanedSegment(segment, weakref.ref(memory, lambda _: free.append(number)))
-        return unpack(reply.content, span_views(memory, reply.places))
+        return unpack(reply.content, span_views(memory, reply.spans))

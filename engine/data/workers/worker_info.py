@@ -17,13 +17,13 @@ class WorkerInfo:
     dataset: Any
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     info: WorkerInfo | None = None
 
 
-HERE = _Here()
+THREAD_STATE = _ThreadState()
 
 
 def get_worker_info() -> WorkerInfo | None:
     """Information about the current DataLoader worker; None outside of workers."""
-    return HERE.info
+    return THREAD_STATE.info

@@ -36,8 +36,8 @@ class Request(NamedTuple):
     pass_number: int
     number: int
     indices: Any
-    wanted: bool = True
-    """False to skip this batch of a stream without collating it."""
+    skip: bool = False
+    """Whether to advance a stream without collating and returning this batch."""
     segment: int | None = None
     """Shared memory segment for its arrays."""
     dropped: tuple[int, ...] = ()
@@ -54,8 +54,9 @@ class Reply(NamedTuple):
     is_end: bool = False
     """Whether the stream has ended."""
     segment: int | None = None
-    places: tuple[MemorySpan, ...] = ()
-    made: int = 0
+    """Shared memory segment with the arrays of the batch."""
+    spans: tuple[MemorySpan, ...] = ()
+    new_size: int = 0
     """Size in bytes of a new segment, which is sent after the reply; 0 if no segment was allocated."""
 
 
@@ -84,28 +85,28 @@ def _packed(error: Exception) -> bytes:
     """The pickled exception; if that fails, one of its type with the message only; if that fails, a RuntimeError."""
     notes = getattr(error, "__notes__", [])
     message = f"{type(error).__name__}: {error}"
-    for packed in (lambda: error, lambda: _Plain(type(error), str(error), notes)):
+    for candidate in (lambda: error, lambda: _MessageOnlyError(type(error), str(error), notes)):
         try:
-            content, _ = pack(packed())
+            content, _ = pack(candidate())
             if type(unpack(content)) is type(error):
                 return content
         except Exception:  # noqa: BLE001 - pickling a foreign exception may raise anything
             continue
-    return pack(_Plain(RuntimeError, message, notes))[0]
+    return pack(_MessageOnlyError(RuntimeError, message, notes))[0]
 
 
-class _Plain:
+class _MessageOnlyError:
     """Unpickles as an exception without calling its constructor, whose arguments are unknown."""
 
-    def __init__(self, kind: type[Exception], message: str, notes: list[str]) -> None:
-        self.parts = kind, message, notes
+    def __init__(self, error_type: type[Exception], message: str, notes: list[str]) -> None:
+        self.parts = error_type, message, notes
 
     def __reduce__(self) -> Any:
-        return _bare, self.parts
+        return _rebuild_error, self.parts
 
 
-def _bare(kind: type[Exception], message: str, notes: list[str]) -> Exception:
-    error = kind.__new__(kind, message)
+def _rebuild_error(error_type: type[Exception], message: str, notes: list[str]) -> Exception:
+    error = error_type.__new__(error_type, message)
     for note in notes:
         error.add_note(note)
     return error

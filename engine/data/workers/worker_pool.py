@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 from engine.data.workers import worker_process
 from engine.data.workers.packing import check_picklable, pack, receive_message, send_message
-from engine.data.workers.shared_memory import SharedMemoryBlock, plan_spans
+from engine.data.workers.shared_memory import SharedMemorySegment, plan_spans
 from engine.data.workers.shared_memory_pool import SharedMemoryPool
 from engine.data.workers.worker_environment import import_path_environment
 from engine.data.workers.worker_messages import STARTED, PassStart, PickledError, Reply, Request, WorkerSetup
@@ -38,7 +38,7 @@ class WorkerResult(NamedTuple):
     """Whether the worker's stream has ended."""
 
 
-class WorkerPool(Protocol):
+class LoaderWorkers(Protocol):
     """Workers by number. A worker answers each request once, in the order of the requests."""
 
     @property
@@ -46,7 +46,7 @@ class WorkerPool(Protocol):
         """The number of the pass that was started last."""
         ...
 
-    def begin(self, new: PassStart) -> None:
+    def begin(self, pass_start: PassStart) -> None:
         """Start a pass in all workers."""
         ...
 
@@ -76,9 +76,9 @@ class ProcessWorkers:
 
     def __init__(self, work: WorkerSetup, context: Any, ahead: int) -> None:
         _check_main()
-        content, memory, places = _packed(work)
+        content, memory, spans = _packed(work)
         self.latest = -1
-        self._asked: list[dict[tuple[int, int], int | None]] = []
+        self._offered: list[dict[tuple[int, int], int | None]] = []
         self._memory_pools = [SharedMemoryPool(ahead + 1) for _ in range(work.workers)]
         self._requests: list[connection.Connection] = []
         self._replies: list[connection.Connection] = []
@@ -86,10 +86,10 @@ class ProcessWorkers:
         self._started: set[int] = set()
         self._join_timeout = [_JOIN_TIMEOUT]
         channels = (self._requests, self._replies)
-        self.close = weakref.finalize(self, _end, os.getpid(), self._processes, channels, self._join_timeout)
+        self.close = weakref.finalize(self, _stop_workers, os.getpid(), self._processes, channels, self._join_timeout)
         try:
             for number in range(work.workers):
-                self._start(context, number, (content, memory, places))
+                self._start(context, number, (content, memory, spans))
         except BaseException:
             self.close()
             raise
@@ -102,24 +102,24 @@ class ProcessWorkers:
         replies, answers = context.Pipe()
         self._requests.append(requests)
         self._replies.append(replies)
-        self._asked.append({})
+        self._offered.append({})
         name = f"DataLoader worker {number}"
         with import_path_environment() as environment, _without_interrupts(context):
-            given = (number, *work, theirs, answers, environment)
-            worker = context.Process(target=worker_process.main, args=given, name=name, daemon=True)
+            arguments = (number, *work, theirs, answers, environment)
+            worker = context.Process(target=worker_process.main, args=arguments, name=name, daemon=True)
             worker.start()
         self._processes.append(worker)
         theirs.close()
         answers.close()
 
-    def begin(self, new: PassStart) -> None:
-        self.latest = new.number
+    def begin(self, pass_start: PassStart) -> None:
+        self.latest = pass_start.number
         for worker in range(len(self._processes)):
-            self._send_message(worker, new)
+            self._send_message(worker, pass_start)
 
     def send(self, worker: int, request: Request) -> None:
         segment, dropped = self._memory_pools[worker].offer()
-        self._asked[worker][request.pass_number, request.number] = segment
+        self._offered[worker][request.pass_number, request.number] = segment
         self._send_message(worker, request._replace(segment=segment, dropped=dropped))
 
     def _send_message(self, worker: int, message: PassStart | Request) -> None:
@@ -135,53 +135,53 @@ class ProcessWorkers:
                 if reply == STARTED:
                     self._started.add(worker)
                     continue
-                asked = self._asked[worker].pop((reply.pass_number, reply.number), None)
-                loans = self._memory_pools[worker]
-                loans.take_in(reply, asked, self._replies[worker])
+                offered = self._offered[worker].pop((reply.pass_number, reply.number), None)
+                memory_pool = self._memory_pools[worker]
+                memory_pool.map_new_segment(reply, offered, self._replies[worker])
             except (EOFError, OSError):
                 raise RuntimeError(self._exit_message(worker)) from None
             if reply.number < 0:  # the worker failed to start
                 raise reply.content.exception(f"worker process {worker}")
             if reply.pass_number != self.latest:  # from an abandoned pass
-                loans.give_back(reply.segment)
+                memory_pool.give_back(reply.segment)
                 continue
             if isinstance(reply.content, PickledError):
-                loans.give_back(reply.segment)
+                memory_pool.give_back(reply.segment)
                 raise reply.content.exception(f"worker process {worker}")
             if reply.is_end or reply.content is None:
-                loans.give_back(reply.segment)
+                memory_pool.give_back(reply.segment)
                 return WorkerResult(worker, reply.number, None, reply.is_end)
-            return WorkerResult(worker, reply.number, loans.open(reply))
+            return WorkerResult(worker, reply.number, memory_pool.open(reply))
 
     def _ready(self, workers: Sequence[int], end: float | None, timeout: float) -> int:
         """One of these workers that has answered or exited."""
-        left = None if end is None else max(end - time.monotonic(), 0)
+        remaining = None if end is None else max(end - time.monotonic(), 0)
         if len(workers) == 1:
-            if left is None or self._replies[workers[0]].poll(left):
+            if remaining is None or self._replies[workers[0]].poll(remaining):
                 return workers[0]
-        elif ready := connection.wait([self._replies[worker] for worker in workers], left):
+        elif ready := connection.wait([self._replies[worker] for worker in workers], remaining):
             return self._replies.index(ready[0])  # pyright: ignore[reportArgumentType]
         self._join_timeout[0] = 0  # a hanging worker would also delay `close`
         raise timeout_error(workers, timeout)
 
     def _exit_message(self, worker: int) -> str:
-        dead = self._processes[worker]
-        dead.join(_JOIN_TIMEOUT)
-        code = dead.exitcode
+        process = self._processes[worker]
+        process.join(_JOIN_TIMEOUT)
+        code = process.exitcode
         if code is None:
-            return f"DataLoader worker process {worker} (pid {dead.pid}) does not respond. Set num_workers=0."
+            return f"DataLoader worker process {worker} (pid {process.pid}) does not respond. Set num_workers=0."
         if code < 0:
             name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-            why = f"was killed by {name}"
+            reason = f"was killed by {name}"
             hint = " The system may be out of memory. Use fewer workers." if name == "SIGKILL" else ""
         else:
-            why = f"exited with code {code}"
+            reason = f"exited with code {code}"
             hint = " Check standard error for details." if code else ""
             if worker not in self._started:
-                why += " before it had imported the program's main module"
+                reason += " before it had imported the program's main module"
                 hint = f" {_GUARD} The traceback is on standard error."
         return (
-            f"DataLoader worker process {worker} (pid {dead.pid}) {why}.{hint} "
+            f"DataLoader worker process {worker} (pid {process.pid}) {reason}.{hint} "
             "Set num_workers=0 to load without processes."
         )
 
@@ -217,7 +217,7 @@ def timeout_error(workers: Sequence[int], timeout: float) -> RuntimeError:
     )
 
 
-def _packed(work: WorkerSetup) -> tuple[bytes, SharedMemoryBlock | None, list[tuple[int, int]]]:
+def _packed(work: WorkerSetup) -> tuple[bytes, SharedMemorySegment | None, list[tuple[int, int]]]:
     """The packed setup, with its arrays in memory that all workers share."""
     remedy = (
         "Define its class and functions at the top level of a module, open files on first use in the workers, or set "
@@ -230,12 +230,12 @@ def _packed(work: WorkerSetup) -> tuple[bytes, SharedMemoryBlock | None, list[tu
         for name, value in (("collate_fn", work.source.collate_fn), ("worker_init_fn", work.init)):
             check_picklable(name, value, "Define it with `def` at the top level of a module, or set num_workers=0.")
         raise TypeError(f"DataLoader: the loader cannot be sent to worker processes ({error}). {remedy}") from error
-    places, size = plan_spans(buffers)
+    spans, size = plan_spans(buffers)
     if not size:
         return content, None, []
-    memory = SharedMemoryBlock(size)
-    memory.write(buffers, places)
-    return content, memory, places
+    memory = SharedMemorySegment(size)
+    memory.write(buffers, spans)
+    return content, memory, spans
 
 
 def _check_main() -> None:
@@ -260,7 +260,7 @@ def _without_interrupts(context: Any) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end(
+def _stop_workers(
     owner: int,
     processes: list[BaseProcess],
     channels: tuple[list[connection.Connection], ...],

@@ -20,9 +20,9 @@ import numpy as np
 
 from engine.data.batch_fetching import IterableDatasetFetcher, batch_random_state, set_augmentation_seed, set_epoch
 from engine.data.workers.packing import pack, receive_message, send_message, unpack
-from engine.data.workers.shared_memory import MemorySpan, SharedMemoryBlock, plan_spans, span_views
+from engine.data.workers.shared_memory import MemorySpan, SharedMemorySegment, plan_spans, span_views
 from engine.data.workers.worker_environment import set_environment
-from engine.data.workers.worker_info import HERE, WorkerInfo
+from engine.data.workers.worker_info import THREAD_STATE, WorkerInfo
 from engine.data.workers.worker_messages import STARTED, PassStart, PickledError, Reply, Request, WorkerSetup
 from engine.random import manual_seed
 from engine.system.config import set_num_threads
@@ -33,8 +33,8 @@ _JOIN_TIMEOUT = 5.0  # seconds to finish the current batch after the loader has 
 def main(
     number: int,
     content: bytes,
-    arrays: SharedMemoryBlock | None,
-    places: list[MemorySpan],
+    arrays: SharedMemorySegment | None,
+    spans: list[MemorySpan],
     requests: Connection,
     replies: Connection,
     environment: Mapping[str, str | None],
@@ -45,7 +45,7 @@ def main(
         number: index of the worker, from 0
         content: the packed WorkerSetup
         arrays: shared memory of its arrays
-        places: spans of the arrays in that memory
+        spans: spans of the arrays in that memory
         requests: connection that receives PassStart and Request
         replies: connection that sends Reply
         environment: environment variables to restore
@@ -58,7 +58,7 @@ def main(
     try:
         set_num_threads(1)
         memory = b"" if arrays is None else memoryview(arrays.memory)
-        work: WorkerSetup = unpack(content, span_views(memory, places))
+        work: WorkerSetup = unpack(content, span_views(memory, spans))
         begin(work, number)
     except Exception as error:  # noqa: BLE001 - the loader raises it
         with contextlib.suppress(OSError):
@@ -67,11 +67,11 @@ def main(
     _Worker(work, inbox, replies).run()
 
 
-def begin(work: WorkerSetup, number: int, *, alone: bool = True) -> None:
+def begin(work: WorkerSetup, number: int, *, owns_dataset: bool = True) -> None:
     """Initialize a worker; a worker process also gets separate random seeds."""
     seed = work.seed + number
-    HERE.info = WorkerInfo(number, work.workers, seed, work.source.dataset)
-    if alone:
+    THREAD_STATE.info = WorkerInfo(number, work.workers, seed, work.source.dataset)
+    if owns_dataset:
         random.seed(seed)
         np.random.seed(np.random.SeedSequence(seed).generate_state(4))  # noqa: NPY002 - user data sets may use it
         manual_seed(seed)
@@ -84,37 +84,37 @@ class BatchMaker:
 
     Args:
         work: the setup of the worker
-        alone: whether this worker has a separate copy of the data set
+        owns_dataset: whether this worker has a separate copy of the data set
     """
 
-    def __init__(self, work: WorkerSetup, *, alone: bool = True) -> None:
+    def __init__(self, work: WorkerSetup, *, owns_dataset: bool = True) -> None:
         self._source = copy.copy(work.source)  # the fetcher of a stream holds a position
-        self._alone = alone
+        self._owns_dataset = owns_dataset
         self._seed = 0
         self._ended = False
-        self._broken: Exception | None = None
+        self._start_error: Exception | None = None
 
-    def begin(self, new: PassStart) -> None:
+    def begin(self, pass_start: PassStart) -> None:
         """Start a pass. An exception is stored and raised by `make`."""
-        self._seed, self._ended, self._broken = new.seed, False, None
+        self._seed, self._ended, self._start_error = pass_start.seed, False, None
         try:
-            if self._alone and new.epoch is None:
-                set_augmentation_seed(self._source.dataset, new.seed)
-            elif self._alone and new.epoch is not None:
-                set_epoch(self._source.dataset, *new.epoch)
+            if self._owns_dataset and pass_start.epoch is None:
+                set_augmentation_seed(self._source.dataset, pass_start.seed)
+            elif self._owns_dataset and pass_start.epoch is not None:
+                set_epoch(self._source.dataset, *pass_start.epoch)
             self._source.begin()
         except Exception as error:  # noqa: BLE001 - the loader raises it
-            self._broken = error
+            self._start_error = error
 
     def make(self, request: Request) -> Any:
         """Make a batch. Raises StopIteration at the end of a stream."""
-        if self._broken is not None:
-            raise self._broken
+        if self._start_error is not None:
+            raise self._start_error
         if self._ended:
             raise StopIteration
         with batch_random_state(self._seed, request.number):
             try:
-                return self._source(request.indices, wanted=request.wanted)
+                return self._source(request.indices, skip=request.skip)
             except BaseException:
                 self._ended = isinstance(self._source, IterableDatasetFetcher)
                 raise
@@ -156,8 +156,8 @@ class _Worker:
         self._maker = BatchMaker(work)
         self._inbox = inbox
         self._replies = replies
-        self._segments: dict[int, SharedMemoryBlock] = {}
-        self._made = 0
+        self._segments: dict[int, SharedMemorySegment] = {}
+        self._segment_count = 0
 
     def run(self) -> None:
         with contextlib.suppress(OSError):  # the loader has closed the pipe
@@ -172,31 +172,31 @@ class _Worker:
         for dropped in request.dropped:
             self._segments.pop(dropped, None)
         reply = Reply(request.pass_number, request.number, segment=request.segment)
-        new: SharedMemoryBlock | None = None
+        new_segment: SharedMemorySegment | None = None
         if request.pass_number == self._inbox.latest:
             try:
-                reply, new = self._made_for(request, reply)
+                reply, new_segment = self._make_reply(request, reply)
             except StopIteration:
                 reply = reply._replace(is_end=True)
             except Exception as error:  # noqa: BLE001 - the loader raises it
                 reply = reply._replace(content=PickledError.of(error))
         send_message(self._replies, reply)
-        if new is not None:
-            new.send(self._replies)
+        if new_segment is not None:
+            new_segment.send(self._replies)
 
-    def _made_for(self, request: Request, reply: Reply) -> tuple[Reply, SharedMemoryBlock | None]:
+    def _make_reply(self, request: Request, reply: Reply) -> tuple[Reply, SharedMemorySegment | None]:
         content, buffers = pack(self._maker.make(request))
         reply = reply._replace(content=content)
         if not buffers:
             return reply, None
-        places, size = plan_spans(buffers)
-        new = None
+        spans, size = plan_spans(buffers)
+        new_segment = None
         segment = None if request.segment is None else self._segments[request.segment]
         if segment is None or segment.size < size:
             if request.segment is not None:
                 del self._segments[request.segment]
-            self._made += 1
-            segment = new = self._segments[self._made] = SharedMemoryBlock(size + size // 8)
-            reply = reply._replace(segment=self._made, made=new.size)
-        segment.write(buffers, places)
-        return reply._replace(places=tuple(places)), new
+            self._segment_count += 1
+            segment = new_segment = self._segments[self._segment_count] = SharedMemorySegment(size + size // 8)
+            reply = reply._replace(segment=self._segment_count, new_size=new_segment.size)
+        segment.write(buffers, spans)
+        return reply._replace(spans=tuple(spans)), new_segment

@@ -111,7 +111,7 @@ def compute_statistics(preview: Preview) -> Generator[Found, None, None]:
 def _source_problems(preview: Preview) -> list[Problem]:
     """The problems of the data source as in the project check; fixes change only the source."""
     source = preview.chain[0]
-    problems = [data_problem(source.name, each) for each in preview.splits[0].diagnostics(whole=True)]
+    problems = [data_problem(source.name, each) for each in preview.splits[0].diagnostics(read_all=True)]
     return deduplicate_problems(problems, Document({source.name: Node(source.key, source.values)}))
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from engine import dtypes
 from engine.data import transforms
-from engine.data.transforms.affine import inverses
+from engine.data.transforms.affine import inverse_affine_coefficients
 from engine.data.transforms.color import luma, rotate_hue
 from engine.data.transforms.resize import FILTERS
 from engine.errors import ShapeError
@@ -150,7 +150,9 @@ def test_affine_turns_as_pillow_rotates() -> None:
 
 def test_affine_coefficients_invert_the_map() -> None:
     angle, scale, slant = np.radians([20.0]), np.array([1.3]), np.radians([15.0])
-    a, b, c, d, e, f = inverses(angle, [np.array([2.0]), np.array([-3.0])], scale, slant, (20, 30))[0]
+    a, b, c, d, e, f = inverse_affine_coefficients(angle, [np.array([2.0]), np.array([-3.0])], scale, slant, (20, 30))[
+        0
+    ]
     # A point right of the middle, slanted, scaled, turned anticlockwise as seen, shifted.
     x, y = 4.0, 5.0
     x_slanted = x - np.tan(slant[0]) * y

@@ -57,15 +57,15 @@ def test_pieces_give_what_the_whole_gives(
     path.write_bytes(mark + content)
     numbers, names = expected(mark + content, kind, most, share)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_encoding, "_PIECE", piece)
-        patch.setattr(text_encoding, "_AT_ONCE", 3)
+        patch.setattr(text_encoding, "_CHUNK", piece)
+        patch.setattr(text_encoding, "_CODES_PER_STEP", 3)
         text_encoding.encoded_files.clear()  # the next example may have the same size and time of writing
         source = data.Text(str(path), kind, length=1, vocabulary=most, validation=share)
         if len(numbers) < 2:
             with pytest.raises(DataError):
                 source.check()
             return
-        found = source._vocabulary[1][source._coded.codes]
+        found = source._vocabulary[1][source._encoded.codes]
     assert list(source.class_names) == names
     assert found.tolist() == numbers
 
@@ -76,7 +76,7 @@ def test_errors_name_the_line_wherever_pieces_end(folder: Path, kind: UnitKind, 
     path = folder / "b.txt"
     path.write_bytes(before.encode() + b"\xff and more\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_encoding, "_PIECE", piece)
+        patch.setattr(text_encoding, "_CHUNK", piece)
         with pytest.raises(DataError, match=f"line {before.count(chr(10)) + 1}: contains byte ff"):
             encode_file(path, kind)
     path.write_bytes(before.encode() + b"\xe6\xbc")  # of three
@@ -106,7 +106,7 @@ def test_codes_lie_in_a_file_that_goes_with_them(
     assert not place.exists()
     text_encoding.encoded_files.clear()
     monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
-    monkeypatch.setattr(text_encoding, "_PIECE", 4096)  # their dtype changes when there is a file already
+    monkeypatch.setattr(text_encoding, "_CHUNK", 4096)  # their dtype changes when there is a file already
     filed = data.Text(str(tmp_path / "t.txt"), kind, length=5)
     train, validation = filed.train, filed.validation
     assert validation is not None
@@ -132,9 +132,9 @@ def test_a_text_is_read_once_until_its_file_changes(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text("to be or not to be " * 9)
     sources = [data.Text(str(path), "words", vocabulary=size, length=2) for size in (3, 4)]
-    assert sources[0]._coded is sources[1]._coded
+    assert sources[0]._encoded is sources[1]._encoded
     assert [source.class_names for source in sources] == [(UNKNOWN, "be", "to"), (UNKNOWN, "be", "or", "to")]
-    assert data.Text(str(path), length=2)._coded is not sources[0]._coded
+    assert data.Text(str(path), length=2)._encoded is not sources[0]._encoded
     path.write_text("another text " * 9)
     assert "another" in data.Text(str(path), "words", length=2).class_names
 
@@ -148,7 +148,7 @@ def test_of_units_that_come_as_often_the_first_ones_are_known() -> None:
 
 def test_too_many_words_are_refused_before_memory_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.txt").write_text(" ".join(f"w{number}" for number in range(1000)))
-    monkeypatch.setattr(text_encoding, "_MANY_WORDS", 500)
+    monkeypatch.setattr(text_encoding, "_MEMORY_CHECK_WORDS", 500)
     assert data.Text(str(tmp_path / "t.txt"), "words").classes == 901
     text_encoding.encoded_files.clear()
     free = psutil.virtual_memory()
@@ -161,7 +161,7 @@ def test_a_full_disk_and_an_error_far_below_leave_no_file(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
-    monkeypatch.setattr(text_encoding, "_PIECE", 4096)
+    monkeypatch.setattr(text_encoding, "_CHUNK", 4096)
     (tmp_path / "bad.txt").write_bytes(b"some text\n" * 10_000 + b"\xff")
     with pytest.raises(DataError, match="line 10001"):
         encode_file(tmp_path / "bad.txt", "characters")

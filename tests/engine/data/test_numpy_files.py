@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import data, dtypes
-from engine.data.numpy_files import stored
+from engine.data.numpy_files import read_array_headers
 from engine.errors import DataError
 from engine.shape import Spec
 
@@ -102,7 +102,7 @@ def test_bombs_are_refused_before_memory_is_taken(tmp_path: Path, monkeypatch: p
     with zipfile.ZipFile(lying, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.npy", content.getvalue() + b"\0" * 1000)
     with pytest.raises(DataError, match=r"declares 10 float64, 80 bytes, but 1.1 KiB follow"):
-        stored(lying)
+        read_array_headers(lying)
 
 
 def test_bad_files(tmp_path: Path) -> None:

@@ -186,13 +186,13 @@ def test_bad_image_folders(folder, tmp_path: Path) -> None:
 
 def test_only_pillow_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 40)  # from there on Pillow warns
-    flat = image_decoding._flat
+    flat = image_decoding._to_rgb_or_gray
 
     def meanwhile(*arguments: Any) -> Any:
         warnings.warn("of another thread", stacklevel=1)
         return flat(*arguments)
 
-    monkeypatch.setattr(image_decoding, "_flat", meanwhile)
+    monkeypatch.setattr(image_decoding, "_to_rgb_or_gray", meanwhile)
     with pytest.warns(UserWarning, match="of another thread"):
         assert read(saved(tmp_path, PICTURE)).shape == (3, 6, 9)
 

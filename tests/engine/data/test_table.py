@@ -120,7 +120,7 @@ def test_a_target_that_is_called_by_its_number(table) -> None:
     path = table("0.5,1.7,u\n2.5,3,v\n")
     with pytest.raises(DataError, match=r"Unnamed columns are named by number: write 'column 3'\."):
         data.CSV(path, "3", header=False)
-    with pytest.raises(DataError, match=r"Turn header off if the first line is a row\. It is then 'column 3'\."):
+    with pytest.raises(DataError, match=r"Turn header off .*\. Without a header, the column is named 'column 3'\."):
         data.CSV(path, "3")
     with pytest.raises(DataError, match=r"It has columns 'column 1', 'column 2', 'column 3'\.$"):
         data.CSV(path, "4", header=False)

@@ -303,16 +303,16 @@ def test_a_category_that_only_validation_has_is_counted(tmp_path: Path) -> None:
 def test_of_a_large_table_the_first_rows_are_looked_at_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.data.tables.csv_table.MOST_ROWS", 1000)
+    monkeypatch.setattr("engine.data.tables.csv_table.MAX_ROWS", 1000)
     rows = "".join(f"{row},{row % 7},{f'{row % 5}.5' if row % 4 else 'NA'}\n" for row in range(200_000))
     source = data.CSV(written(tmp_path, f",b,y\n{rows}"), "y", task="number", missing="keep")
-    monkeypatch.setattr("engine.data.tables.csv_table.READ_BY_CHECK", 1000)
+    monkeypatch.setattr("engine.data.tables.csv_table.MAX_CHECKED_BYTES", 1000)
     monkeypatch.setattr(data.CSV, "_read", lambda self: pytest.fail("all rows were read"))
     lost, found = source.diagnostics()
     assert "at least 250 of the first 1,000 rows are skipped: no value in 'y'. All rows are counted" in lost.message
     assert "'column 1' counts from 0 to 999 in the first 1,000 rows" in found.message
     monkeypatch.undo()
-    assert "50,000 of 200,000 rows are skipped" in source.diagnostics(whole=True)[0].message
+    assert "50,000 of 200,000 rows are skipped" in source.diagnostics(read_all=True)[0].message
     column_survey.surveys.clear()
 
 
@@ -346,7 +346,7 @@ def test_any_table_has_diagnostics_or_none(tmp_path: Path, seed: int) -> None:
             source = data.CSV(path, **arguments)
         except DataError:
             continue
-        for found in source.diagnostics(whole=True):
+        for found in source.diagnostics(read_all=True):
             said.add(found.code)
             assert len(found.message) < 1000 and "\n" not in found.remedy
             mended(data.CSV, {"path": path, **arguments}, found)

@@ -31,7 +31,7 @@ def test_what_is_missing_does_not_count() -> None:
     assert transforms.FillMissing.fitted([array]) == {"value": (2.0, 4.0)}
     assert transforms.FillMissing((2.0, 4.0)).apply(array).tolist() == [[1, 4], [3, 4]]
     assert transforms.Normalize.fitted([array]) == {"mean": (2.0, 4.0), "std": (1.0, 1.0)}
-    with pytest.raises(DataError, match=r"channel 1 .* has no number"):
+    with pytest.raises(DataError, match=r"channel 1 .* has only missing values"):
         transforms.Normalize.fitted([array[:1]])
     with pytest.raises(DataError, match=r"channel 0 .* has an infinite number"):
         transforms.Normalize.fitted([np.array([[np.inf]])])

@@ -382,10 +382,10 @@ def test_memory_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("memory has names there")
     before = shared_files()
     monkeypatch.delattr(shared_memory.os, "memfd_create", raising=False)
-    memory = shared_memory.SharedMemoryBlock(5000)
+    memory = shared_memory.SharedMemorySegment(5000)
     assert set(shared_files()) <= set(before)
-    other = shared_memory.SharedMemoryBlock(5000, os.dup(memory.descriptor))
-    private = shared_memory.SharedMemoryBlock(5000, os.dup(memory.descriptor), private=True)
+    other = shared_memory.SharedMemorySegment(5000, os.dup(memory.descriptor))
+    private = shared_memory.SharedMemorySegment(5000, os.dup(memory.descriptor), private=True)
     memory.memory[:3] = b"abc"
     assert other.memory[:3] == private.memory[:3] == b"abc"
     private.memory[:3] = b"xyz"

@@ -78,7 +78,7 @@ def test_wrong_arguments_do_not_matter_as_they_are_learned() -> None:
 def test_what_leaves_nothing_to_learn_is_said_with_its_node(tmp_path: Path) -> None:
     inputs = np.full((20, 2), np.nan)
     document = chained(arrays(tmp_path, inputs, np.arange(20) % 2), "transforms.Normalize")
-    with pytest.raises(DataProblem, match="has no number") as caught:
+    with pytest.raises(DataProblem, match="has only missing values") as caught:
         fit_arguments(document, catalogue(), "b")
     assert caught.value.node == "b"
     muted = edits.set_flag(chained("data.Digits", "transforms.Normalize"), ["b"], muted=True)

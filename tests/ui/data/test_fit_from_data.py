@@ -90,7 +90,7 @@ def test_what_goes_wrong_is_said_beside_the_button(
     fit_from_data_row = chosen(chained(source, "transforms.Normalize"))
     click(fit_from_data_row.button)
     qtbot.waitUntil(fit_from_data_row.problem.isVisible)
-    assert "has no number" in fit_from_data_row.problem.text()
+    assert "has only missing values" in fit_from_data_row.problem.text()
 
 
 def test_it_can_be_given_up_and_edits_meanwhile_win(
