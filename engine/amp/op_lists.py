@@ -28,7 +28,7 @@ FLOAT32 = {
     "cpu": frozenset({
         *_FLOAT32, "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "linalg_cholesky_ex", "linalg_eigh",
         "fractional_max_pool2d", "fractional_max_pool3d", "geqrf", "grid_sample", "householder_product", "inv", "lu",
-        "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mirrored", "nanquantile", "ormqr",
+        "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pad_with_input", "nanquantile", "ormqr",
         "linalg_pinv", "linalg_qr", "quantile", "linalg_svd", "linalg_solve_ex", "linalg_solve_triangular", "trace",
         "triangular_solve",
     }),

@@ -15,32 +15,32 @@ from engine.nn.module import Module
 from engine.tensors import Tensor
 from engine.tensors.creation import tensor
 
-Average: TypeAlias = Callable[[Tensor, Tensor, Any], Tensor]
+AverageFunction: TypeAlias = Callable[[Tensor, Tensor, Any], Tensor]
 """Function of (average, value, number of averaged values) to the new average of one parameter."""
 
-Averages: TypeAlias = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
+MultiAverageFunction: TypeAlias = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 """Function that updates the averages of all parameters in place."""
 
 
-def get_swa_avg_fn() -> Average:
+def get_swa_avg_fn() -> AverageFunction:
     """Equally weighted average, for `avg_fn` (Izmailov et al., arXiv 1803.05407)."""
     return lambda average, value, count: average + (value - average) / (count + 1)
 
 
-def get_ema_avg_fn(decay: float = 0.999) -> Average:
+def get_ema_avg_fn(decay: float = 0.999) -> AverageFunction:
     """Exponential moving average with the given decay, for `avg_fn` (Polyak and Juditsky, 1992)."""
-    _check(decay)
+    _check_decay(decay)
     return lambda average, value, count: average * decay + value * (1 - decay)
 
 
-def get_swa_multi_avg_fn() -> Averages:
+def get_swa_multi_avg_fn() -> MultiAverageFunction:
     """Equally weighted average of all parameters, for `multi_avg_fn`."""
-    return _together(get_swa_avg_fn())
+    return _apply_to_each(get_swa_avg_fn())
 
 
-def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
+def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverageFunction:
     """Exponential moving average of all parameters, for `multi_avg_fn`."""
-    _check(decay)
+    _check_decay(decay)
 
     def update(averages: Sequence[Tensor], values: Sequence[Tensor], count: Any) -> None:
         for average, value in zip(averages, values, strict=True):
@@ -69,8 +69,8 @@ class AveragedModel(Module):
         self,
         model: Module,
         device: Device | str | None = None,
-        avg_fn: Average | None = None,
-        multi_avg_fn: Averages | None = None,
+        avg_fn: AverageFunction | None = None,
+        multi_avg_fn: MultiAverageFunction | None = None,
         use_buffers: bool = False,
     ) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class AveragedModel(Module):
             self.module = self.module.to(device)
         self.register_buffer("n_averaged", tensor(0, dtype=int64, device=device))
         self.avg_fn = avg_fn
-        self.multi_avg_fn = multi_avg_fn or _together(avg_fn or get_swa_avg_fn())
+        self.multi_avg_fn = multi_avg_fn or _apply_to_each(avg_fn or get_swa_avg_fn())
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -129,7 +129,7 @@ def _tensors(model: Module, use_buffers: bool) -> Iterable[Tensor]:
     return chain(model.parameters(), model.buffers()) if use_buffers else model.parameters()
 
 
-def _together(function: Average) -> Averages:
+def _apply_to_each(function: AverageFunction) -> MultiAverageFunction:
     def update(averages: Sequence[Tensor], values: Sequence[Tensor], count: Any) -> None:
         for average, value in zip(averages, values, strict=True):
             average.copy_(function(average, value.to(average.dtype), count).to(average.dtype))
@@ -137,6 +137,6 @@ def _together(function: Average) -> Averages:
     return update
 
 
-def _check(decay: float) -> None:
+def _check_decay(decay: float) -> None:
     if not 0 <= decay <= 1:
         raise ValueError(f"decay must be between 0 and 1, not {decay}")

@@ -44,29 +44,29 @@ class BackwardHooks:
         indices, args, node = _wrap(args)
         if node is not None:
             self.inputs = indices
-            node.register_hook(self._leave)
+            node.register_hook(self._run_hooks)
         return args
 
     def on_outputs(self, output: Any) -> Any:
         """Wrap the output, so that its gradients call the pre-hooks."""
-        several = isinstance(output, tuple)
-        given = tuple(output) if several else (output,)
-        self.n_outputs = len(given)
-        indices, given, node = _wrap(given)
+        is_tuple = isinstance(output, tuple)
+        values = tuple(output) if is_tuple else (output,)
+        self.n_outputs = len(values)
+        indices, values, node = _wrap(values)
         if node is not None:
-            node.register_hook(lambda grads, _: self._enter(indices, grads))
-        return given if several else given[0]
+            node.register_hook(lambda grads, _: self._run_pre_hooks(indices, grads))
+        return values if is_tuple else values[0]
 
-    def _enter(self, indices: list[int], grads: Gradients) -> Gradients:
+    def _run_pre_hooks(self, indices: list[int], grads: Gradients) -> Gradients:
         self.grad_outputs = _scatter(indices, grads, self.n_outputs)
         for hook in self.before:
-            self.grad_outputs = _replaced(hook(self.module, self.grad_outputs), self.grad_outputs, "pre-hook")
+            self.grad_outputs = _hook_result(hook(self.module, self.grad_outputs), self.grad_outputs, "pre-hook")
         found = tuple([self.grad_outputs[index] for index in indices])
         if self.inputs is None and self.after:
-            self._without_inputs()
+            self._run_hooks_without_inputs()
         return found
 
-    def _without_inputs(self) -> None:
+    def _run_hooks_without_inputs(self) -> None:
         """Call the hooks with the output gradients only, because no input requires gradients."""
         warnings.warn(
             "a full backward hook runs although no input of the module requires gradients; grad_input is None",
@@ -78,12 +78,12 @@ class BackwardHooks:
                 raise AutogradError("a backward hook must return None where no input of the module requires gradients")
         self.grad_outputs = None
 
-    def _leave(self, grads: Gradients, _: Gradients) -> Gradients | None:
+    def _run_hooks(self, grads: Gradients, _: Gradients) -> Gradients | None:
         if self.grad_outputs is None or self.inputs is None:
             return None  # gradients that bypass the output do not call hooks, as in PyTorch
         found = _scatter(self.inputs, grads, self.n_inputs)
         for hook in self.after:
-            found = _replaced(hook(self.module, found, self.grad_outputs), found, "hook")
+            found = _hook_result(hook(self.module, found, self.grad_outputs), found, "hook")
         self.grad_outputs = None
         return tuple([found[index] for index in self.inputs])
 
@@ -95,10 +95,10 @@ def _wrap(values: Gradients) -> tuple[list[int], Gradients, Any]:
         return indices, values, None
     tensors = _Boundary.apply(*[values[index] for index in indices])
     node = next((tensor.grad_fn for tensor in tensors if tensor.requires_grad), None)
-    changed = list(values)
+    wrapped = list(values)
     for index, tensor in zip(indices, tensors, strict=True):
-        changed[index] = tensor
-    return indices, tuple(changed), node
+        wrapped[index] = tensor
+    return indices, tuple(wrapped), node
 
 
 def _scatter(indices: Sequence[int], grads: Gradients, count: int) -> Gradients:
@@ -108,7 +108,7 @@ def _scatter(indices: Sequence[int], grads: Gradients, count: int) -> Gradients:
     return tuple(found)
 
 
-def _replaced(found: Any, old: Gradients, kind: str) -> Gradients:
+def _hook_result(found: Any, old: Gradients, kind: str) -> Gradients:
     if found is None:
         return old
     found = found if isinstance(found, tuple) else (found,)

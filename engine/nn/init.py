@@ -62,12 +62,20 @@ def calculate_gain(nonlinearity: Nonlinearity, param: float | None = None) -> fl
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with the uniform distribution from `a` to `b`."""
-    return tensor if tensor.is_meta else _write(tensor, _draws(generator).uniform(tensor.shape, tensor.dtype, a, b))
+    return (
+        tensor
+        if tensor.is_meta
+        else _write(tensor, _generator_or_default(generator).uniform(tensor.shape, tensor.dtype, a, b))
+    )
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with the normal distribution."""
-    return tensor if tensor.is_meta else _write(tensor, _draws(generator).normal(tensor.shape, tensor.dtype, mean, std))
+    return (
+        tensor
+        if tensor.is_meta
+        else _write(tensor, _generator_or_default(generator).normal(tensor.shape, tensor.dtype, mean, std))
+    )
 
 
 def trunc_normal_(
@@ -87,13 +95,15 @@ def trunc_normal_(
         )
     if tensor.is_meta:
         return tensor
-    draws, count = _draws(generator), math.prod(tensor.shape)
-    below = 0.5 * (1 + math.erf((a - mean) / (std * math.sqrt(2))))
-    within = 0.5 * (1 + math.erf((b - mean) / (std * math.sqrt(2)))) - below
+    draws, count = _generator_or_default(generator), math.prod(tensor.shape)
+    below_a = 0.5 * (1 + math.erf((a - mean) / (std * math.sqrt(2))))
+    probability = 0.5 * (1 + math.erf((b - mean) / (std * math.sqrt(2)))) - below_a
     values = np.empty(count, tensor.dtype.numpy)
     unset = np.arange(count)
     while len(unset):
-        candidates, accepted = _truncated_candidates(draws, tensor, len(unset), mean, std, a, b, plenty=within > 0.3)
+        candidates, accepted = _truncated_candidates(
+            draws, tensor, len(unset), mean, std, a, b, from_normal=probability > 0.3
+        )
         values[unset[accepted]] = candidates[accepted]
         unset = unset[~accepted]
     return _write(tensor, values.reshape(tensor.shape))
@@ -129,11 +139,11 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     if tensor.is_meta:
         return tensor
     values = np.zeros(tensor.shape, np.float64)
-    each = tensor.shape[0] // groups
+    channels_per_group = tensor.shape[0] // groups
     middle = tuple(size // 2 for size in tensor.shape[2:])
     for group in range(groups):
-        for channel in range(min(each, tensor.shape[1])):
-            values[(group * each + channel, channel, *middle)] = 1
+        for channel in range(min(channels_per_group, tensor.shape[1])):
+            values[(group * channels_per_group + channel, channel, *middle)] = 1
     return _write(tensor, values.astype(tensor.dtype.numpy))
 
 
@@ -147,7 +157,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     rows, columns = tensor.shape
     keep = np.ones((rows, columns), tensor.dtype.numpy)
     for column in range(columns):
-        keep[_draws(generator).permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
+        keep[_generator_or_default(generator).permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
     with no_grad():
         return tensor.mul_(from_numpy(keep).to(device=tensor.device))
 
@@ -200,7 +210,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     if tensor.is_meta or 0 in tensor.shape:
         return tensor
     rows = tensor.shape[0]
-    matrix = _draws(generator).normal((rows, math.prod(tensor.shape[1:])), tensor.dtype).astype(np.float64)
+    matrix = (
+        _generator_or_default(generator).normal((rows, math.prod(tensor.shape[1:])), tensor.dtype).astype(np.float64)
+    )
     tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
     q, r = np.linalg.qr(tall)
     q *= np.sign(np.diagonal(r))  # makes the distribution uniform (Mezzadri, math-ph/0609050)
@@ -229,7 +241,7 @@ def _fan(tensor: Tensor, mode: FanMode) -> int:
     return fans(tensor)[mode == "fan_out"]
 
 
-def _draws(generator: Generator | None) -> Generator:
+def _generator_or_default(generator: Generator | None) -> Generator:
     return default_generator if generator is None else generator
 
 
@@ -239,13 +251,13 @@ def _write(tensor: Tensor, values: NDArray[Any]) -> Tensor:
 
 
 def _truncated_candidates(
-    draws: Generator, tensor: Tensor, count: int, mean: float, std: float, a: float, b: float, *, plenty: bool
+    draws: Generator, tensor: Tensor, count: int, mean: float, std: float, a: float, b: float, *, from_normal: bool
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Candidates and the mask of accepted ones: normal samples inside the bounds, or rejection-sampled uniform ones.
 
     Rejection sampling is used if few normal samples would fall inside the bounds.
     """
-    if plenty:
+    if from_normal:
         candidates = draws.normal(count, tensor.dtype, mean, std)
         return candidates, (candidates >= a) & (candidates <= b)
     candidates = draws.uniform(count, tensor.dtype, a, b)
@@ -257,7 +269,7 @@ def _truncated_candidates(
 # -- deprecated names ------------------------------------------------------------------------
 
 
-def _old_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _deprecated_alias(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Deprecated alias of `function` without the underscore."""
     new = function.__name__
 
@@ -269,14 +281,14 @@ def _old_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return call
 
 
-constant = _old_name(constant_)
-dirac = _old_name(dirac_)
-eye = _old_name(eye_)
-kaiming_normal = _old_name(kaiming_normal_)
-kaiming_uniform = _old_name(kaiming_uniform_)
-normal = _old_name(normal_)
-orthogonal = _old_name(orthogonal_)
-sparse = _old_name(sparse_)
-uniform = _old_name(uniform_)
-xavier_normal = _old_name(xavier_normal_)
-xavier_uniform = _old_name(xavier_uniform_)
+constant = _deprecated_alias(constant_)
+dirac = _deprecated_alias(dirac_)
+eye = _deprecated_alias(eye_)
+kaiming_normal = _deprecated_alias(kaiming_normal_)
+kaiming_uniform = _deprecated_alias(kaiming_uniform_)
+normal = _deprecated_alias(normal_)
+orthogonal = _deprecated_alias(orthogonal_)
+sparse = _deprecated_alias(sparse_)
+uniform = _deprecated_alias(uniform_)
+xavier_normal = _deprecated_alias(xavier_normal_)
+xavier_uniform = _deprecated_alias(xavier_uniform_)

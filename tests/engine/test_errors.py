@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "channels": (lambda: F.conv2d(z(1, 3, 8, 8), z(4, 2, 3, 3)), SHAPE, "expects 2 channels, .* 1×3×8×8 has 3"),
     "no batch": (lambda: F.conv2d(z(3, 8), z(4, 3, 3, 3)), SHAPE, "requires an input of 4 dimensions .* not 3×8"),
     "kernel": (lambda: F.conv2d(z(1, 3, 2, 2), z(4, 3, 3, 3)), SHAPE, "3×3 .* into 2×2 .* smaller kernel or more"),
-    "conv's bias": (lambda: F.conv2d(z(1, 1, 3, 3), z(4, 1, 3, 3), z(5)), SHAPE, "the bias must be 4, one per"),
+    "conv's bias": (lambda: F.conv2d(z(1, 1, 3, 3), z(4, 1, 3, 3), z(5)), SHAPE, "the bias must have shape 4 "),
     "groups": (lambda: F.conv2d(z(1, 4, 3, 3), z(3, 2, 3, 3), groups=2), SHAPE, "3 .* not divisible by groups=2"),
     "stride": (lambda: F.max_pool2d(z(1, 1, 4, 4), 2, stride=0), SHAPE, "max_pool: .* stride 0×0 .* at least 1"),
     "padding": (lambda: F.conv2d(z(1, 3, 8, 8), z(4, 3, 3, 3), padding=-1), SHAPE, "padding -1×-1 at least 0"),

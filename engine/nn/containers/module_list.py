@@ -35,9 +35,9 @@ class ModuleList(Module):
         self.register_module(str(range(len(self))[index]), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        kept = list(self)
-        del kept[index]
-        self._refill(kept)
+        modules = list(self)
+        del modules[index]
+        self._refill(modules)
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)

@@ -10,20 +10,20 @@ from engine.nn.parameter import Parameter
 from engine.tensors import Tensor
 
 
-class _Holder(Module):
+class _ParameterContainer(Module):
     """Base of containers of parameters and other values."""
 
     def _names(self) -> list[str]:
         raise NotImplementedError
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({name}): {_described(getattr(self, name))}" for name in self._names())
+        return "\n".join(f"  ({name}): {_describe(getattr(self, name))}" for name in self._names())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"a {type(self).__name__} cannot be called")
 
 
-class ParameterList(_Holder):
+class ParameterList(_ParameterContainer):
     """List of parameters. Tensors are converted to parameters; other values are kept unchanged."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -51,7 +51,7 @@ class ParameterList(_Holder):
         return type(self)(values[index]) if isinstance(index, slice) else values[index]
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(range(len(self))[index]), _parameter(value))
+        setattr(self, str(range(len(self))[index]), _as_parameter(value))
 
     def __iadd__(self, values: Iterable[Any]) -> Self:
         return self.extend(values)
@@ -72,7 +72,7 @@ class ParameterList(_Holder):
 Sequence.register(ParameterList)  # pyright: ignore[reportAttributeAccessIssue]  # so that grad() accepts one
 
 
-class ParameterDict(_Holder):
+class ParameterDict(_ParameterContainer):
     """Dictionary of parameters, in insertion order. Tensors are converted to parameters."""
 
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
@@ -91,7 +91,7 @@ class ParameterDict(_Holder):
     def __setitem__(self, key: str, value: Any) -> None:
         if key not in self._keys and hasattr(self, key):
             raise KeyError(f"attribute {key!r} already exists in {type(self).__name__}")
-        setattr(self, key, _parameter(value))
+        setattr(self, key, _as_parameter(value))
         self._keys[key] = None
 
     def __delitem__(self, key: str) -> None:
@@ -160,11 +160,11 @@ class ParameterDict(_Holder):
             del self[key]
 
 
-def _parameter(value: Any) -> Any:
+def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"

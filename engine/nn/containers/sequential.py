@@ -54,9 +54,9 @@ class Sequential(Module):
         self.register_module(self._name(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        kept = list(self)
-        del kept[index]
-        self._refill(kept)
+        modules = list(self)
+        del modules[index]
+        self._refill(modules)
 
     def __add__(self, other: Sequential) -> Sequential:
         if not isinstance(other, Sequential):

@@ -84,7 +84,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
     """``x Φ(x)`` (Hendrycks and Gimpel, arXiv 1606.08415), or the tanh approximation."""
     if approximate not in ("none", "tanh"):
-        raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
+        raise ValueError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
     return activation.gelu(input, approximate)
 
 
@@ -147,14 +147,14 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val={min_val} must not be greater than max_val={max_val}")
     if not input.is_floating_point():
-        low, high = _whole_bounds(input, min_val, max_val)
+        low, high = _integer_bounds(input, min_val, max_val)
         return _apply(lambda x: x.clamp(low, high), input, inplace)
     return _apply(
         lambda x: where((x <= min_val) | (x >= max_val), x.detach().clamp(min_val, max_val), x), input, inplace
     )
 
 
-def _whole_bounds(input: Tensor, min_val: float, max_val: float) -> tuple[int, int]:
+def _integer_bounds(input: Tensor, min_val: float, max_val: float) -> tuple[int, int]:
     """Bounds for integer inputs, truncated as in PyTorch."""
     if input.dtype is bool_:
         raise DTypeError("hardtanh does not support boolean inputs.", in_code="Convert with .float().")

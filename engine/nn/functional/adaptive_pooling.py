@@ -52,54 +52,58 @@ def adaptive_max_pool3d(input: Tensor, output_size: OutputSizes, return_indices:
     return _max_pool("adaptive_max_pool3d", input, output_size, return_indices, 3)
 
 
-_MEANS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
+_AVERAGE_POOLS = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
 
 
 def _average_pool(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> Tensor:
-    input, one = add_batch_dimension(name, input, ndim)
+    input, unbatched = add_batch_dimension(name, input, ndim)
     input = input if input.is_floating_point() else input.to(get_default_dtype())
-    sizes, wanted = tuple(input.shape[2:]), _output_sizes(name, input, output_size, ndim)
-    if all(want == 1 for want in wanted) and input.is_floating_point():
+    sizes, out_sizes = tuple(input.shape[2:]), _output_sizes(name, input, output_size, ndim)
+    if all(out_size == 1 for out_size in out_sizes) and input.is_floating_point():
         input = input.mean(tuple(range(2, 2 + ndim)), True)
-    elif all(size % want == 0 for size, want in zip(sizes, wanted, strict=True)):
-        input = _MEANS[ndim](input, tuple(size // want for size, want in zip(sizes, wanted, strict=True)))
+    elif all(size % out_size == 0 for size, out_size in zip(sizes, out_sizes, strict=True)):
+        input = _AVERAGE_POOLS[ndim](
+            input, tuple(size // out_size for size, out_size in zip(sizes, out_sizes, strict=True))
+        )
     else:
-        for axis, (size, want) in enumerate(zip(sizes, wanted, strict=True)):
-            if size != want:
-                input = resample(input, dim=2 + axis, table=averages(size, want))
-    return input.squeeze(0) if one else input
+        for axis, (size, out_size) in enumerate(zip(sizes, out_sizes, strict=True)):
+            if size != out_size:
+                input = resample(input, dim=2 + axis, table=averages(size, out_size))
+    return input.squeeze(0) if unbatched else input
 
 
 def _max_pool(name: str, input: Tensor, output_size: OutputSizes, return_indices: bool, ndim: int) -> Any:
-    input, one = add_batch_dimension(name, input, ndim)
-    sizes, wanted = tuple(input.shape[2:]), _output_sizes(name, input, output_size, ndim)
-    flat, windows = input.flatten(2), input.new_tensor(_window_indices(sizes, wanted), dtype=int64)
+    input, unbatched = add_batch_dimension(name, input, ndim)
+    sizes, out_sizes = tuple(input.shape[2:]), _output_sizes(name, input, output_size, ndim)
+    flat, windows = input.flatten(2), input.new_tensor(_window_indices(sizes, out_sizes), dtype=int64)
     elements = windows.reshape(1, 1, -1).expand(*input.shape[:2], windows.numel())
-    seen = gather_op(flat.detach(), elements, dim=2).reshape(*input.shape[:2], *windows.shape)
-    best = seen.argmax(-1, True)
-    indices = gather_op(windows.expand(seen.shape), best, dim=-1).squeeze(-1)
-    shape = (*input.shape[1 if one else 0 : 2], *wanted)
+    window_values = gather_op(flat.detach(), elements, dim=2).reshape(*input.shape[:2], *windows.shape)
+    best = window_values.argmax(-1, True)
+    indices = gather_op(windows.expand(window_values.shape), best, dim=-1).squeeze(-1)
+    shape = (*input.shape[1 if unbatched else 0 : 2], *out_sizes)
     values = gather_op(flat, indices, dim=2).reshape(shape)
     return (values, indices.reshape(shape)) if return_indices else values
 
 
 def _output_sizes(name: str, input: Tensor, output_size: OutputSizes, ndim: int) -> tuple[Any, ...]:
-    given: Any = output_size if isinstance(output_size, Sequence) else (output_size,) * ndim
-    if len(given) != ndim:
-        raise ShapeError(f"{name}: the output size must have {ndim} numbers, not {len(given)}: {given}")
-    wanted = tuple(size if want is None else want for want, size in zip(given, input.shape[2:], strict=True))
-    if any(not isinstance(want, Dim) and want < 1 for want in wanted):
-        raise ShapeError(f"{name}: the output size must be at least 1, not {format_shape(wanted)}")
+    sizes: Any = output_size if isinstance(output_size, Sequence) else (output_size,) * ndim
+    if len(sizes) != ndim:
+        raise ShapeError(f"{name}: the output size must have {ndim} numbers, not {len(sizes)}: {sizes}")
+    out_sizes = tuple(
+        size if out_size is None else out_size for out_size, size in zip(sizes, input.shape[2:], strict=True)
+    )
+    if any(not isinstance(out_size, Dim) and out_size < 1 for out_size in out_sizes):
+        raise ShapeError(f"{name}: the output size must be at least 1, not {format_shape(out_sizes)}")
     if 0 in input.shape[1:]:
         raise ShapeError(f"{name}: only the batch size may be 0, but the input is {format_shape(input.shape)}")
-    return wanted
+    return out_sizes
 
 
-def _window_indices(sizes: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
+def _window_indices(sizes: tuple[int, ...], out_sizes: tuple[int, ...]) -> Any:
     """Flat indices of the elements of each window, (windows, elements); shorter windows repeat the last element."""
-    check_result_size(count(wanted))
+    check_result_size(count(out_sizes))
     found = np.zeros((1, 1), np.int64)
-    for size, want in zip(sizes, wanted, strict=True):
-        index = spans(size, want)[0].T
-        found = (found[:, None, :, None] * size + index[None, :, None, :]).reshape(len(found) * want, -1)
+    for size, out_size in zip(sizes, out_sizes, strict=True):
+        index = spans(size, out_size)[0].T
+        found = (found[:, None, :, None] * size + index[None, :, None, :]).reshape(len(found) * out_size, -1)
     return found

@@ -27,8 +27,8 @@ def binary_cross_entropy_with_logits(
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy_with_logits", input, target)
-    surprise = -logsigmoid(input)
-    positive = surprise if pos_weight is None else ((pos_weight - 1) * target + 1) * surprise
+    positive_loss = -logsigmoid(input)
+    positive = positive_loss if pos_weight is None else ((pos_weight - 1) * target + 1) * positive_loss
     loss = (1 - target) * input + positive
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
@@ -49,8 +49,8 @@ def binary_cross_entropy(
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     require_same_shape("binary_cross_entropy", input, target)
-    least = smallest_probability(input)
-    loss = (target - 1) * (1 - input).clamp(min=least).log() - target * input.clamp(min=least).log()
+    minimum = smallest_probability(input)
+    loss = (target - 1) * (1 - input).clamp(min=minimum).log() - target * input.clamp(min=minimum).log()
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 

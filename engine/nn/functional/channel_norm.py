@@ -27,8 +27,8 @@ def group_norm(
         raise ShapeError(
             f"group_norm: the channels of {format_shape(input.shape)} are not divisible by num_groups={num_groups}"
         )
-    each = count(input.shape[2:]) * (input.shape[1] // num_groups)
-    flat = input.reshape(input.shape[0] * num_groups, each)
+    group_size = count(input.shape[2:]) * (input.shape[1] // num_groups)
+    flat = input.reshape(input.shape[0] * num_groups, group_size)
     return _by_channel(layer_norm_op(flat, eps=eps)[0].reshape(input.shape), weight, bias)
 
 
@@ -76,8 +76,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
     border = squares.narrow(1, 0, 1) * 0.0
     before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # limited to the existing channels
     padded = cat([*[border] * before, squares, *[border] * after], 1) if before else squares
-    further = (padded.narrow(1, start, channels) for start in range(1, before + after + 1))
-    total = sum(further, padded.narrow(1, 0, channels))
+    shifted = (padded.narrow(1, start, channels) for start in range(1, before + after + 1))
+    total = sum(shifted, padded.narrow(1, 0, channels))
     if input.dtype is int64:  # as in PyTorch, the mean of integers is an integer
         return input / (total // size * alpha + k) ** beta
     return input / (total * (alpha / size) + k) ** beta
@@ -87,6 +87,6 @@ def _by_channel(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor
     if weight is None:
         return x if bias is None else (x + bias.reshape(-1, *(1,) * (x.ndim - 2))).to(x.dtype)
     if tuple(weight.shape) != (x.shape[1],):
-        raise ShapeError(f"weight must be {x.shape[1]}, one per channel, not {format_shape(weight.shape)}")
+        raise ShapeError(f"weight must have shape {x.shape[1]} (channels), not {format_shape(weight.shape)}")
     flat = x.reshape(*x.shape[:2], count(x.shape[2:]))
     return channel_affine(flat, weight, bias).reshape(x.shape).to(x.dtype)

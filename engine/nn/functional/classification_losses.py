@@ -37,7 +37,7 @@ def cross_entropy(
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise ValueError(f"label_smoothing must be between 0 and 1, not {label_smoothing}")
+        raise ValueError(f"cross_entropy: label_smoothing must be between 0 and 1, not {label_smoothing}")
     if label_smoothing == 0 and not target.dtype.is_floating_point:
         _check_classes("cross_entropy", input, target, weight)
         return fused_cross_entropy(input, target, weight, ignore_index, reduction)
@@ -68,11 +68,15 @@ def _nll(
     _check_classes(name, input, target, weight)
     counted = target != ignore_index
     classes = where(counted, target, 0)
-    loss = -_pick(name, input, classes)
+    loss = -_gather_classes(name, input, classes)
     if weight is not None:
-        loss = loss * _factors(weight, classes)
+        loss = loss * _target_weights(weight, classes)
     loss = where(counted, loss, 0.0)  # ignored targets contribute 0, even if their loss is infinite
-    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce_loss(loss, reduction)
+    return (
+        loss.sum() / _mean_denominator(counted, classes, weight)
+        if reduction == "mean"
+        else reduce_loss(loss, reduction)
+    )
 
 
 def _smoothed_nll(
@@ -86,12 +90,17 @@ def _smoothed_nll(
     _check_classes("cross_entropy", log_probabilities, target, weight)
     counted = target != ignore_index
     classes = where(counted, target, 0)
-    right, spread = _pick("cross_entropy", log_probabilities, classes), log_probabilities
+    target_term, smoothing_term = _gather_classes("cross_entropy", log_probabilities, classes), log_probabilities
     if weight is not None:
-        right, spread = right * _factors(weight, classes), spread * _along(weight, spread)
-    loss = right * (label_smoothing - 1) - spread.mean(_class_dim(spread)) * label_smoothing
+        target_term = target_term * _target_weights(weight, classes)
+        smoothing_term = smoothing_term * _broadcast_over_classes(weight, smoothing_term)
+    loss = target_term * (label_smoothing - 1) - smoothing_term.mean(_class_dim(smoothing_term)) * label_smoothing
     loss = where(counted, loss, 0.0)
-    return loss.sum() / _total(counted, classes, weight) if reduction == "mean" else reduce_loss(loss, reduction)
+    return (
+        loss.sum() / _mean_denominator(counted, classes, weight)
+        if reduction == "mean"
+        else reduce_loss(loss, reduction)
+    )
 
 
 def _soft_cross_entropy(
@@ -107,7 +116,7 @@ def _soft_cross_entropy(
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / log_probabilities.shape[dim]
     terms = log_probabilities * target
-    loss = -(terms if weight is None else terms * _along(weight, terms)).sum(dim)
+    loss = -(terms if weight is None else terms * _broadcast_over_classes(weight, terms)).sum(dim)
     return reduce_loss(loss, reduction)
 
 
@@ -117,24 +126,24 @@ def _class_dim(input: Tensor) -> int:
     return 1 if input.ndim > 1 else 0
 
 
-def _along(weight: Tensor, like: Tensor) -> Tensor:
+def _broadcast_over_classes(weight: Tensor, like: Tensor) -> Tensor:
     """`weight` reshaped to broadcast over the class dimension of `like`."""
     return weight.reshape(-1, *(1,) * (like.ndim - 1 - _class_dim(like)))
 
 
-def _pick(name: str, input: Tensor, classes: Tensor) -> Tensor:
+def _gather_classes(name: str, input: Tensor, classes: Tensor) -> Tensor:
     dim = _class_dim(input)
     return gather(input, dim, classes.unsqueeze(dim), owner=IndexCaller(name, "classes")).squeeze(dim)
 
 
-def _factors(weight: Tensor, classes: Tensor) -> Tensor:
+def _target_weights(weight: Tensor, classes: Tensor) -> Tensor:
     """Weight of the target class of each sample."""
     return weight.index_select(0, classes.flatten()).reshape(classes.shape)
 
 
-def _total(counted: Tensor, classes: Tensor, weight: Tensor | None) -> Tensor:
+def _mean_denominator(counted: Tensor, classes: Tensor, weight: Tensor | None) -> Tensor:
     """Denominator of the weighted mean."""
-    return counted.sum() if weight is None else where(counted, _factors(weight, classes), 0.0).sum()
+    return counted.sum() if weight is None else where(counted, _target_weights(weight, classes), 0.0).sum()
 
 
 def _check_classes(loss: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:

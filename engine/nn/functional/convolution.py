@@ -153,7 +153,7 @@ def _convolve(
     ndim: int,
 ) -> Tensor:
     _check_weight(name, weight, weight.shape[0], bias, groups, ndim)
-    input, one = add_batch_dimension(name, input, ndim)
+    input, unbatched = add_batch_dimension(name, input, ndim)
     same_dtype("convolution", input.spec, weight.spec, None if bias is None else bias.spec)
     if isinstance(padding, str):
         sides = borders(padding, tuple(weight.shape[2:]), stride, dilation, ndim)
@@ -164,7 +164,7 @@ def _convolve(
     out = convolution(
         input, weight, bias, per_dim(stride, ndim), per_dim(padding, ndim), per_dim(dilation, ndim), groups
     )
-    return out.squeeze(0) if one else out
+    return out.squeeze(0) if unbatched else out
 
 
 def _transpose(
@@ -180,7 +180,7 @@ def _transpose(
     ndim: int,
 ) -> Tensor:
     _check_weight(name, weight, weight.shape[1] * groups if weight.ndim > 1 else 0, bias, groups, ndim)
-    input, one = add_batch_dimension(name, input, ndim)
+    input, unbatched = add_batch_dimension(name, input, ndim)
     same_dtype(name, input.spec, weight.spec, None if bias is None else bias.spec)
     if input.shape[1] != weight.shape[0]:
         raise ShapeError(
@@ -188,18 +188,18 @@ def _transpose(
             f"but the input {format_shape(input.shape)} has {input.shape[1]}."
         )
     stride, padding, dilation = per_dim(stride, ndim), per_dim(padding, ndim), per_dim(dilation, ndim)
-    further = per_dim(output_padding, ndim)
-    if any(not 0 <= o < max(s, d) for o, s, d in zip(further, stride, dilation, strict=True)):
+    output_paddings = per_dim(output_padding, ndim)
+    if any(not 0 <= o < max(s, d) for o, s, d in zip(output_paddings, stride, dilation, strict=True)):
         raise ValueError(
-            f"{name}: output_padding {format_shape(further)} must be at least 0 and smaller than "
+            f"{name}: output_padding {format_shape(output_paddings)} must be at least 0 and smaller than "
             f"stride {format_shape(stride)} or dilation {format_shape(dilation)}"
         )
-    sizes = transposed_sizes(input.shape[2:], tuple(weight.shape[2:]), stride, padding, further, dilation)
+    sizes = transposed_sizes(input.shape[2:], tuple(weight.shape[2:]), stride, padding, output_paddings, dilation)
     if any(isinstance(size, int) and size < 1 for size in sizes):
         raise ShapeError(f"{name}: {format_shape(input.shape)} would give {format_shape(sizes)}. Reduce the padding.")
     out = convolution_transpose(input, weight, sizes, stride, padding, dilation, groups)
     out = out if bias is None else out + bias.reshape(-1, *(1,) * ndim)
-    return out.squeeze(0) if one else out
+    return out.squeeze(0) if unbatched else out
 
 
 def _check_weight(name: str, weight: Tensor, outputs: Any, bias: Tensor | None, groups: int, ndim: int) -> None:
@@ -208,4 +208,6 @@ def _check_weight(name: str, weight: Tensor, outputs: Any, bias: Tensor | None, 
     if groups < 1 or weight.shape[0] % groups:
         raise ShapeError(f"{name}: the {weight.shape[0]} channels of the weight are not divisible by groups={groups}")
     if bias is not None and tuple(bias.shape) != (outputs,):
-        raise ShapeError(f"{name}: the bias must be {outputs}, one per output channel, not {format_shape(bias.shape)}")
+        raise ShapeError(
+            f"{name}: the bias must have shape {outputs} (output channels), not {format_shape(bias.shape)}"
+        )

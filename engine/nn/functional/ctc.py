@@ -52,29 +52,31 @@ def ctc_loss(
     elif targets.ndim == 1:
         targets = targets.new_zeros((log_probs.shape[1], 1))
     loss = ctc_loss_op(log_probs, targets, frames, counts, blank=blank)
-    possible = loss.detach().isfinite()
-    loss = loss + _as_after_log_softmax(log_probs, frames, possible)
+    is_finite = loss.detach().isfinite()
+    loss = loss + _softmax_gradient_correction(log_probs, frames, is_finite)
     if zero_infinity:
-        loss = where(possible, loss, 0.0)
+        loss = where(is_finite, loss, 0.0)
     if reduction == "mean":
         loss = loss / counts.clamp(min=1).to(loss.dtype)
     return reduce_loss(loss if batched else loss.squeeze(0), reduction)
 
 
-def _as_after_log_softmax(log_probs: Tensor, frames: Tensor, possible: Tensor) -> Tensor:
+def _softmax_gradient_correction(log_probs: Tensor, frames: Tensor, is_finite: Tensor) -> Tensor:
     """Zero with the extra gradient of PyTorch, which assumes that `log_probs` are outputs of log_softmax."""
     if not log_probs.requires_grad:
         return log_probs.new_zeros(())
     time = as_tensor(np.arange(log_probs.shape[0])).to(device=log_probs.device)
-    counted = (time.unsqueeze(1) < frames) & possible
-    chances = where(counted, log_probs.exp().sum(-1), 0.0).sum(0)
-    return chances - chances.detach()
+    counted = (time.unsqueeze(1) < frames) & is_finite
+    probability_sums = where(counted, log_probs.exp().sum(-1), 0.0).sum(0)
+    return probability_sums - probability_sums.detach()
 
 
-def _lengths(given: Any, log_probs: Tensor) -> Tensor:
-    lengths = as_tensor(given).reshape(-1).to(device=log_probs.device)
+def _lengths(values: Any, log_probs: Tensor) -> Tensor:
+    lengths = as_tensor(values).reshape(-1).to(device=log_probs.device)
     if not log_probs.is_meta and lengths.numel() != log_probs.shape[1]:
-        raise ShapeError(f"ctc_loss: {log_probs.shape[1]} samples, but {lengths.numel()} lengths")
+        raise ShapeError(
+            f"ctc_loss: log_probs has {log_probs.shape[1]} samples, but there are {lengths.numel()} lengths"
+        )
     return lengths.long()
 
 
@@ -86,12 +88,15 @@ def _padded(targets: Tensor, counts: Tensor) -> Tensor:
     if targets.numel() != numbers.sum():
         raise ShapeError(f"ctc_loss: targets has {targets.numel()} labels, but target_lengths sum to {numbers.sum()}")
     positions = (np.cumsum(numbers) - numbers)[:, None] + np.arange(max(numbers, default=0))
-    at = as_tensor(np.minimum(positions, max(targets.numel() - 1, 0))).to(device=targets.device)
-    return targets.long()[at]
+    indices = as_tensor(np.minimum(positions, max(targets.numel() - 1, 0))).to(device=targets.device)
+    return targets.long()[indices]
 
 
 def _check(log_probs: Tensor, targets: Tensor, frames: Tensor, counts: Tensor) -> None:
-    for name, lengths, most in (("input", frames, log_probs.shape[0]), ("target", counts, targets.shape[1])):
+    for name, tensor, lengths, limit in (
+        ("input", "log_probs", frames, log_probs.shape[0]),
+        ("target", "targets", counts, targets.shape[1]),
+    ):
         longest = max(lengths.tolist(), default=0)
-        if longest > most:
-            raise ShapeError(f"ctc_loss: a length of {longest} exceeds the {name} of {most}")
+        if longest > limit:
+            raise ShapeError(f"ctc_loss: the {name} length {longest} exceeds the size {limit} of {tensor}")

@@ -17,11 +17,11 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine similarity along `dim`; norms are clamped to at least `eps`."""
     x1, x2 = broadcast_tensors(x1, x2)
-    lengths = [_at_least(vector_norm(x, 2, dim, True), eps) for x in (x1, x2)]
-    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
+    norms = [_clamp_value(vector_norm(x, 2, dim, True), eps) for x in (x1, x2)]
+    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
 
 
-def _at_least(length: Tensor, eps: float) -> Tensor:
-    """`length` clamped to at least `eps`, with the gradient of `length`, as in PyTorch."""
-    number = length.detach()
-    return length + (number.clamp(min=eps) - number)
+def _clamp_value(norm: Tensor, eps: float) -> Tensor:
+    """`norm` clamped to at least `eps`, with the gradient of the unclamped norm, as in PyTorch."""
+    value = norm.detach()
+    return norm + (value.clamp(min=eps) - value)

@@ -59,11 +59,11 @@ def _check_index(name: str, input: Tensor) -> None:
 
 def _frequencies(input: Tensor) -> Tensor:
     """Number of occurrences of each index."""
-    numbers = input.flatten().tolist()
-    times: dict[int, int] = {}
-    for number in numbers:
-        times[number] = times.get(number, 0) + 1
-    return tensor([times[number] for number in numbers], device=input.device).reshape(input.shape)
+    indices = input.flatten().tolist()
+    counts: dict[int, int] = {}
+    for index in indices:
+        counts[index] = counts.get(index, 0) + 1
+    return tensor([counts[index] for index in indices], device=input.device).reshape(input.shape)
 
 
 def _renormalize_rows(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
@@ -115,30 +115,30 @@ def embedding_bag(
             f"input, {format_shape(input.shape)}"
         )
     positions, valid = _bags(input, offsets, include_last_offset)
-    numbers = (
+    indices = (
         input if positions is None else input.flatten().index_select(0, positions.flatten()).reshape(positions.shape)
     )
     if padding_idx is not None:
-        counted = numbers != padding_idx % weight.shape[0]
+        counted = indices != padding_idx % weight.shape[0]
         valid = counted if valid is None else valid & counted
-    rows = embedding(numbers, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    rows = embedding(indices, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if per_sample_weights is not None:
         factors = per_sample_weights
         if positions is not None:
             factors = factors.flatten().index_select(0, positions.flatten()).reshape(positions.shape)
         rows = rows * factors.unsqueeze(-1)
-    return _reduced(rows, valid, mode)
+    return _reduce_bags(rows, valid, mode)
 
 
-def _reduced(rows: Tensor, valid: Tensor | None, mode: str) -> Tensor:
+def _reduce_bags(rows: Tensor, valid: Tensor | None, mode: str) -> Tensor:
     """One row per bag; zeros for empty bags."""
     if rows.shape[1] == 0:
         return rows.sum(1)
     if mode == "max":
         if valid is None:
             return rows.max(1)[0]
-        found = where(valid.unsqueeze(-1), rows, float("-inf")).max(1)[0]
-        return where(valid.any(1, True), found, 0.0)
+        maxima = where(valid.unsqueeze(-1), rows, float("-inf")).max(1)[0]
+        return where(valid.any(1, True), maxima, 0.0)
     total = (rows if valid is None else where(valid.unsqueeze(-1), rows, 0.0)).sum(1)
     if mode == "sum":
         return total
@@ -165,9 +165,9 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Te
         raise ValueError(f"embedding_bag: offsets must be sorted and at most {input.shape[0]}, not {starts}")
     longest = max((end - start for start, end in zip(starts, ends, strict=True)), default=0)
     positions = [[*range(a, b), *[0] * (longest - b + a)] for a, b in zip(starts, ends, strict=True)]
-    meant = [[i < b - a for i in range(longest)] for a, b in zip(starts, ends, strict=True)]
+    valid = [[i < b - a for i in range(longest)] for a, b in zip(starts, ends, strict=True)]
     shape = (len(ends), longest)
     return (
         tensor(positions, dtype=int64, device=input.device).reshape(shape),
-        (tensor(meant, device=input.device).reshape(shape) != 0),
+        (tensor(valid, device=input.device).reshape(shape) != 0),
     )

@@ -31,7 +31,7 @@ def fractional_max_pool2d(
 
     Source: Graham, Fractional max-pooling, arXiv 1412.6071.
     """
-    sizes = _wanted("fractional_max_pool2d", input, output_size, output_ratio, 2)
+    sizes = _output_sizes("fractional_max_pool2d", input, output_size, output_ratio, 2)
     # The first random number is for the width.
     return _pool("fractional_max_pool2d", input, kernel_size, sizes, return_indices, _random_samples, (1, 0))
 
@@ -49,11 +49,11 @@ def fractional_max_pool3d(
 
     Source: Graham, Fractional max-pooling, arXiv 1412.6071.
     """
-    sizes = _wanted("fractional_max_pool3d", input, output_size, output_ratio, 3)
+    sizes = _output_sizes("fractional_max_pool3d", input, output_size, output_ratio, 3)
     return _pool("fractional_max_pool3d", input, kernel_size, sizes, return_indices, _random_samples, (0, 1, 2))
 
 
-def _wanted(
+def _output_sizes(
     name: str, input: Tensor, output_size: Sizes | None, output_ratio: Ratios | None, ndim: int
 ) -> tuple[int, ...]:
     if (output_size is None) == (output_ratio is None):
@@ -68,40 +68,41 @@ def _pool(
     name: str,
     input: Tensor,
     kernel_size: Sizes,
-    wanted: tuple[int, ...],
+    out_sizes: tuple[int, ...],
     return_indices: bool,
     samples: Tensor | None,
     order: tuple[int, ...],
 ) -> Any:
-    ndim = len(wanted)
-    input, one = add_batch_dimension(name, input, ndim)
+    ndim = len(out_sizes)
+    input, unbatched = add_batch_dimension(name, input, ndim)
     kernel, sizes = per_dim(kernel_size, ndim), tuple(input.shape[2:])
-    if any(want < 1 or want + k - 1 > size for want, k, size in zip(wanted, kernel, sizes, strict=True)):
+    if any(out_size < 1 or out_size + k - 1 > size for out_size, k, size in zip(out_sizes, kernel, sizes, strict=True)):
         raise ShapeError(
-            f"{name}: {format_shape(sizes)} is too small for {format_shape(wanted)} windows of {format_shape(kernel)}"
+            f"{name}: the input {format_shape(sizes)} is too small for {format_shape(out_sizes)} windows of "
+            f"{format_shape(kernel)}"
         )
     if samples is None:
         samples = rand(*input.shape[:2], ndim, dtype=input.dtype, device=input.device)
     position: Any = 0
     for axis in range(ndim):
-        drawn = samples[..., order[axis]].unsqueeze(-1)
-        start = _starts(drawn, sizes[axis], wanted[axis], kernel[axis]).unsqueeze(-1)
-        seen = start + arange(kernel[axis], device=input.device)
+        sample = samples[..., order[axis]].unsqueeze(-1)
+        start = _starts(sample, sizes[axis], out_sizes[axis], kernel[axis]).unsqueeze(-1)
+        window = start + arange(kernel[axis], device=input.device)
         shape = [*input.shape[:2], *(1,) * (2 * ndim)]
-        shape[2 + axis], shape[2 + ndim + axis] = wanted[axis], kernel[axis]
-        position = position + seen.reshape(shape) * count(sizes[axis + 1 :])
+        shape[2 + axis], shape[2 + ndim + axis] = out_sizes[axis], kernel[axis]
+        position = position + window.reshape(shape) * count(sizes[axis + 1 :])
     flat = input.flatten(2)
-    windows = position.reshape(*input.shape[:2], count(wanted), count(kernel))
+    windows = position.reshape(*input.shape[:2], count(out_sizes), count(kernel))
     values = gather_op(flat.detach(), windows.flatten(2), dim=2).reshape(windows.shape)
     indices = gather_op(windows, values.argmax(-1, True), dim=-1).squeeze(-1)
-    shape = (*input.shape[1 if one else 0 : 2], *wanted)
+    shape = (*input.shape[1 if unbatched else 0 : 2], *out_sizes)
     found = gather_op(flat, indices, dim=2).reshape(shape)
     return (found, indices.reshape(shape)) if return_indices else found
 
 
-def _starts(drawn: Tensor, size: int, wanted: int, kernel: int) -> Tensor:
+def _starts(sample: Tensor, size: int, out_size: int, kernel: int) -> Tensor:
     """Start indices of the windows in one dimension; the last window ends at the end."""
-    last = arange(wanted, device=drawn.device) == wanted - 1
-    step = (size - kernel) / max(wanted - 1, 1)
-    begin = ((arange(wanted, device=drawn.device) + drawn) * step).long() - (drawn * step).long()
+    last = arange(out_size, device=sample.device) == out_size - 1
+    step = (size - kernel) / max(out_size - 1, 1)
+    begin = ((arange(out_size, device=sample.device) + sample) * step).long() - (sample * step).long()
     return last * (size - kernel) + last.logical_not() * begin

@@ -54,15 +54,15 @@ def grid_sample(
         ]
     taps = [_TAPS[mode](position) for position in positions]
     flat, total = input.flatten(2), None
-    for chosen in itertools.product(*taps):
-        indices = [index for index, _ in chosen]
+    for combination in itertools.product(*taps):
+        indices = [index for index, _ in combination]
         if mode == "bicubic":
             indices = [
                 _padded_coordinates(index, size, padding_mode, corners)
                 for index, size in zip(indices, sizes, strict=True)
             ]
         part = _gather_pixels(flat, indices, sizes)
-        for _, weight in chosen:
+        for _, weight in combination:
             part = part if weight is None else part * weight.unsqueeze(1)
         total = part if total is None else total + part
     assert total is not None
@@ -129,23 +129,23 @@ def _padded_coordinates(position: Tensor, size: Any, padding_mode: str, align_co
             return position * 0
         distance = (position - low).abs()
         flips = (distance / span).floor().detach()
-        rest = distance - flips * span
-        position = where(flips % 2 == 0, rest + low, span - rest + low)
+        remainder = distance - flips * span
+        position = where(flips % 2 == 0, remainder + low, span - remainder + low)
     return position.clamp(0, size - 1)
 
 
 def _gather_pixels(flat: Tensor, indices: list[Tensor], sizes: tuple[int, ...]) -> Tensor:
-    """Pixels at integer coordinates, (N, C, positions); zeros outside."""
+    """Pixels at integer coordinates, (N, C, positions); zeros outside of the image."""
     position: Any = 0
-    within: Any = None
+    all_inside: Any = None
     for axis, (index, size) in enumerate(zip(indices, sizes, strict=True)):
         index = index.detach()
-        here = (index >= 0) & (index <= size - 1)
-        within = here if within is None else within & here
-        whole = where(here, index, 0.0).long()
-        position = position + whole * count(sizes[axis + 1 :])
+        is_inside = (index >= 0) & (index <= size - 1)
+        all_inside = is_inside if all_inside is None else all_inside & is_inside
+        pixel = where(is_inside, index, 0.0).long()
+        position = position + pixel * count(sizes[axis + 1 :])
     position = position.unsqueeze(1).expand(*flat.shape[:2], position.shape[-1])
-    return where(within.unsqueeze(1), gather_op(flat, position, dim=2), 0.0)
+    return where(all_inside.unsqueeze(1), gather_op(flat, position, dim=2), 0.0)
 
 
 Tap: TypeAlias = tuple[Tensor, Tensor | None]
@@ -157,14 +157,14 @@ def _nearest(position: Tensor) -> list[Tap]:
 
 def _linear(position: Tensor) -> list[Tap]:
     low = position.detach().floor()
-    share = position - low
-    return [(low, 1 - share), (low + 1, share)]
+    fraction = position - low
+    return [(low, 1 - fraction), (low + 1, fraction)]
 
 
 def _cubic(position: Tensor) -> list[Tap]:
     """Source: Keys, Cubic convolution interpolation, 1981, with a = -0.75."""
     low = position.detach().floor()
-    share, a = position - low, -0.75
+    fraction, a = position - low, -0.75
 
     def near(x: Tensor) -> Tensor:
         return ((a + 2) * x - (a + 3)) * x * x + 1
@@ -172,7 +172,7 @@ def _cubic(position: Tensor) -> list[Tap]:
     def far(x: Tensor) -> Tensor:
         return ((x * a - 5 * a) * x + 8 * a) * x - 4 * a
 
-    weights = (far(share + 1), near(share), near(1 - share), far(2 - share))
+    weights = (far(fraction + 1), near(fraction), near(1 - fraction), far(2 - fraction))
     return [(low + offset, weight) for offset, weight in enumerate(weights, -1)]
 
 

@@ -42,12 +42,12 @@ def interpolate(
         recompute_scale_factor: recompute the scale factor from the rounded output size
         antialias: average over all covered input elements when downscaling ("bilinear" and "bicubic")
     """
-    sizes, wanted, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
+    sizes, new_sizes, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
     _check(input, mode, align_corners, antialias)
     if mode == "area":
-        return _AREA[len(sizes)](input, wanted)
-    for axis, (old, new, scale) in enumerate(zip(sizes, wanted, scales, strict=True)):
-        input = _along(input, 2 + axis, old, new, scale, mode, bool(align_corners), antialias)
+        return _AREA[len(sizes)](input, new_sizes)
+    for axis, (old, new, scale) in enumerate(zip(sizes, new_sizes, scales, strict=True)):
+        input = _resize_dim(input, 2 + axis, old, new, scale, mode, bool(align_corners), antialias)
     return input
 
 
@@ -87,19 +87,19 @@ def _sizes(
     sizes = tuple(input.shape[2:])
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate requires either size or scale_factor")
-    given = size if scale_factor is None else scale_factor
-    numbers = tuple(given) if isinstance(given, Sequence) else (given,) * len(sizes)
+    values = size if scale_factor is None else scale_factor
+    numbers = tuple(values) if isinstance(values, Sequence) else (values,) * len(sizes)
     if len(numbers) != len(sizes):
-        raise ValueError(f"interpolate: size or scale_factor must be one number, or {len(sizes)} numbers, not {given}")
+        raise ValueError(f"interpolate: size or scale_factor must be one number, or {len(sizes)} numbers, not {values}")
     if scale_factor is None:
         if recompute:
             raise ValueError("interpolate: recompute_scale_factor requires scale_factor instead of size")
         return sizes, numbers, [None] * len(sizes)
-    wanted = tuple(
+    new_sizes = tuple(
         old * int(factor) if isinstance(old, Dim) else int(np.floor(old * factor))
         for old, factor in zip(sizes, numbers, strict=True)
     )
-    return sizes, wanted, [None if recompute else 1.0 / factor for factor in numbers]
+    return sizes, new_sizes, [None if recompute else 1.0 / factor for factor in numbers]
 
 
 def _check(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
@@ -117,7 +117,7 @@ def _check(input: Tensor, mode: str, align_corners: bool | None, antialias: bool
         raise ValueError(f"interpolate: antialias is supported only for 'bilinear' and 'bicubic', not for {mode!r}")
 
 
-def _along(
+def _resize_dim(
     input: Tensor, dim: int, old: Any, new: Any, scale: float | None, mode: str, align_corners: bool, antialias: bool
 ) -> Tensor:
     """Resize one dimension from `old` to `new` elements."""
@@ -145,8 +145,8 @@ def _along(
 def _linear(position: Any, size: int) -> ResampleTable:
     position = np.maximum(position, 0)
     low = np.minimum(np.floor(position).astype(np.int64), size - 1)
-    share = np.clip(position - low, 0, 1)
-    return ResampleTable(np.stack([low, np.minimum(low + 1, size - 1)]), np.stack([1 - share, share]), size)
+    fraction = np.clip(position - low, 0, 1)
+    return ResampleTable(np.stack([low, np.minimum(low + 1, size - 1)]), np.stack([1 - fraction, fraction]), size)
 
 
 def _cubic(position: Any, size: int) -> ResampleTable:
@@ -162,12 +162,12 @@ def _averaging(old: int, new: int, step: float, mode: str) -> ResampleTable:
         "bilinear": (1.0, lambda x: np.maximum(1 - x, 0)),
         "bicubic": (2.0, lambda x: cubic(x, -0.5)),
     }[mode]
-    wide = max(step, 1.0)
+    width = max(step, 1.0)
     center = step * (np.arange(new) + 0.5)
-    first = np.maximum((center - kernel[0] * wide + 0.5).astype(np.int64), 0)
-    last = np.minimum((center + kernel[0] * wide + 0.5).astype(np.int64), old)
+    first = np.maximum((center - kernel[0] * width + 0.5).astype(np.int64), 0)
+    last = np.minimum((center + kernel[0] * width + 0.5).astype(np.int64), old)
     index = first + np.arange(int((last - first).max()))[:, None]
-    weight = kernel[1](np.abs((index - center + 0.5) / wide)) * (index < last)
+    weight = kernel[1](np.abs((index - center + 0.5) / width)) * (index < last)
     return ResampleTable(np.minimum(index, last - 1), weight / weight.sum(0), old)
 
 

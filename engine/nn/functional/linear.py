@@ -23,6 +23,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"bilinear: the weight requires inputs …×{first} and …×{second}, "
             f"not {format_shape(input1.shape)} and {format_shape(input2.shape)}"
         )
-    spread = input1 @ weight.permute((1, 0, 2)).reshape((first, outputs * second))
-    found = (spread.unflatten(-1, (outputs, second)) @ input2.unsqueeze(-1)).squeeze(-1)
-    return found if bias is None else found + bias
+    projected = input1 @ weight.permute((1, 0, 2)).reshape((first, outputs * second))
+    out = (projected.unflatten(-1, (outputs, second)) @ input2.unsqueeze(-1)).squeeze(-1)
+    return out if bias is None else out + bias

@@ -26,8 +26,8 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """For distances ``x``: ``x`` for targets 1, ``max(0, margin - x)`` for targets -1."""
     reduction = resolve_reduction(size_average, reduce, reduction)
-    apart = where(target != 1, (margin - input).clamp(min=0), 0.0)
-    return reduce_loss(apart + where(target != -1, input, 0.0), reduction)
+    dissimilar_loss = where(target != 1, (margin - input).clamp(min=0), 0.0)
+    return reduce_loss(dissimilar_loss + where(target != -1, input, 0.0), reduction)
 
 
 @cast_by_name
@@ -69,8 +69,8 @@ def cosine_embedding_loss(
     tiny = 1e-12
     product = (input1 * input2).sum(-1)
     cosine = product / (((input1 * input1).sum(-1) + tiny) * ((input2 * input2).sum(-1) + tiny)).sqrt()
-    alike = where(target == 1, 1 - cosine, 0.0)
-    return reduce_loss(alike + where(target == -1, (cosine - margin).clamp(min=0), 0.0), reduction)
+    similar_loss = where(target == 1, 1 - cosine, 0.0)
+    return reduce_loss(similar_loss + where(target == -1, (cosine - margin).clamp(min=0), 0.0), reduction)
 
 
 @cast_by_name
@@ -119,10 +119,10 @@ def triplet_margin_with_distance_loss(
     if not anchor.ndim == positive.ndim == negative.ndim:
         shapes = " and ".join(format_shape(tensor.shape) for tensor in (anchor, positive, negative))
         raise ShapeError(f"triplet_margin_loss: all tensors must have the same number of dimensions, not {shapes}")
-    near, far = distance(anchor, positive), distance(anchor, negative)
+    positive_distance, negative_distance = distance(anchor, positive), distance(anchor, negative)
     if swap:
-        far = far.minimum(distance(positive, negative))
-    return reduce_loss((near - far + margin).clamp(min=0), reduction)
+        negative_distance = negative_distance.minimum(distance(positive, negative))
+    return reduce_loss((positive_distance - negative_distance + margin).clamp(min=0), reduction)
 
 
 @cast_by_name
@@ -140,7 +140,7 @@ def multi_margin_loss(
     reduction = resolve_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p}")
-    _check_whole("multi_margin_loss", target)
+    _check_class_dtype("multi_margin_loss", target)
     if input.ndim <= 1 and tuple(target.shape) in ((), (1,)):  # one sample, or one score
         input = input.reshape((*target.shape, -1))
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape[:-1]):
@@ -148,14 +148,14 @@ def multi_margin_loss(
             f"multi_margin_loss requires scores N×C and class indices N, not {format_shape(input.shape)} and "
             f"{format_shape(target.shape)}"
         )
-    right = input.gather(-1, target.unsqueeze(-1))
-    wrong = (margin - right + input).clamp(min=0)
+    target_score = input.gather(-1, target.unsqueeze(-1))
+    violations = (margin - target_score + input).clamp(min=0)
     if p == 2:
-        wrong = wrong * wrong
+        violations = violations * violations
     if weight is not None:
-        wrong = wrong * weight.index_select(0, target.reshape(-1)).reshape((*target.shape, 1))
-    others = arange(input.shape[-1], device=input.device) != target.unsqueeze(-1)
-    return reduce_loss(where(others, wrong, 0.0).sum(-1) / input.shape[-1], reduction)
+        violations = violations * weight.index_select(0, target.reshape(-1)).reshape((*target.shape, 1))
+    is_other = arange(input.shape[-1], device=input.device) != target.unsqueeze(-1)
+    return reduce_loss(where(is_other, violations, 0.0).sum(-1) / input.shape[-1], reduction)
 
 
 @cast_by_name
@@ -171,7 +171,7 @@ def multilabel_margin_loss(
     `target` has the shape of the input, ``(N, C)`` or ``C``: target classes, terminated by -1.
     """
     reduction = resolve_reduction(size_average, reduce, reduction)
-    _check_whole("multilabel_margin_loss", target)
+    _check_class_dtype("multilabel_margin_loss", target)
     if input.numel() == target.numel() == 1 and max(input.ndim, target.ndim) <= 1:
         input, target = input.reshape(1), target.reshape(1)
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
@@ -179,17 +179,17 @@ def multilabel_margin_loss(
             f"multilabel_margin_loss requires input and target of one shape N×C or C, not {format_shape(input.shape)} "
             f"and {format_shape(target.shape)}"
         )
-    cast_by_name = (target < 0).to(input.dtype).cumsum(-1) == 0
-    classes = where(cast_by_name, target, 0)
+    is_listed = (target < 0).to(input.dtype).cumsum(-1) == 0
+    classes = where(is_listed, target, 0)
     positions = arange(input.shape[-1], device=input.device)
-    hit = (classes.unsqueeze(-1) == positions) & cast_by_name.unsqueeze(-1)
-    right = hit.any(-2)
-    gaps = (1 - (input.gather(-1, classes).unsqueeze(-1) - input.unsqueeze(-2))).clamp(min=0)
-    counted = cast_by_name.unsqueeze(-1) & ~right.unsqueeze(-2)
-    return reduce_loss(where(counted, gaps, 0.0).sum((-1, -2)) / input.shape[-1], reduction)
+    matches = (classes.unsqueeze(-1) == positions) & is_listed.unsqueeze(-1)
+    is_target = matches.any(-2)
+    violations = (1 - (input.gather(-1, classes).unsqueeze(-1) - input.unsqueeze(-2))).clamp(min=0)
+    counted = is_listed.unsqueeze(-1) & ~is_target.unsqueeze(-2)
+    return reduce_loss(where(counted, violations, 0.0).sum((-1, -2)) / input.shape[-1], reduction)
 
 
-def _check_whole(loss: str, target: Tensor) -> None:
+def _check_class_dtype(loss: str, target: Tensor) -> None:
     if target.dtype is not int64:
         raise DTypeError(f"{loss}: class indices must be int64, not {target.dtype.name}.", in_code="Use target.long().")
 

@@ -53,8 +53,8 @@ def scaled_dot_product_attention(
         size = attn_mask.shape[-3]
         attn_mask = attn_mask.unsqueeze(-3) if size == 1 else attn_mask.unflatten(-3, (shared, heads // shared))
     weights = attention_weights(grouped, key.unsqueeze(-3), attn_mask, scale=scale, causal=is_causal)
-    found = (dropout(weights, dropout_p) if dropout_p else weights) @ value.unsqueeze(-3)
-    return found.flatten(-4, -3)
+    out = (dropout(weights, dropout_p) if dropout_p else weights) @ value.unsqueeze(-3)
+    return out.flatten(-4, -3)
 
 
 def multi_head_attention_forward(
@@ -97,44 +97,44 @@ def multi_head_attention_forward(
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    made_by = _projections(
+    projections = _projections(
         (in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias, use_separate_proj_weight
     )
-    same = query is key and key is value and in_proj_weight is not None and not use_separate_proj_weight
-    if same:
+    self_attention = query is key and key is value and in_proj_weight is not None and not use_separate_proj_weight
+    if self_attention:
         q, k, v = linear(query, in_proj_weight, in_proj_bias).chunk(3, -1)  # pyright: ignore[reportArgumentType]
     else:
-        q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), *made_by, strict=True))
+        q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), *projections, strict=True))
     length, batch, width = q.shape
     if bias_k is not None and bias_v is not None:
         k = cat([k, bias_k.expand(1, batch, width)])
         v = cat([v, bias_v.expand(1, batch, width)])
-    q, k, v = (_heads(x, num_heads) for x in (q, k, v))
+    q, k, v = (_split_heads(x, num_heads) for x in (q, k, v))
     k = k if static_k is None else static_k.unflatten(0, (batch, num_heads))
     v = v if static_v is None else static_v.unflatten(0, (batch, num_heads))
     if add_zero_attn:
         k, v = (cat([x, x.new_zeros((batch, num_heads, 1, x.shape[-1]))], dim=2) for x in (k, v))
-    mask = _joint_mask(attn_mask, key_padding_mask, (batch, num_heads, length, k.shape[2]), q)
+    mask = _combine_masks(attn_mask, key_padding_mask, (batch, num_heads, length, k.shape[2]), q)
     scale = 1 / math.sqrt(q.shape[-1])
     weights = attention_weights(q, k, mask, scale=scale, empty_rows=not need_weights)
     weights = dropout(weights, dropout_p, training) if dropout_p else weights
-    found = (weights @ v).permute((2, 0, 1, 3)).reshape((length, batch, width))
-    found = linear(found, out_proj_weight, out_proj_bias)
-    found = found if batched else found.squeeze(1)
+    out = (weights @ v).permute((2, 0, 1, 3)).reshape((length, batch, width))
+    out = linear(out, out_proj_weight, out_proj_bias)
+    out = out if batched else out.squeeze(1)
     if not need_weights:
-        return found, None
+        return out, None
     weights = weights.mean(1) if average_attn_weights else weights
-    return found, weights if batched else weights.squeeze(0)
+    return out, weights if batched else weights.squeeze(0)
 
 
 def _check_inputs(query: Tensor, key: Tensor, value: Tensor, width: int, heads: int) -> None:
-    given = " and ".join(format_shape(x.shape) for x in (query, key, value))
+    shapes = " and ".join(format_shape(x.shape) for x in (query, key, value))
     if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-        raise ShapeError(f"attention: query, key and value must have 3 dimensions, or 2 without batch, not {given}")
+        raise ShapeError(f"attention: query, key and value must have 3 dimensions, or 2 without batch, not {shapes}")
     if query.shape[-1] != width:
-        raise ShapeError(f"attention: embed_dim is {width}, but queries have size {query.shape[-1]}: {given}")
+        raise ShapeError(f"attention: embed_dim is {width}, but queries have size {query.shape[-1]}: {shapes}")
     if key.shape[:-1] != value.shape[:-1]:
-        raise ShapeError(f"attention: the numbers of keys and values must be equal, not {given}")
+        raise ShapeError(f"attention: the numbers of keys and values must be equal, not {shapes}")
     if width % heads:
         raise ValueError(f"attention: embed_dim={width} must be divisible by num_heads={heads}")
 
@@ -142,37 +142,37 @@ def _check_inputs(query: Tensor, key: Tensor, value: Tensor, width: int, heads: 
 def _projections(
     weights: tuple[Tensor | None, ...], bias: Tensor | None, separate: bool
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
-    joint, *single = weights
-    found = tuple(single) if separate or joint is None else joint.chunk(3)
-    if any(weight is None for weight in found):
+    in_proj, *separate_weights = weights
+    weight_parts = tuple(separate_weights) if separate or in_proj is None else in_proj.chunk(3)
+    if any(weight is None for weight in weight_parts):
         raise ValueError("attention: pass in_proj_weight, or all of q_proj_weight, k_proj_weight and v_proj_weight")
-    return found, (None, None, None) if bias is None else bias.chunk(3)  # pyright: ignore[reportReturnType]
+    return weight_parts, (None, None, None) if bias is None else bias.chunk(3)  # pyright: ignore[reportReturnType]
 
 
-def _heads(x: Tensor, heads: int) -> Tensor:
+def _split_heads(x: Tensor, heads: int) -> Tensor:
     """``(L, N, E)`` reshaped to ``(N, heads, L, E/heads)``."""
     return x.unflatten(-1, (heads, x.shape[-1] // heads)).permute((1, 2, 0, 3))
 
 
-def _joint_mask(
-    attention: Tensor | None, padding: Tensor | None, shape: tuple[int, int, int, int], like: Tensor
+def _combine_masks(
+    attn_mask: Tensor | None, key_padding_mask: Tensor | None, shape: tuple[int, int, int, int], like: Tensor
 ) -> Tensor | None:
     """Combine both masks to one that broadcasts to ``(N, heads, L, S)``: true where allowed, or numbers to add."""
     batch, heads, length, keys = shape
     masks: list[Tensor] = []
-    if attention is not None:
-        _check_mask("attn_mask", attention)
-        if attention.ndim == 3:
-            _check_sizes("attn_mask", attention, ((batch * heads, length),))
-            attention = attention.unflatten(0, (batch, heads))
+    if attn_mask is not None:
+        _check_mask("attn_mask", attn_mask)
+        if attn_mask.ndim == 3:
+            _check_sizes("attn_mask", attn_mask, ((batch * heads, length),))
+            attn_mask = attn_mask.unflatten(0, (batch, heads))
         else:
-            _check_sizes("attn_mask", attention, ((length,),))
-        masks.append(attention)
-    if padding is not None:
-        _check_mask("key_padding_mask", padding)
-        _check_sizes("key_padding_mask", padding, ((batch,),))
-        masks.append(padding.unsqueeze(1).unsqueeze(1))
-    masks = [_widened(mask, keys) for mask in masks]
+            _check_sizes("attn_mask", attn_mask, ((length,),))
+        masks.append(attn_mask)
+    if key_padding_mask is not None:
+        _check_mask("key_padding_mask", key_padding_mask)
+        _check_sizes("key_padding_mask", key_padding_mask, ((batch,),))
+        masks.append(key_padding_mask.unsqueeze(1).unsqueeze(1))
+    masks = [_extend_mask(mask, keys) for mask in masks]
     if all(mask.dtype.kind == 0 for mask in masks):
         masks = [mask.logical_not() for mask in masks]
         return masks[0] & masks[1] if len(masks) == 2 else masks[0] if masks else None
@@ -180,7 +180,7 @@ def _joint_mask(
     return added[0] + added[1] if len(added) == 2 else added[0]
 
 
-def _widened(mask: Tensor, keys: int) -> Tensor:
+def _extend_mask(mask: Tensor, keys: int) -> Tensor:
     """Extend a mask by the keys that the module appends (bias, zeros), which are allowed."""
     missing = keys - mask.shape[-1]
     if isinstance(missing, Dim) or missing == 0:
@@ -198,5 +198,5 @@ def _check_mask(name: str, mask: Tensor) -> None:
 
 def _check_sizes(name: str, mask: Tensor, allowed: tuple[tuple[int, ...], ...]) -> None:
     if tuple(mask.shape[:-1]) not in allowed:
-        wanted = " or ".join(f"{format_shape(shape)}×keys" for shape in allowed)
-        raise ShapeError(f"attention: {name} must be {wanted}, not {format_shape(mask.shape)}")
+        expected = " or ".join(f"{format_shape(shape)}×keys" for shape in allowed)
+        raise ShapeError(f"attention: {name} must be {expected}, not {format_shape(mask.shape)}")

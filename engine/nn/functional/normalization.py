@@ -70,9 +70,9 @@ def layer_norm(
 
     Source: Ba et al., arXiv 1607.06450.
     """
-    own = tuple(normalized_shape)
-    _check_shape("layer_norm", input, own)
-    return layer_norm_op(input, weight, bias, dims=len(own), eps=eps)[0]
+    sizes = tuple(normalized_shape)
+    _check_shape("layer_norm", input, sizes)
+    return layer_norm_op(input, weight, bias, dims=len(sizes), eps=eps)[0]
 
 
 def rms_norm(
@@ -82,9 +82,9 @@ def rms_norm(
 
     `eps` defaults to the precision of the dtype. Source: Zhang and Sennrich, arXiv 1910.07467.
     """
-    own = tuple(normalized_shape)
-    _check_shape("rms_norm", input, own)
-    dims = tuple(range(-len(own), 0))
+    sizes = tuple(normalized_shape)
+    _check_shape("rms_norm", input, sizes)
+    dims = tuple(range(-len(sizes), 0))
     eps = float(finfo(input.dtype).eps) if eps is None else eps
     scaled = input * ((input * input).mean(dims, True) + eps).rsqrt()
     return scaled if weight is None else scaled * weight
@@ -98,10 +98,10 @@ def normalize(
     return input / norms if out is None else div(input, norms, out=out)
 
 
-def _check_shape(name: str, input: Tensor, own: tuple[int, ...]) -> None:
-    if not own or tuple(input.shape[-len(own) :]) != own:
-        ends = input.shape[-len(own) :] if own else input.shape
+def _check_shape(name: str, input: Tensor, sizes: tuple[int, ...]) -> None:
+    if not sizes or tuple(input.shape[-len(sizes) :]) != sizes:
+        ends = input.shape[-len(sizes) :] if sizes else input.shape
         raise ShapeError(
-            f"{name} over {format_shape(own)} got an input of {format_shape(input.shape)}, "
-            f"which ends in {format_shape(ends)}."
+            f"{name} over {format_shape(sizes)} expected an input with these last dimensions, "
+            f"got {format_shape(input.shape)}, which ends in {format_shape(ends)}."
         )

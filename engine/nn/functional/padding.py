@@ -26,11 +26,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: PaddingMode = "constant", value
         value: value for mode "constant" (default: 0)
     """
     _check(input, pad, mode, value)
-    return (mirrored if mode in ("reflect", "replicate") else _padded)(input, pad, mode, value)
+    return (pad_with_input if mode in ("reflect", "replicate") else _padded)(input, pad, mode, value)
 
 
 @cast_by_name
-def mirrored(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | None) -> Tensor:
+def pad_with_input(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | None) -> Tensor:
     """`pad` in the modes that copy elements of the input."""
     return _padded(input, pad, mode, value)
 
@@ -39,10 +39,10 @@ def _padded(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float |
     for number, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         dim = input.ndim - 1 - number
         if before < 0 or after < 0:
-            input = _shortened(input, dim, max(-before, 0), max(-after, 0))
+            input = _crop(input, dim, max(-before, 0), max(-after, 0))
             before, after = max(before, 0), max(after, 0)
         if before or after:
-            _check_room(input, dim, max(before, after), mode)
+            _check_amount(input, dim, max(before, after), mode)
             input = cat(_parts(input, dim, before, after, mode, 0.0 if value is None else value), dim)
     return input
 
@@ -62,11 +62,11 @@ def _parts(input: Tensor, dim: int, before: int, after: int, mode: PaddingMode, 
     if mode == "replicate":
         first, last = input.narrow(dim, 0, 1), input.narrow(dim, size - 1, 1)
         return [first.expand(border(before)), input, last.expand(border(after))]
-    filled = [full(border(length), value, dtype=input.dtype, device=input.device) for length in (before, after)]
-    return [filled[0], input, filled[1]]
+    constants = [full(border(length), value, dtype=input.dtype, device=input.device) for length in (before, after)]
+    return [constants[0], input, constants[1]]
 
 
-def _shortened(input: Tensor, dim: int, before: int, after: int) -> Tensor:
+def _crop(input: Tensor, dim: int, before: int, after: int) -> Tensor:
     size = input.shape[dim]
     if not isinstance(size, Dim) and before + after > size:
         raise ShapeError(f"pad: dimension {dim} of {format_shape(input.shape)} cannot be cropped by {before + after}")
@@ -84,13 +84,15 @@ def _check(input: Tensor, pad: Sequence[int], mode: PaddingMode, value: float | 
         raise ValueError(f"pad: value={value} requires mode 'constant', not {mode!r}. Omit value.")
 
 
-def _check_room(input: Tensor, dim: int, amount: int, mode: PaddingMode) -> None:
+def _check_amount(input: Tensor, dim: int, amount: int, mode: PaddingMode) -> None:
     size = input.shape[dim]
-    most = {"reflect": size - 1, "circular": size}.get(mode)
-    if most is not None and not isinstance(most, Dim) and amount > most:
+    limit = {"reflect": size - 1, "circular": size}.get(mode)
+    if limit is not None and not isinstance(limit, Dim) and amount > limit:
         raise ShapeError(
-            f"pad: mode {mode!r} can add at most {most} elements to dimension {dim} of {format_shape(input.shape)}, "
+            f"pad: mode {mode!r} can add at most {limit} elements to dimension {dim} of {format_shape(input.shape)}, "
             f"not {amount}. Use a smaller padding, or the mode 'replicate'."
         )
     if mode == "replicate" and size == 0:
-        raise ShapeError(f"pad: dimension {dim} of {format_shape(input.shape)} is empty: mode {mode!r} has no values")
+        raise ShapeError(
+            f"pad: mode {mode!r} copies border elements, but dimension {dim} of {format_shape(input.shape)} is empty"
+        )

@@ -166,17 +166,19 @@ def lp_pool3d(
 
 
 def _stride(kernel_size: Sizes, stride: Sizes | None) -> Sizes:
-    """The stride; None and () stand for the kernel size."""
+    """The stride; None and () mean the kernel size."""
     return kernel_size if stride is None or stride in ((), []) else stride
 
 
 def _windows(
     name: str, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, dilation: Sizes, ceil_mode: bool, ndim: int
 ) -> SlidingWindows:
-    given = {"kernel_size": kernel_size, "stride": stride or 1, "padding": padding, "dilation": dilation}
-    for title, value in given.items():
+    arguments = {"kernel_size": kernel_size, "stride": stride or 1, "padding": padding, "dilation": dilation}
+    for argument, value in arguments.items():
         if isinstance(value, (tuple, list)) and len(value) != ndim:
-            raise ShapeError(f"{name}: {title} must be one number, or one for each of {ndim} dimensions, not {value}")
+            raise ShapeError(
+                f"{name}: {argument} must be one number, or one for each of {ndim} dimensions, not {value}"
+            )
     windows = SlidingWindows.of(kernel_size, _stride(kernel_size, stride), padding, dilation, ndim, ceil_mode)
     if any(2 * p > k for p, k in zip(windows.padding, windows.kernel, strict=True)):
         raise ShapeError(
@@ -197,14 +199,14 @@ def _max_pool(
     return_indices: bool,
     ndim: int,
 ) -> Any:
-    input, one = add_batch_dimension(name, input, ndim)
+    input, unbatched = add_batch_dimension(name, input, ndim)
     windows = _windows(name, kernel_size, stride, padding, dilation, ceil_mode, ndim)
     values, number = max_pool_with_indices(input, windows=windows)
-    values = values.squeeze(0) if one else values
+    values = values.squeeze(0) if unbatched else values
     if not return_indices:
         return values
     indices = flat_index(number, sizes=tuple(input.shape[2:]), windows=windows)
-    return values, indices.squeeze(0) if one else indices
+    return values, indices.squeeze(0) if unbatched else indices
 
 
 def _max_unpool(
@@ -219,19 +221,25 @@ def _max_unpool(
 ) -> Tensor:
     if tuple(input.shape) != tuple(indices.shape):
         raise ShapeError(
-            f"{name}: indices must be {format_shape(input.shape)}, as the input, not {format_shape(indices.shape)}"
+            f"{name}: indices must have the shape of the input, {format_shape(input.shape)}, "
+            f"not {format_shape(indices.shape)}"
         )
-    input, one = add_batch_dimension(name, input, ndim)
-    indices = indices.unsqueeze(0) if one else indices
+    input, unbatched = add_batch_dimension(name, input, ndim)
+    indices = indices.unsqueeze(0) if unbatched else indices
     kernel, step, sides = (per_dim(value, ndim) for value in (kernel_size, _stride(kernel_size, stride), padding))
-    usual = tuple((n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[2:], step, sides, kernel, strict=True))
-    sizes = usual if output_size is None else tuple(output_size)[-ndim:]
-    if any(not abs(size - other) < s for size, other, s in zip(sizes, usual, step, strict=True)):
-        raise ValueError(f"{name}: output_size {format_shape(sizes)} must be within a stride of {format_shape(usual)}")
+    default_sizes = tuple(
+        (n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[2:], step, sides, kernel, strict=True)
+    )
+    sizes = default_sizes if output_size is None else tuple(output_size)[-ndim:]
+    if any(not abs(size - other) < s for size, other, s in zip(sizes, default_sizes, step, strict=True)):
+        raise ValueError(
+            f"{name}: output_size {format_shape(sizes)} must differ from {format_shape(default_sizes)} "
+            "by less than the stride"
+        )
     shape = (*input.shape[:2], count(sizes))
     out = gather_backward(input.flatten(2), indices.flatten(2), shape=shape, dim=2, unique=True)
     out = out.reshape(*input.shape[:2], *sizes)
-    return out.squeeze(0) if one else out
+    return out.squeeze(0) if unbatched else out
 
 
 def _avg_pool(
@@ -247,17 +255,17 @@ def _avg_pool(
 ) -> Tensor:
     if divisor == 0:
         raise ValueError(f"{name}: divisor_override must not be 0")
-    input, one = add_batch_dimension(name, input, ndim)
+    input, unbatched = add_batch_dimension(name, input, ndim)
     windows = _windows(name, kernel_size, stride, padding, 1, ceil_mode, ndim)
     total = sum_pool(input, windows=windows)
-    total = total.squeeze(0) if one else total
+    total = total.squeeze(0) if unbatched else total
     if divisor is not None:
-        members: Any = divisor
+        divisors: Any = divisor
     elif input.device is META or (not ceil_mode and (count_include_pad or not any(windows.padding))):
-        members = count(windows.kernel)
+        divisors = count(windows.kernel)
     else:
-        members = total.new_tensor(_window_sizes(windows, tuple(input.shape[2:]), count_include_pad))
-    return div_trunc(total, members) if input.dtype is int64 else total / members
+        divisors = total.new_tensor(_window_sizes(windows, tuple(input.shape[2:]), count_include_pad))
+    return div_trunc(total, divisors) if input.dtype is int64 else total / divisors
 
 
 def _window_sizes(windows: SlidingWindows, sizes: tuple[int, ...], count_include_pad: bool) -> Any:
@@ -266,8 +274,8 @@ def _window_sizes(windows: SlidingWindows, sizes: tuple[int, ...], count_include
     sides = zip(
         windows.output_sizes("avg_pool", sizes), windows.stride, windows.padding, windows.kernel, sizes, strict=True
     )
-    for steps, stride, padding, kernel, size in sides:
-        start = np.arange(steps) * stride - padding
+    for windows_count, stride, padding, kernel, size in sides:
+        start = np.arange(windows_count) * stride - padding
         end = np.minimum(start + kernel, size + padding)
         if not count_include_pad:
             start, end = np.maximum(start, 0), np.minimum(end, size)

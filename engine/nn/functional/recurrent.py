@@ -51,7 +51,7 @@ def lstm(
 def gru(
     x: Tensor, state: tuple[Tensor, ...], weights: RecurrentWeights, batch_sizes: BatchSizes, reverse: bool
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Recurrent layer over ``(T, N, I)`` from (hidden,): output ``(T, N, H)`` and final (hidden,)."""
+    """GRU over ``(T, N, I)`` from (hidden,): output ``(T, N, H)`` and final (hidden,)."""
     gates = linear(x, weights.input, weights.input_bias)
     out, h, _, _ = gru_layer(gates, *state, weights.state, weights.state_bias, batch_sizes=batch_sizes, reverse=reverse)
     return out, (h,)
@@ -65,7 +65,7 @@ def rnn(
     reverse: bool,
     nonlinearity: Nonlinearity,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Recurrent layer over ``(T, N, I)`` from (hidden,): output ``(T, N, H)`` and final (hidden,)."""
+    """Elman network over ``(T, N, I)`` from (hidden,): output ``(T, N, H)`` and final (hidden,)."""
     gates = linear(x, weights.input, weights.bias)
     out, h = elman_layer(
         gates, *state, weights.state, nonlinearity=nonlinearity, batch_sizes=batch_sizes, reverse=reverse
@@ -87,5 +87,5 @@ def lstm_step(x: Tensor, state: tuple[Tensor, Tensor], weights: RecurrentWeights
 
 def gru_step(x: Tensor, h: Tensor, weights: RecurrentWeights) -> Tensor:
     """Next hidden state of a GRU."""
-    of_input = linear(x, weights.input, weights.input_bias)
-    return gru_cell(of_input, linear(h, weights.state, weights.state_bias), h)
+    input_gates = linear(x, weights.input, weights.input_bias)
+    return gru_cell(input_gates, linear(h, weights.state, weights.state_bias), h)

@@ -35,12 +35,12 @@ def resolve_reduction(size_average: Deprecated, reduce: Deprecated, reduction: R
     """`reduction`, or the equivalent of the deprecated arguments, with a warning."""
     if size_average is None and reduce is None:
         return reduction
-    meant: Reduction = "none" if reduce is not None and not reduce else "mean"
-    if meant == "mean" and size_average is not None and not size_average:
-        meant = "sum"
+    equivalent: Reduction = "none" if reduce is not None and not reduce else "mean"
+    if equivalent == "mean" and size_average is not None and not size_average:
+        equivalent = "sum"
     text = "size_average and reduce were replaced by reduction."
-    warnings.warn(EngineWarning(text, in_code=f"Pass reduction={meant!r}."), stacklevel=3)
-    return meant  # pyright: ignore[reportReturnType] - every loss supports these three
+    warnings.warn(EngineWarning(text, in_code=f"Pass reduction={equivalent!r}."), stacklevel=3)
+    return equivalent  # pyright: ignore[reportReturnType] - every loss supports these three
 
 
 def require_same_shape(loss: str, input: Tensor, target: Tensor) -> None:
@@ -55,7 +55,7 @@ def warn_of_broadcast(loss: str, input: Tensor, target: Tensor) -> None:
     if tuple(input.shape) == tuple(target.shape):
         return
     message, remedy = _different_shapes(loss, input, target)
-    if _SHAPES.exact or not _broadcast(input, target):
+    if _SHAPES.exact or not _can_broadcast(input, target):
         raise ShapeError(message, in_code=remedy)
     text = f"{message} They broadcast, so the result is likely to be wrong."
     warnings.warn(EngineWarning(text, in_code=remedy), stacklevel=4)
@@ -73,14 +73,14 @@ _SHAPES = _Shapes()
 @contextlib.contextmanager
 def exact_shapes() -> Iterator[None]:
     """Context in which losses raise ShapeError instead of broadcasting input and target."""
-    before, _SHAPES.exact = _SHAPES.exact, True
+    outer, _SHAPES.exact = _SHAPES.exact, True
     try:
         yield
     finally:
-        _SHAPES.exact = before
+        _SHAPES.exact = outer
 
 
-def _broadcast(input: Tensor, target: Tensor) -> bool:
+def _can_broadcast(input: Tensor, target: Tensor) -> bool:
     pairs = zip(reversed(input.shape), reversed(target.shape), strict=False)
     return all(a == b or 1 in (a, b) for a, b in pairs)
 

@@ -56,7 +56,7 @@ def smooth_l1_loss(
     reduction = resolve_reduction(size_average, reduce, reduction)
     warn_of_broadcast("smooth_l1_loss", input, target)
     if beta < 0:
-        raise ValueError(f"beta must be ≥ 0, not {beta}")
+        raise ValueError(f"smooth_l1_loss: beta must be ≥ 0, not {beta}")
     distance = (input - target).abs()
     if beta == 0:
         return reduce_loss(distance, reduction)
@@ -78,11 +78,11 @@ def huber_loss(
     """
     warn_of_broadcast("huber_loss", input, target)
     if delta <= 0:
-        raise ValueError(f"delta must be > 0, not {delta}")
+        raise ValueError(f"huber_loss: delta must be > 0, not {delta}")
     distance = (input - target).abs()
     linear = (distance - 0.5 * delta) * delta
     loss = where(distance <= delta, distance * distance * 0.5, linear)
-    return reduce_loss(loss if weight is None else loss * _fitting(weight, input), reduction)
+    return reduce_loss(loss if weight is None else loss * _check_weight(weight, input), reduction)
 
 
 @cast_by_name
@@ -142,7 +142,7 @@ def _variance(input: Tensor, var: Tensor | float) -> Tensor:
     if tuple(var.shape) == tuple(input.shape[:-1]):
         return var.unsqueeze(-1)
     if var.ndim == input.ndim:
-        different = [own for own, size in zip(var.shape, input.shape, strict=True) if own != size]
+        different = [var_size for var_size, size in zip(var.shape, input.shape, strict=True) if var_size != size]
         if different == [1]:
             return var
     raise ShapeError(
@@ -155,11 +155,13 @@ def _weighted(loss: Tensor, input: Tensor, weight: Tensor | None, reduction: Red
     """Reduce weighted losses; the mean divides by the sum of the weights."""
     if weight is None:
         return reduce_loss(loss, reduction)
-    loss = loss * _fitting(weight, input)
+    loss = loss * _check_weight(weight, input)
     return loss.sum() / weight.sum() if reduction == "mean" else reduce_loss(loss, reduction)
 
 
-def _fitting(weight: Tensor, input: Tensor) -> Tensor:
+def _check_weight(weight: Tensor, input: Tensor) -> Tensor:
     if tuple(weight.shape) != tuple(input.shape):
-        raise ShapeError(f"weight must be {format_shape(input.shape)}, as the input, not {format_shape(weight.shape)}")
+        raise ShapeError(
+            f"weight must have the shape of the input, {format_shape(input.shape)}, not {format_shape(weight.shape)}"
+        )
     return weight

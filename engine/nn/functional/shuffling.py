@@ -16,8 +16,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         raise ShapeError(f"pixel_shuffle: {channels} channels are not divisible by {r}×{r}")
     split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     n = len(lead)
-    moved = split.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*lead, channels // (r * r), height * r, width * r)
+    permuted = split.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
+    return permuted.reshape(*lead, channels // (r * r), height * r, width * r)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -29,14 +29,16 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         raise ShapeError(f"pixel_unshuffle: {format_shape((height, width))} is not divisible into {r}×{r} pixels")
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     n = len(lead)
-    moved = split.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*lead, channels * r * r, height // r, width // r)
+    permuted = split.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
+    return permuted.reshape(*lead, channels * r * r, height // r, width // r)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleave the channels of `groups` groups of ``(N, C, *)``. Source: Zhang et al., arXiv 1707.01083."""
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
-        raise ShapeError(f"channel_shuffle: {format_shape(input.shape)} needs channels divisible by groups={groups}")
+        raise ShapeError(
+            f"channel_shuffle: the channels of {format_shape(input.shape)} are not divisible by groups={groups}"
+        )
     batch, channels, *rest = input.shape
     split = input.reshape(batch, groups, channels // groups, *rest)
     return split.transpose(1, 2).reshape(input.shape)

@@ -11,17 +11,17 @@ from engine.tensors.creation import rand_like, zeros_like
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """``exp(xᵢ) / Σⱼ exp(xⱼ)`` along `dim`, computed in `dtype`. Without `dim`, PyTorch's rule selects it."""
-    return _as(input, dtype).softmax(_default_dim("softmax", input, dim))
+    return _to_dtype(input, dtype).softmax(_default_dim("softmax", input, dim))
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """`softmax` of ``-x``."""
-    return _as(-input, dtype).softmax(_default_dim("softmin", input, dim))
+    return _to_dtype(-input, dtype).softmax(_default_dim("softmin", input, dim))
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """Logarithm of `softmax`, numerically stable."""
-    return _as(input, dtype).log_softmax(_default_dim("log_softmax", input, dim))
+    return _to_dtype(input, dtype).log_softmax(_default_dim("log_softmax", input, dim))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -41,7 +41,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return one_hot - soft.detach() + soft
 
 
-def _as(input: Tensor, dtype: DType | None) -> Tensor:
+def _to_dtype(input: Tensor, dtype: DType | None) -> Tensor:
     return input if dtype is None else input.to(dtype=dtype)
 
 

@@ -65,7 +65,7 @@ class ChannelNorm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
-    def _count(self) -> float | Tensor:
+    def _count_batch(self) -> float | Tensor:
         """Count this batch and return its weight in the running statistics."""
         with no_grad():
             self.num_batches_tracked.add_(1)
@@ -75,8 +75,8 @@ class ChannelNorm(Module):
 
     def _check(self, input: Tensor, dimensions: tuple[int, ...], channel: int) -> None:
         if input.ndim not in dimensions:
-            wanted = " or ".join(map(str, dimensions))
-            raise ShapeError(f"expected an input of {wanted} dimensions, got {format_shape(input.shape)}")
+            expected = " or ".join(map(str, dimensions))
+            raise ShapeError(f"expected an input of {expected} dimensions, got {format_shape(input.shape)}")
         if input.shape[channel] == self.num_features:
             return
         if self.weight is None and self.running_mean is None:
@@ -120,14 +120,20 @@ class BatchNorm(ChannelNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check(input, self.dimensions, 1)
-        measures = self.training or self.running_mean is None
+        use_batch_stats = self.training or self.running_mean is None
         # The recomputation in a checkpoint must not count the batch a second time.
-        counts = (
+        update_running = (
             self.training and self.track_running_stats and self.running_mean is not None and not MODES.recomputation
         )
-        running = (self.running_mean, self.running_var) if counts or not measures else (None, None)
+        running = (self.running_mean, self.running_var) if update_running or not use_batch_stats else (None, None)
         return F.batch_norm(
-            input, *running, self.weight, self.bias, measures, self._count() if counts else 0.0, self.eps
+            input,
+            *running,
+            self.weight,
+            self.bias,
+            use_batch_stats,
+            self._count_batch() if update_running else 0.0,
+            self.eps,
         )
 
 

@@ -42,22 +42,22 @@ class ConvBase(Module):
                 f"groups={groups} must divide in_channels={self.in_channels} and out_channels={self.out_channels}. "
                 "Use a common divisor of both."
             )
-        self.kernel_size = self._sides("kernel_size", kernel_size, 1)
-        self.stride = self._sides("stride", stride, 1)
-        self.padding: Any = padding if isinstance(padding, str) else self._sides("padding", padding, 0)
-        self.dilation = self._sides("dilation", dilation, 1)
-        self.output_padding = self._sides("output_padding", output_padding, 0)
+        self.kernel_size = self._per_dim("kernel_size", kernel_size, 1)
+        self.stride = self._per_dim("stride", stride, 1)
+        self.padding: Any = padding if isinstance(padding, str) else self._per_dim("padding", padding, 0)
+        self.dilation = self._per_dim("dilation", dilation, 1)
+        self.output_padding = self._per_dim("output_padding", output_padding, 0)
         self.groups = groups
         self.padding_mode: PaddingMode = padding_mode
         self.has_bias = bias
 
-    def _sides(self, name: str, value: SizePerDim, least: int) -> tuple[int, ...]:
-        sides = per_dim(value, self.spatial)
-        if len(sides) != self.spatial:
+    def _per_dim(self, name: str, value: SizePerDim, minimum: int) -> tuple[int, ...]:
+        values = per_dim(value, self.spatial)
+        if len(values) != self.spatial:
             raise ValueError(f"{name} must be one number, or one for each of {self.spatial} dimensions, not {value}")
-        if min(sides) < least:
-            raise ValueError(f"{name} must be ≥ {least}, not {value}")
-        return sides
+        if min(values) < minimum:
+            raise ValueError(f"{name} must be ≥ {minimum}, not {value}")
+        return values
 
     def _make_filters(self, shape: tuple[int, ...], device: DeviceArgument, dtype: DType | None) -> None:
         self.weight = Parameter(empty(shape, device=device, dtype=dtype))
@@ -74,13 +74,13 @@ class ConvBase(Module):
     def extra_repr(self) -> str:
         none, one = (0,) * self.spatial, (1,) * self.spatial
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        shown = {
+        optional = {
             "padding": self.padding != none,
             "dilation": self.dilation != one,
             "output_padding": self.output_padding != none,
             "groups": self.groups != 1,
         }
-        for name, is_shown in shown.items():
+        for name, is_shown in optional.items():
             text += f", {name}={getattr(self, name)}" if is_shown else ""
         if self.bias is None:
             text += ", bias=False"

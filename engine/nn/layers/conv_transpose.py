@@ -41,25 +41,25 @@ class ConvTranspose(ConvBase):
         self._make_filters((in_channels, out_channels // groups, *self.kernel_size), device, dtype)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        further = self.output_padding if output_size is None else self._output_padding(input, output_size)
+        output_padding = self.output_padding if output_size is None else self._output_padding(input, output_size)
         return _FUNCTIONS[self.spatial](
-            input, self.weight, self.bias, self.stride, self.padding, further, self.groups, self.dilation
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> tuple[int, ...]:
         """Output padding that gives `output_size`, with or without batch and channels."""
-        wanted = tuple(output_size)[-self.spatial :]
-        least = transposed_sizes(
+        sizes = tuple(output_size)[-self.spatial :]
+        smallest = transposed_sizes(
             input.shape[-self.spatial :], self.kernel_size, self.stride, self.padding, 0, self.dilation
         )
-        further = tuple(want - size for want, size in zip(wanted, least, strict=True))
-        if any(not 0 <= more < stride for more, stride in zip(further, self.stride, strict=True)):
-            most = [size + stride - 1 for size, stride in zip(least, self.stride, strict=True)]
+        output_padding = tuple(new - size for new, size in zip(sizes, smallest, strict=True))
+        if any(not 0 <= amount < stride for amount, stride in zip(output_padding, self.stride, strict=True)):
+            largest = [size + stride - 1 for size, stride in zip(smallest, self.stride, strict=True)]
             raise ShapeError(
-                f"output_size {format_shape(wanted)} is not possible for an input {format_shape(input.shape)}. "
-                f"Use {format_shape(least)} to {format_shape(most)}."
+                f"output_size {format_shape(sizes)} is not possible for an input {format_shape(input.shape)}. "
+                f"Use {format_shape(smallest)} to {format_shape(largest)}."
             )
-        return further
+        return output_padding
 
 
 _FUNCTIONS = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}

@@ -118,4 +118,4 @@ def non_default_options(**values: tuple[Any, Any]) -> str:
 def check_table(weight: Tensor, rows: int, width: int) -> None:
     """Raise ShapeError unless `weight` has shape ``(rows, width)``."""
     if tuple(weight.shape) != (rows, width):
-        raise ShapeError(f"the given weight is {format_shape(weight.shape)}, but the layer needs {rows}×{width}")
+        raise ShapeError(f"_weight has shape {format_shape(weight.shape)}, but the layer requires {rows}×{width}")

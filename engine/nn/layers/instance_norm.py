@@ -32,10 +32,10 @@ class InstanceNorm(ChannelNorm):
         super().__init__(num_features, eps, momentum, affine, bias, track_running_stats, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        one = input.ndim == self.spatial + 1
-        self._check(input, (self.spatial + 1, self.spatial + 2), 0 if one else 1)
+        unbatched = input.ndim == self.spatial + 1
+        self._check(input, (self.spatial + 1, self.spatial + 2), 0 if unbatched else 1)
         out = F.instance_norm(
-            input.unsqueeze(0) if one else input,
+            input.unsqueeze(0) if unbatched else input,
             self.running_mean,
             self.running_var,
             self.weight,
@@ -44,7 +44,7 @@ class InstanceNorm(ChannelNorm):
             0.0 if self.momentum is None else self.momentum,
             self.eps,
         )
-        return out.squeeze(0) if one else out
+        return out.squeeze(0) if unbatched else out
 
 
 @LAYERS.register(category="Normalization", tags=("instance normalization", "style"))

@@ -32,15 +32,15 @@ class Lazy(Module):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        given = inspect.signature(self.cls_to_become).bind(1, *args, **kwargs).arguments
-        kwargs = {name: value for name, value in self.defaults.items() if name not in given} | kwargs
+        bound = inspect.signature(self.cls_to_become).bind(1, *args, **kwargs).arguments
+        kwargs = {name: value for name, value in self.defaults.items() if name not in bound} | kwargs
         # A regular layer of size 1 on the meta device provides everything that does not depend on the size.
         model = self.cls_to_become(1, *args, **kwargs, **({} if "device" in kwargs else {"device": META}))
         if "device" in kwargs:
             model = model.to(META)
         device = kwargs.get("device")
         self.__dict__.update({name: value for name, value in vars(model).items() if name not in vars(self)})
-        self.__dict__[_sized(self.cls_to_become)] = 0
+        self.__dict__[_size_argument(self.cls_to_become)] = 0
         self._arguments = (args, kwargs)
         for name, parameter in model._parameters.items():
             lazy = None if parameter is None else UninitializedParameter(device=device, dtype=parameter.dtype)
@@ -62,24 +62,24 @@ class Lazy(Module):
     def initialize_parameters(self, *inputs: Tensor) -> None:
         """Infer the parameter shapes from an input and become the regular layer."""
         args, kwargs = self.__dict__.pop("_arguments")
-        made = self.cls_to_become(_size(self.cls_to_become, inputs[0]), *args, **kwargs)
-        for mine, new in ((self._parameters, made._parameters), (self._buffers, made._buffers)):
-            for name, tensor in mine.items():
+        regular = self.cls_to_become(_size(self.cls_to_become, inputs[0]), *args, **kwargs)
+        for current, new in ((self._parameters, regular._parameters), (self._buffers, regular._buffers)):
+            for name, tensor in current.items():
                 if is_lazy(tensor):
                     tensor.materialize(new[name].shape)
                     with no_grad():
                         tensor.copy_(new[name])
-        size = _sized(self.cls_to_become)
-        self.__dict__[size] = getattr(made, size)
+        size = _size_argument(self.cls_to_become)
+        self.__dict__[size] = getattr(regular, size)
         self.__class__ = self.cls_to_become
 
     def extra_repr(self) -> str:
-        shown = self.cls_to_become.__new__(self.cls_to_become)
-        shown.__dict__.update(self.__dict__)
-        return shown.extra_repr()
+        regular = self.cls_to_become.__new__(self.cls_to_become)
+        regular.__dict__.update(self.__dict__)
+        return regular.extra_repr()
 
 
-def _sized(cls_to_become: Any) -> str:
+def _size_argument(cls_to_become: Any) -> str:
     """Name of the argument that is inferred from the input."""
     return next(iter(inspect.signature(cls_to_become).parameters))
 
@@ -152,25 +152,25 @@ class LazyBatchNorm3d(Lazy):
     cls_to_become = BatchNorm3d
 
 
-_LEARNING = {"affine": True, "track_running_stats": True}
+_AFFINE_AND_TRACKED = {"affine": True, "track_running_stats": True}
 
 
 class LazyInstanceNorm1d(Lazy):
     """`InstanceNorm1d` that infers num_features from its first input; with weights and running statistics."""
 
     cls_to_become = InstanceNorm1d
-    defaults: ClassVar[dict[str, Any]] = _LEARNING
+    defaults: ClassVar[dict[str, Any]] = _AFFINE_AND_TRACKED
 
 
 class LazyInstanceNorm2d(Lazy):
     """`InstanceNorm2d` that infers num_features from its first input; with weights and running statistics."""
 
     cls_to_become = InstanceNorm2d
-    defaults: ClassVar[dict[str, Any]] = _LEARNING
+    defaults: ClassVar[dict[str, Any]] = _AFFINE_AND_TRACKED
 
 
 class LazyInstanceNorm3d(Lazy):
     """`InstanceNorm3d` that infers num_features from its first input; with weights and running statistics."""
 
     cls_to_become = InstanceNorm3d
-    defaults: ClassVar[dict[str, Any]] = _LEARNING
+    defaults: ClassVar[dict[str, Any]] = _AFFINE_AND_TRACKED

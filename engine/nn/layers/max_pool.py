@@ -52,8 +52,7 @@ _FUNCTIONS = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 class MaxPool2d(MaxPool):
     """2D max pooling over windows: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
-    ``H_out = ⌊(H + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ +
-    1``.
+    ``H_out = ⌊(H + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1``.
 
     Args:
         kernel_size: height and width of the window

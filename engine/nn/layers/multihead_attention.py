@@ -114,8 +114,8 @@ class MultiheadAttention(Module):
             attn_mask: ``(L, S)`` or ``(N·heads, L, S)``; true where attention is not allowed, or numbers added to the
                 scores
         """
-        turned = self.batch_first and query.ndim == 3
-        if turned:
+        transposed = self.batch_first and query.ndim == 3
+        if transposed:
             same = query is key and key is value
             query = query.transpose(0, 1)
             key = query if same else key.transpose(0, 1)
@@ -145,4 +145,4 @@ class MultiheadAttention(Module):
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
         )
-        return output.transpose(0, 1) if turned else output, weights
+        return output.transpose(0, 1) if transposed else output, weights

@@ -12,7 +12,7 @@ from engine.registry import LAYERS
 from engine.shape import format_shape
 from engine.tensors import Tensor
 
-Borders: TypeAlias = int | tuple[int, ...]
+PaddingAmounts: TypeAlias = int | tuple[int, ...]
 
 
 class Padding(Module):
@@ -21,9 +21,9 @@ class Padding(Module):
     spatial: ClassVar[int]
     mode: ClassVar[PaddingMode]
 
-    def __init__(self, padding: Borders) -> None:
+    def __init__(self, padding: PaddingAmounts) -> None:
         super().__init__()
-        self.padding = padding if isinstance(padding, tuple) else _every_side(padding, self.spatial)
+        self.padding = padding if isinstance(padding, tuple) else _padding_per_side(padding, self.spatial)
         if len(self.padding) != 2 * self.spatial:
             raise ValueError(
                 f"padding must be one number, or two per dimension ({2 * self.spatial} numbers), not {padding}"
@@ -46,9 +46,9 @@ class ConstantPadding(Module):
 
     spatial: ClassVar[int]
 
-    def __init__(self, padding: Borders, value: float) -> None:
+    def __init__(self, padding: PaddingAmounts, value: float) -> None:
         super().__init__()
-        self.padding = padding if isinstance(padding, tuple) else _every_side(padding, self.spatial)
+        self.padding = padding if isinstance(padding, tuple) else _padding_per_side(padding, self.spatial)
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class ConstantPadding(Module):
         return f"padding={self.padding}, value={self.value}"
 
 
-def _every_side(padding: int | list[int], spatial: int) -> tuple[int, ...]:
+def _padding_per_side(padding: int | list[int], spatial: int) -> tuple[int, ...]:
     return tuple(padding) if isinstance(padding, list) else (padding,) * (2 * spatial)
 
 
@@ -134,7 +134,7 @@ class ReflectionPad3d(Padding):
     mode = "reflect"
 
 
-@LAYERS.register(category="Shape", tags=("padding", "border", "border"))
+@LAYERS.register(category="Shape", tags=("padding", "edge", "border"))
 class ReplicationPad2d(Padding):
     """2D replication padding with the border values: ``(N, C, H, W) → (N, C, H_out, W_out)``.
 
@@ -146,7 +146,7 @@ class ReplicationPad2d(Padding):
     mode = "replicate"
 
 
-@LAYERS.register(category="Shape", tags=("padding", "border", "border"))
+@LAYERS.register(category="Shape", tags=("padding", "edge", "border"))
 class ReplicationPad1d(Padding):
     """1D replication padding with the border values: ``(N, C, L) → (N, C, L_out)``.
 
@@ -158,7 +158,7 @@ class ReplicationPad1d(Padding):
     mode = "replicate"
 
 
-@LAYERS.register(category="Shape", tags=("padding", "border", "border"))
+@LAYERS.register(category="Shape", tags=("padding", "edge", "border"))
 class ReplicationPad3d(Padding):
     """3D replication padding with the border values: ``(N, C, D, H, W) → (N, C, D_out, H_out, W_out)``.
 

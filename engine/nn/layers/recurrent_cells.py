@@ -57,12 +57,14 @@ class RNNCellBase(Module):
         if input.ndim not in (1, 2):
             raise ShapeError(f"{name}: the input must be batch × features or features, not {format_shape(input.shape)}")
         if input.shape[-1] != self.input_size:
-            raise ShapeError(f"{name}: expected {self.input_size} features, got {input.shape[-1]}")
-        wanted = (*input.shape[:-1], self.hidden_size)
+            raise ShapeError(
+                f"{name}: expected {self.input_size} features, got {input.shape[-1]}. Set input_size to {input.shape[-1]}."
+            )
+        expected = (*input.shape[:-1], self.hidden_size)
         if hx is None:
-            return zeros(wanted, dtype=input.dtype, device=input.device)
-        if tuple(hx.shape) != wanted:
-            raise ShapeError(f"{name}: the hidden state must be {format_shape(wanted)}, not {format_shape(hx.shape)}")
+            return zeros(expected, dtype=input.dtype, device=input.device)
+        if tuple(hx.shape) != expected:
+            raise ShapeError(f"{name}: the hidden state must be {format_shape(expected)}, not {format_shape(hx.shape)}")
         return hx
 
     def extra_repr(self) -> str:

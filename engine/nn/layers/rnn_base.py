@@ -28,7 +28,7 @@ class RNNBase(Module):
 
     mode: str
     gates: int
-    """Number of gates, whose matrices are stacked in one weight."""
+    """Number of gates; their matrices are stacked in one weight."""
     states: int = 1
     """Number of state tensors: 1, or 2 with a cell state."""
 
@@ -113,13 +113,13 @@ class RNNBase(Module):
         """Do nothing; in PyTorch, make the parameters contiguous for cuDNN."""
 
     def _weights(self, suffix: str) -> RecurrentWeights:
-        own = self._parameters
+        parameters = self._parameters
         return RecurrentWeights(
-            own["weight_ih" + suffix],
-            own["weight_hh" + suffix],
-            own.get("bias_ih" + suffix),
-            own.get("bias_hh" + suffix),
-            own.get("weight_hr" + suffix),
+            parameters["weight_ih" + suffix],
+            parameters["weight_hh" + suffix],
+            parameters.get("bias_ih" + suffix),
+            parameters.get("bias_hh" + suffix),
+            parameters.get("weight_hr" + suffix),
         )
 
     def _run(
@@ -136,7 +136,7 @@ class RNNBase(Module):
     def _forward(self, input: Any, hx: tuple[Tensor, ...] | None) -> tuple[Any, tuple[Tensor, ...]]:
         """Run all layers on an input (T, N, I), batch-first, without batch, or packed."""
         if isinstance(input, PackedSequence):
-            return self._packed(input, hx)
+            return self._forward_packed(input, hx)
         if input.ndim not in (2, 3):
             raise ShapeError(
                 f"{self.mode}: the input must have 3 dimensions, or 2 without batch, not {format_shape(input.shape)}"
@@ -147,27 +147,27 @@ class RNNBase(Module):
         self._check(x, hx, batched)
         if hx is not None and not batched:
             hx = tuple(part.unsqueeze(1) for part in hx)
-        output, last = self._layers(x, hx, None)
+        output, last = self._run_layers(x, hx, None)
         if not batched:
             return output.squeeze(1), tuple(part.squeeze(1) for part in last)
         return output.transpose(0, 1) if self.batch_first else output, last
 
-    def _packed(self, input: PackedSequence, hx: tuple[Tensor, ...] | None) -> tuple[Any, tuple[Tensor, ...]]:
+    def _forward_packed(self, input: PackedSequence, hx: tuple[Tensor, ...] | None) -> tuple[Any, tuple[Tensor, ...]]:
         sorted_only = PackedSequence(input.data, input.batch_sizes)
         x, lengths = pad_packed_sequence(sorted_only)
         if input.sorted_indices is not None and hx is not None:
             hx = tuple(part.index_select(1, input.sorted_indices) for part in hx)
         self._check(x, hx, True)
-        output, last = self._layers(x, hx, tuple(int(size) for size in input.batch_sizes.tolist()))
+        output, last = self._run_layers(x, hx, tuple(int(size) for size in input.batch_sizes.tolist()))
         data = pack_padded_sequence(output, lengths).data
         if input.unsorted_indices is not None:
             last = tuple(part.index_select(1, input.unsorted_indices) for part in last)
         return PackedSequence(data, input.batch_sizes, input.sorted_indices, input.unsorted_indices), last
 
-    def _layers(
+    def _run_layers(
         self, x: Tensor, hx: tuple[Tensor, ...] | None, sizes: tuple[int, ...] | None
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        hx = self._first(x) if hx is None else hx
+        hx = self._zero_state(x) if hx is None else hx
         last: list[tuple[Tensor, ...]] = []
         for layer in range(self.num_layers):
             results: list[Tensor] = []
@@ -185,7 +185,7 @@ class RNNBase(Module):
     def _state_sizes(self) -> tuple[int, ...]:
         return (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
 
-    def _first(self, x: Tensor) -> tuple[Tensor, ...]:
+    def _zero_state(self, x: Tensor) -> tuple[Tensor, ...]:
         rows = self.num_layers * self._directions
         return tuple(zeros(rows, x.shape[1], size, dtype=x.dtype, device=x.device) for size in self._state_sizes())
 
@@ -200,16 +200,16 @@ class RNNBase(Module):
         names = ("hx", "cx") if self.states == 2 else ("hx",)
         for name, part, size in zip(names, hx or (), self._state_sizes(), strict=False):
             rows = self.num_layers * self._directions
-            wanted = (rows, x.shape[1], size) if batched else (rows, size)
-            if tuple(part.shape) != wanted:
+            expected = (rows, x.shape[1], size) if batched else (rows, size)
+            if tuple(part.shape) != expected:
                 raise ShapeError(
-                    f"{self.mode}: {name} must be {format_shape(wanted)} (layers and directions × batch × size), "
+                    f"{self.mode}: {name} must be {format_shape(expected)} (layers and directions × batch × size), "
                     f"not {format_shape(part.shape)}"
                 )
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
-        for name, value, usual in (
+        for name, value, default in (
             ("proj_size", self.proj_size, 0),
             ("num_layers", self.num_layers, 1),
             ("bias", self.bias, True),
@@ -217,5 +217,5 @@ class RNNBase(Module):
             ("dropout", self.dropout, 0.0),
             ("bidirectional", self.bidirectional, False),
         ):
-            text += f", {name}={value}" if value != usual else ""
+            text += f", {name}={value}" if value != default else ""
         return text

@@ -109,9 +109,17 @@ def test_second_gradients_equal_finite_differences_and_third_are_refused(zero_in
     ("change", "error", "message"),
     [
         ({"blank": 7}, ValueError, "blank=7"),
-        ({"input_lengths": engine.tensor([10, 7, 5, 4])}, ShapeError, "a length of 10 exceeds the input of 9"),
-        ({"target_lengths": engine.tensor([5, 1, 1, 1])}, ShapeError, "a length of 5 exceeds the target of 4"),
-        ({"target_lengths": engine.tensor([1, 1])}, ShapeError, "4 samples, but 2 lengths"),
+        (
+            {"input_lengths": engine.tensor([10, 7, 5, 4])},
+            ShapeError,
+            "the input length 10 exceeds the size 9 of log_probs",
+        ),
+        (
+            {"target_lengths": engine.tensor([5, 1, 1, 1])},
+            ShapeError,
+            "the target length 5 exceeds the size 4 of targets",
+        ),
+        ({"target_lengths": engine.tensor([1, 1])}, ShapeError, "4 samples, but there are 2 lengths"),
         ({"targets": engine.tensor([1, 2, 3])}, ShapeError, "targets has 3 labels, but target_lengths sum to 12"),
         ({"log_probs": engine.zeros(3)}, ShapeError, "T×N×C"),
     ],

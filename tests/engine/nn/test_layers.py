@@ -391,7 +391,7 @@ def test_layers_say_what_does_not_fit() -> None:
         ShapeError, match=r"stride must be one number, or one for each of 2 dimensions, not \(1, 2, 3\)"
     ):
         nn.AvgPool2d(2, stride=(1, 2, 3))(image)  # type: ignore[arg-type]
-    with pytest.raises(ShapeError, match="weight must be 4, one per channel, not 6"):
+    with pytest.raises(ShapeError, match=r"weight must have shape 4 \(channels\), not 6"):
         nn.GroupNorm(2, 6)(image)
     with pytest.raises(PositionError, match="glu: there is no dimension 5"):
         nn.GLU(5)(image)
