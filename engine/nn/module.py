@@ -11,7 +11,7 @@ from engine.dtypes import DType, bfloat16, float16, float32, float64, optional
 from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
 from engine.nn import module_state
-from engine.nn.module_hooks import ALL, HasHooks, ModuleHooks, call
+from engine.nn.module_hooks import GLOBAL_HOOKS, HasHooks, ModuleHooks, call
 from engine.nn.module_members import ModuleMembers
 from engine.nn.parameter import is_lazy
 from engine.tensors import Tensor
@@ -40,7 +40,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             hooks = self._hooks
-            if hooks is None and not ALL.has_call_hooks:
+            if hooks is None and not GLOBAL_HOOKS.has_call_hooks:
                 return self.forward(*args, **kwargs)
             return call(self, hooks, args, kwargs)
         except ShapeError as error:
@@ -50,9 +50,9 @@ class Module(HasHooks, ModuleMembers["Module"]):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile `forward` in place for later calls, with the arguments of `engine.compile`."""
-        known = compile_api.compiled_of(self.forward)
+        compiled = compile_api.compiled_of(self.forward)
         self.__dict__["forward"] = compile_api.compile(
-            self.forward if known is None else known.function, *args, **kwargs
+            self.forward if compiled is None else compiled.function, *args, **kwargs
         )
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
@@ -60,8 +60,8 @@ class Module(HasHooks, ModuleMembers["Module"]):
         yield "", self._parameters, ()
         yield "", self._buffers, ()
         yield "", self._modules, ()
-        yield "", vars(self), ("_unsaved",)
-        for table in ALL.call_hook_tables:
+        yield "", vars(self), ("_non_persistent_buffers_set",)
+        for table in GLOBAL_HOOKS.call_hook_tables:
             yield "hooks of all modules", table, ()
 
     # -- modes, gradients
@@ -223,7 +223,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Write the state of this module, without its children, to `destination`."""
-        for name, tensor in module_state.own(self):
+        for name, tensor in module_state.own_tensors(self):
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if self._has_extra_state:
             destination[prefix + module_state.EXTRA] = self.get_extra_state()

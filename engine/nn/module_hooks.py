@@ -47,38 +47,40 @@ class ModuleHooks:
         return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
 
 
-ALL = ModuleHooks()
+GLOBAL_HOOKS = ModuleHooks()
 """Hooks of all modules; they run before the hooks of a module."""
 
-_NONE = ModuleHooks()
+_NO_HOOKS = ModuleHooks()
 
 
-def call(module: Any, own: ModuleHooks | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call(module: Any, module_hooks: ModuleHooks | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `module.forward` and its hooks. Return values of hooks replace the input or the output."""
-    own = own or _NONE
-    after = [*ALL.forward.values(), *own.forward.values()]
+    module_hooks = module_hooks or _NO_HOOKS
+    after = [*GLOBAL_HOOKS.forward.values(), *module_hooks.forward.values()]
     backward = None
     try:
-        args, kwargs = _prepare(module, args, kwargs, [*ALL.forward_pre.values(), *own.forward_pre.values()])
-        if ALL.backward_pre or ALL.backward or own.backward_pre or own.backward:
+        args, kwargs = _run_pre_hooks(
+            module, args, kwargs, [*GLOBAL_HOOKS.forward_pre.values(), *module_hooks.forward_pre.values()]
+        )
+        if GLOBAL_HOOKS.backward_pre or GLOBAL_HOOKS.backward or module_hooks.backward_pre or module_hooks.backward:
             backward = BackwardHooks(
                 module,
-                [*ALL.backward_pre.values(), *own.backward_pre.values()],
-                [*ALL.backward.values(), *own.backward.values()],
+                [*GLOBAL_HOOKS.backward_pre.values(), *module_hooks.backward_pre.values()],
+                [*GLOBAL_HOOKS.backward.values(), *module_hooks.backward.values()],
             )
             args = backward.on_inputs(args)
         output = module.forward(*args, **kwargs)
         while after:
-            output = _finish(module, args, kwargs, output, after.pop(0))
+            output = _run_forward_hook(module, args, kwargs, output, after.pop(0))
     except Exception:
         for hook in after:
             if hook.always_call:
-                _finish_failed(module, args, kwargs, hook)
+                _run_hook_after_error(module, args, kwargs, hook)
         raise
     return output if backward is None else backward.on_outputs(output)
 
 
-def _prepare(
+def _run_pre_hooks(
     module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], hooks: list[Hook]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     for hook in hooks:
@@ -96,16 +98,16 @@ def _prepare(
     return args, kwargs
 
 
-def _finish(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any, hook: Hook) -> Any:
-    given = (module, args, kwargs, output) if hook.with_kwargs else (module, args, output)
-    result = hook.function(*given)
+def _run_forward_hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any, hook: Hook) -> Any:
+    arguments = (module, args, kwargs, output) if hook.with_kwargs else (module, args, output)
+    result = hook.function(*arguments)
     return output if result is None else result
 
 
-def _finish_failed(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], hook: Hook) -> None:
+def _run_hook_after_error(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], hook: Hook) -> None:
     """Run an always-called hook after an error; its errors become warnings, to keep the original error."""
     try:
-        _finish(module, args, kwargs, None, hook)
+        _run_forward_hook(module, args, kwargs, None, hook)
     except Exception as error:  # noqa: BLE001  (a hook may raise anything)
         warnings.warn(f"a forward hook raised an error while another error was handled: {error!r}", stacklevel=4)
 
@@ -115,35 +117,35 @@ def _finish_failed(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], h
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, args)`` before the forward pass of every module."""
-    return RemovableHandle.add(ALL.forward_pre, Hook(hook))
+    return RemovableHandle.add(GLOBAL_HOOKS.forward_pre, Hook(hook))
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after the forward pass of every module."""
-    return RemovableHandle.add(ALL.forward, Hook(hook, with_kwargs, always_call))
+    return RemovableHandle.add(GLOBAL_HOOKS.forward, Hook(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, grad_output)`` before the backward pass of every module."""
-    return RemovableHandle.add(ALL.backward_pre, hook)
+    return RemovableHandle.add(GLOBAL_HOOKS.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` after the backward pass of every module."""
-    return RemovableHandle.add(ALL.backward, hook)
+    return RemovableHandle.add(GLOBAL_HOOKS.backward, hook)
 
 
 register_module_backward_hook = register_module_full_backward_hook
 
 
-REGISTERED: dict[str, dict[int, Callable[..., Any]]] = {"parameter": {}, "buffer": {}, "module": {}}
+REGISTRATION_HOOKS: dict[str, dict[int, Callable[..., Any]]] = {"parameter": {}, "buffer": {}, "module": {}}
 
 
-def registered(kind: str, module: Any, name: str, value: Any) -> Any:
+def run_registration_hooks(kind: str, module: Any, name: str, value: Any) -> Any:
     """Value to register, after the registration hooks."""
-    for hook in tuple(REGISTERED[kind].values()):
+    for hook in tuple(REGISTRATION_HOOKS[kind].values()):
         found = hook(module, name, value)
         value = value if found is None else found
     return value
@@ -151,17 +153,17 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, parameter)`` before a parameter is registered; its result replaces the parameter."""
-    return RemovableHandle.add(REGISTERED["parameter"], hook)
+    return RemovableHandle.add(REGISTRATION_HOOKS["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, buffer)`` before a buffer is registered; its result replaces the buffer."""
-    return RemovableHandle.add(REGISTERED["buffer"], hook)
+    return RemovableHandle.add(REGISTRATION_HOOKS["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, child)`` before a child is registered; its result replaces the child."""
-    return RemovableHandle.add(REGISTERED["module"], hook)
+    return RemovableHandle.add(REGISTRATION_HOOKS["module"], hook)
 
 
 # -- hooks of one module ----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, cast
 
-from engine.nn.module_hooks import registered
+from engine.nn.module_hooks import run_registration_hooks
 from engine.nn.parameter import Buffer, Parameter
 from engine.tensors import Tensor
 
@@ -18,7 +18,7 @@ class ModuleMembers(Generic[M]):
 
     def __init__(self) -> None:
         # Written to __dict__ directly, because __setattr__ requires the three tables.
-        self.__dict__.update(_parameters={}, _buffers={}, _modules={}, _unsaved=set[str]())
+        self.__dict__.update(_parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set[str]())
 
     # -- registration
 
@@ -31,29 +31,29 @@ class ModuleMembers(Generic[M]):
             raise ValueError(
                 f"parameter {name!r} is not a leaf tensor. Register a leaf, and compute from it in forward."
             )
-        self._parameters[name] = registered("parameter", self, name, param)
+        self._parameters[name] = run_registration_hooks("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Register a tensor that is not trained; it is part of `state_dict` if `persistent`."""
         self._check_name(name, self._buffers, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"buffer {name!r} must be a Tensor or None, not {type(tensor).__name__}")
-        self._buffers[name] = registered("buffer", self, name, tensor)
+        self._buffers[name] = run_registration_hooks("buffer", self, name, tensor)
         if persistent:
-            self._unsaved.discard(name)
+            self._non_persistent_buffers_set.discard(name)
         else:
-            self._unsaved.add(name)
+            self._non_persistent_buffers_set.add(name)
 
     def register_module(self, name: str, module: M | None) -> None:
         """Register a child module."""
         self._check_name(name, self._modules, "module")
         if module is not None and not isinstance(module, ModuleMembers):
             raise TypeError(f"module {name!r} must be an nn.Module or None, not {type(module).__name__}")
-        self._put_module(name, module)
+        self._set_module(name, module)
 
-    def _put_module(self, name: str, module: Any) -> None:
+    def _set_module(self, name: str, module: Any) -> None:
         """Register an assigned module; unlike in `register_module`, the name may be that of a method, as in PyTorch."""
-        self._modules[name] = registered("module", self, name, module)
+        self._modules[name] = run_registration_hooks("module", self, name, module)
 
     add_module = register_module
 
@@ -64,10 +64,12 @@ class ModuleMembers(Generic[M]):
             raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
         if name == "" or "." in name:
             raise KeyError(f"{kind} name {name!r} must not be empty or contain a dot: dots separate nested modules")
-        if name not in table and (name in self.__dict__ or hasattr(type(self), name) or name in self._taken()):
+        if name not in table and (
+            name in self.__dict__ or hasattr(type(self), name) or name in self._registered_names()
+        ):
             raise KeyError(f"attribute {name!r} already exists in {type(self).__name__}")
 
-    def _taken(self) -> Iterator[str]:
+    def _registered_names(self) -> Iterator[str]:
         for table in (self._parameters, self._buffers, self._modules):
             yield from table
 
@@ -87,7 +89,7 @@ class ModuleMembers(Generic[M]):
         if isinstance(value, Parameter):
             self._replace(name, "_parameters", self.register_parameter, value)
         elif isinstance(value, ModuleMembers):
-            self._replace(name, "_modules", self._put_module, value)
+            self._replace(name, "_modules", self._set_module, value)
         elif isinstance(value, Buffer):
             self._replace(name, "_buffers", lambda key, one: self.register_buffer(key, one, one.persistent), value)
         elif (table := self._table_of(name)) is None:
@@ -107,7 +109,7 @@ class ModuleMembers(Generic[M]):
             raise AttributeError(f"cannot assign {name!r} before super().__init__() has been called")
         if name not in self.__dict__[table]:
             self.__dict__.pop(name, None)
-            self._forget(name)
+            self._remove_member(name)
         register(name, value)
 
     def _table_of(self, name: str) -> dict[str, Any] | None:
@@ -117,20 +119,20 @@ class ModuleMembers(Generic[M]):
                 return attributes[table]
         return None
 
-    def _forget(self, name: str) -> bool:
+    def _remove_member(self, name: str) -> bool:
         table = self._table_of(name)
         if table is None:
             return False
         del table[name]
-        self._unsaved.discard(name)
+        self._non_persistent_buffers_set.discard(name)
         return True
 
     def __delattr__(self, name: str) -> None:
-        if not self._forget(name):
+        if not self._remove_member(name):
             object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *self._taken()})
+        return sorted({*object.__dir__(self), *self._registered_names()})
 
     # -- traversal
 
@@ -213,7 +215,7 @@ class ModuleMembers(Generic[M]):
         """Replace the submodule with the dotted name `target`; `strict` requires that it exists."""
         path, _, name = target.rpartition(".")
         if not name:
-            raise ValueError("set_submodule needs a name: a module cannot replace itself")
+            raise ValueError("set_submodule requires a non-empty target, because a module cannot replace itself")
         if not isinstance(module, ModuleMembers):
             raise ValueError(f"module {target!r} must be an nn.Module, not {type(module).__name__}")
         parent = self.get_submodule(path)

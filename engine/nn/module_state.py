@@ -19,7 +19,7 @@ EXTRA = "_extra_state"
 
 
 class StatefulModule(Protocol):
-    """What saving and loading needs of a module."""
+    """Methods of a module that saving and loading call."""
 
     def modules(self) -> Iterator[Any]: ...
 
@@ -58,66 +58,72 @@ def collect(module: StatefulModule, destination: dict[str, Any], prefix: str, *,
     return destination
 
 
-def load(module: StatefulModule, given: Mapping[str, Any], *, strict: bool, assign: bool) -> IncompatibleKeys:
-    if not isinstance(given, Mapping):
-        raise TypeError(f"a state dict must be a mapping from names to tensors, not {type(given).__name__}")
+def load(module: StatefulModule, state_dict: Mapping[str, Any], *, strict: bool, assign: bool) -> IncompatibleKeys:
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"a state dict must be a mapping from names to tensors, not {type(state_dict).__name__}")
     keys = IncompatibleKeys([], [])
-    given = _prepared(module, given, keys, strict=strict)
-    tensors, extra = list(_saved_tensors(module, "")), _extra(module)
-    present = {key: tensor for key, _, _, tensor in tensors}
+    state_dict = _run_pre_hooks(module, state_dict, keys, strict=strict)
+    tensors, extra = list(_saved_tensors(module, "")), _modules_with_extra_state(module)
+    own = {key: tensor for key, _, _, tensor in tensors}
     keys.missing_keys.extend(
-        key for key, owner, name, _ in tensors if key not in given and name not in owner.absent_in_old_files
+        key for key, owner, name, _ in tensors if key not in state_dict and name not in owner.absent_in_old_files
     )
-    keys.missing_keys.extend(key for key in extra if key not in given)
-    keys.unexpected_keys.extend(key for key in given if key not in present and key not in extra)
-    found = {key: given[key] if is_lazy(given[key]) else as_tensor(given[key]) for key in present if key in given}
-    known = {key: tensor for key, tensor in found.items() if not is_lazy(present[key])}
-    misfits = [key for key, tensor in known.items() if tuple(tensor.shape) != tuple(present[key].shape)]
+    keys.missing_keys.extend(key for key in extra if key not in state_dict)
+    keys.unexpected_keys.extend(key for key in state_dict if key not in own and key not in extra)
+    loaded = {
+        key: state_dict[key] if is_lazy(state_dict[key]) else as_tensor(state_dict[key])
+        for key in own
+        if key in state_dict
+    }
+    sized = {key: tensor for key, tensor in loaded.items() if not is_lazy(own[key])}
+    mismatched = [key for key, tensor in sized.items() if tuple(tensor.shape) != tuple(own[key].shape)]
     with_hooks = [child for child in module.modules() if child._hooks is not None and child._hooks.load_state_dict_post]
-    if misfits or (strict and not with_hooks and any(keys)):
-        raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict))
+    if mismatched or (strict and not with_hooks and any(keys)):
+        raise WeightsError(_mismatch_message(module, own, state_dict, loaded, *keys, mismatched, strict=strict))
     with no_grad():
         for key, owner, name, tensor in tensors:
-            if key in found:
-                _set(owner, name, tensor, found[key], assign=assign)
+            if key in loaded:
+                _assign(owner, name, tensor, loaded[key], assign=assign)
     for key, owner in extra.items():
-        if key in given:
-            owner.set_extra_state(given[key])
+        if key in state_dict:
+            owner.set_extra_state(state_dict[key])
     for child in reversed(with_hooks):
         for hook in tuple(child._hooks.load_state_dict_post.values()) if child._hooks is not None else ():
             if hook(child, keys) is not None:
                 raise TypeError("a load_state_dict hook must return None; it may modify the keys in place")
     if strict and any(keys):
-        raise WeightsError(_message(module, present, given, found, *keys, misfits, strict=strict, changed=True))
+        raise WeightsError(
+            _mismatch_message(module, own, state_dict, loaded, *keys, mismatched, strict=strict, changed=True)
+        )
     return keys
 
 
-def _prepared(
-    module: StatefulModule, given: Mapping[str, Any], keys: IncompatibleKeys, *, strict: bool
+def _run_pre_hooks(
+    module: StatefulModule, state_dict: Mapping[str, Any], keys: IncompatibleKeys, *, strict: bool
 ) -> Mapping[str, Any]:
     """State dict after hooks and `_load_from_state_dict`, which may also add to `keys`."""
-    given = dict(given)
+    state_dict = dict(state_dict)
     errors: list[str] = []
     for path, child in module.named_modules():
         prefix = f"{path}." if path else ""
         hooks = () if child._hooks is None else tuple(child._hooks.load_state_dict_pre.values())
         for hook in hooks:
-            hook(child, given, prefix, {}, strict, *keys, errors)
-        child._load_from_state_dict(given, prefix, {}, strict, *keys, errors)
+            hook(child, state_dict, prefix, {}, strict, *keys, errors)
+        child._load_from_state_dict(state_dict, prefix, {}, strict, *keys, errors)
     if errors:
         raise WeightsError("\n  ".join([f"These weights do not match {type(module).__name__}:", *errors]))
-    return given
+    return state_dict
 
 
-def _extra(module: StatefulModule) -> dict[str, Any]:
+def _modules_with_extra_state(module: StatefulModule) -> dict[str, Any]:
     """Modules with extra state, by key."""
     named = module.named_modules(remove_duplicate=False)
     return {f"{path}.{EXTRA}" if path else EXTRA: child for path, child in named if child._has_extra_state}
 
 
-def own(module: StatefulModule) -> Iterator[tuple[str, Tensor]]:
+def own_tensors(module: StatefulModule) -> Iterator[tuple[str, Tensor]]:
     """(attribute, tensor) pairs of a module, without its children."""
-    saved = {name: buffer for name, buffer in module._buffers.items() if name not in module._unsaved}
+    saved = {name: buffer for name, buffer in module._buffers.items() if name not in module._non_persistent_buffers_set}
     for name, tensor in (*module._parameters.items(), *saved.items()):
         if tensor is not None:
             yield name, tensor
@@ -127,11 +133,11 @@ def _saved_tensors(module: StatefulModule, prefix: str) -> Iterator[tuple[str, A
     """(key, owner, attribute, tensor) of all saved tensors; shared tensors appear under each name."""
     for path, owner in module.named_modules(remove_duplicate=False):
         start = f"{prefix}{path}." if path else prefix
-        for name, tensor in own(owner):
+        for name, tensor in own_tensors(owner):
             yield start + name, owner, name, tensor
 
 
-def _set(owner: StatefulModule, name: str, tensor: Tensor, value: Tensor, *, assign: bool) -> None:
+def _assign(owner: StatefulModule, name: str, tensor: Tensor, value: Tensor, *, assign: bool) -> None:
     if is_lazy(value):
         return
     if is_lazy(tensor):
@@ -147,14 +153,14 @@ def _set(owner: StatefulModule, name: str, tensor: Tensor, value: Tensor, *, ass
 # -- error message with all keys -------------------------------------------------------------
 
 
-def _message(
+def _mismatch_message(
     module: StatefulModule,
     own: Mapping[str, Tensor],
-    given: Mapping[str, Any],
-    found: Mapping[str, Tensor],
+    state_dict: Mapping[str, Any],
+    loaded: Mapping[str, Tensor],
     missing: Sequence[str],
     unexpected: Sequence[str],
-    misfits: Sequence[str],
+    mismatched: Sequence[str],
     *,
     strict: bool,
     changed: bool = False,
@@ -163,11 +169,11 @@ def _message(
     lines = [f"These weights do not match {type(module).__name__}; {outcome}."]
     if strict:
         lines += [f"  missing: {key}{_shape(own, key)}" for key in missing]
-        lines += [f"  unexpected: {key}{_shape(given, key)}" for key in unexpected]
-    for key in misfits:
-        shapes = f"{format_shape(own[key].shape)} in the module and {format_shape(found[key].shape)} in the weights"
+        lines += [f"  unexpected: {key}{_shape(state_dict, key)}" for key in unexpected]
+    for key in mismatched:
+        shapes = f"{format_shape(own[key].shape)} in the module and {format_shape(loaded[key].shape)} in the weights"
         lines.append(f"  shape: {key} is {shapes}")
-    lines.append(_remedy(own, given, misfits))
+    lines.append(_remedy(own, state_dict, mismatched))
     return "\n".join(lines)
 
 
@@ -175,15 +181,15 @@ def _shape(tensors: Mapping[str, Any], key: str) -> str:
     return f" ({format_shape(np.shape(tensors[key]))})" if key in tensors else ""
 
 
-def _remedy(own: Mapping[str, Any], given: Mapping[str, Any], misfits: Sequence[str]) -> str:
-    for start in {key.partition(".")[0] + "." for key in given}:
-        if all(key.startswith(start) and key[len(start) :] in own for key in given):
+def _remedy(own: Mapping[str, Any], state_dict: Mapping[str, Any], mismatched: Sequence[str]) -> str:
+    for start in {key.partition(".")[0] + "." for key in state_dict}:
+        if all(key.startswith(start) and key[len(start) :] in own for key in state_dict):
             return f"Remove the prefix {start!r} from every key of the weights."
     for start in {key.partition(".")[0] + "." for key in own}:
-        if all(start + key in own for key in given):
+        if all(start + key in own for key in state_dict):
             return (
                 f"Load them into {start[:-1]!r} of the module, or add the prefix {start!r} to every key of the weights."
             )
-    if misfits:
+    if mismatched:
         return "Create the module with the sizes of the weights, or remove these keys from the weights."
     return "Rename the keys, or pass strict=False to load the matching weights only."

@@ -41,7 +41,7 @@ class DataParallel(Module):
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
         device = Device("cuda", self.device_ids[0])
-        return self.module(*_moved(inputs, device), **_moved(kwargs, device))
+        return self.module(*_move(inputs, device), **_move(kwargs, device))
 
 
 class DistributedDataParallel(Module):
@@ -84,7 +84,7 @@ class DistributedDataParallel(Module):
             )
         if mixed_precision is not None:
             raise ValueError(
-                "DistributedDataParallel has no mixed_precision. Use engine.autocast around the forward pass."
+                "DistributedDataParallel does not support mixed_precision. Use engine.autocast around the forward pass."
             )
         self.module = module
         self.dim = dim
@@ -127,21 +127,21 @@ def _first_device(device_ids: Sequence[Any] | None) -> list[int]:
     """List with the GPU to use; empty without CUDA."""
     if not cuda.is_available():
         return []
-    given = range(cuda.device_count()) if device_ids is None else device_ids
-    found = [one if isinstance(one, int) else Device(one).index or 0 for one in given]
-    if len(found) > 1:
-        warnings.warn(f"DataParallel runs on cuda:{found[0]} only, not on {len(found)} devices.", stacklevel=3)
-    return found[:1]
+    ids = range(cuda.device_count()) if device_ids is None else device_ids
+    indices = [one if isinstance(one, int) else Device(one).index or 0 for one in ids]
+    if len(indices) > 1:
+        warnings.warn(f"DataParallel runs on cuda:{indices[0]} only, not on {len(indices)} devices.", stacklevel=3)
+    return indices[:1]
 
 
-def _moved(value: Any, device: Device) -> Any:
+def _move(value: Any, device: Device) -> Any:
     """Copy of a nested value with all tensors moved to a device."""
     if isinstance(value, Tensor):
         return value.to(device)
     if isinstance(value, dict):
-        return type(value)((key, _moved(one, device)) for key, one in value.items())
+        return type(value)((key, _move(one, device)) for key, one in value.items())
     if isinstance(value, (list, tuple)):
-        moved = [_moved(one, device) for one in value]
+        moved = [_move(one, device) for one in value]
         return type(value)(*moved) if isinstance(value, tuple) and hasattr(value, "_fields") else type(value)(moved)
     return value
 

@@ -77,17 +77,17 @@ class UninitializedTensorMixin:
         _ARRAY.__set__(self, value)
 
     @property
-    def _known(self) -> Tensor:
+    def _empty(self) -> Tensor:
         """Empty tensor with the same dtype and device."""
         return Tensor(_ARRAY.__get__(self), self._storage)  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def dtype(self) -> DType:
-        return self._known.dtype
+        return self._empty.dtype
 
     @property
     def data(self) -> Any:
-        return self._known
+        return self._empty
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -102,14 +102,14 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Allocate an uninitialized tensor of `shape` in place; dtype and device stay the same unless given."""
-        known, requires_grad = self._known, self._requires_grad
-        made = empty(shape, device=known.device if device is None else device, dtype=dtype or known.dtype)
+        placeholder, requires_grad = self._empty, self._requires_grad
+        tensor = empty(shape, device=placeholder.device if device is None else device, dtype=dtype or placeholder.dtype)
         self.__class__ = self.cls_to_become  # pyright: ignore[reportAttributeAccessIssue]
-        Tensor.__init__(self, made._array, made._storage, requires_grad=requires_grad)  # pyright: ignore[reportArgumentType]
+        Tensor.__init__(self, tensor._array, tensor._storage, requires_grad=requires_grad)  # pyright: ignore[reportArgumentType]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        known = self._known
-        copy = memo[id(self)] = type(self)(self._requires_grad, known.device, known.dtype)
+        placeholder = self._empty
+        copy = memo[id(self)] = type(self)(self._requires_grad, placeholder.device, placeholder.dtype)
         return copy
 
     def __repr__(self) -> str:

@@ -58,7 +58,8 @@ class RNNCellBase(Module):
             raise ShapeError(f"{name}: the input must be batch × features or features, not {format_shape(input.shape)}")
         if input.shape[-1] != self.input_size:
             raise ShapeError(
-                f"{name}: expected {self.input_size} features, got {input.shape[-1]}. Set input_size to {input.shape[-1]}."
+                f"{name}: expected {self.input_size} features in the last dimension, got {input.shape[-1]}. "
+                f"Set input_size to {input.shape[-1]}, or change the input."
             )
         expected = (*input.shape[:-1], self.hidden_size)
         if hx is None:

@@ -89,18 +89,18 @@ class TransformerEncoderLayer(Module):
             src_key_padding_mask: ``(N, L)``, true at positions to ignore
         """
         if self.norm_first:
-            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
-            return src + self._feed(self.norm2(src))
-        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask, is_causal))
-        return self.norm2(src + self._feed(src))
+            src = src + self._self_attend(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
+            return src + self._feed_forward(self.norm2(src))
+        src = self.norm1(src + self._self_attend(src, src_mask, src_key_padding_mask, is_causal))
+        return self.norm2(src + self._feed_forward(src))
 
-    def _attend(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
+    def _self_attend(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
         found, _ = self.self_attn(
             x, x, x, key_padding_mask=padding, need_weights=False, attn_mask=mask, is_causal=is_causal
         )
         return self.dropout1(found)
 
-    def _feed(self, x: Tensor) -> Tensor:
+    def _feed_forward(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
@@ -177,7 +177,7 @@ class TransformerDecoderLayer(Module):
             memory_key_padding_mask: ``(N, S)``, true at memory positions to ignore
         """
 
-        def itself(x: Tensor) -> Tensor:
+        def attend_to_self(x: Tensor) -> Tensor:
             found = self.self_attn(
                 x,
                 x,
@@ -189,7 +189,7 @@ class TransformerDecoderLayer(Module):
             )
             return self.dropout1(found[0])
 
-        def other(x: Tensor) -> Tensor:
+        def attend_to_memory(x: Tensor) -> Tensor:
             found = self.multihead_attn(
                 x,
                 memory,
@@ -202,9 +202,13 @@ class TransformerDecoderLayer(Module):
             return self.dropout2(found[0])
 
         x = tgt
-        for part, norm in ((itself, self.norm1), (other, self.norm2), (self._feed, self.norm3)):
+        for part, norm in (
+            (attend_to_self, self.norm1),
+            (attend_to_memory, self.norm2),
+            (self._feed_forward, self.norm3),
+        ):
             x = x + part(norm(x)) if self.norm_first else norm(x + part(x))
         return x
 
-    def _feed(self, x: Tensor) -> Tensor:
+    def _feed_forward(self, x: Tensor) -> Tensor:
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))

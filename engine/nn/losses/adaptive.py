@@ -50,8 +50,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ) -> None:
         super().__init__()
         cuts = list(cutoffs)
-        fit = cuts and min(cuts) > 0 and max(cuts) < n_classes and all(isinstance(cut, int) for cut in cuts)
-        if not fit or cuts != sorted(set(cuts)):
+        is_valid = cuts and min(cuts) > 0 and max(cuts) < n_classes and all(isinstance(cut, int) for cut in cuts)
+        if not is_valid or cuts != sorted(set(cuts)):
             raise ValueError(
                 f"cutoffs must be increasing whole numbers between 1 and n_classes - 1 = {n_classes - 1}, not {cuts}"
             )
@@ -67,8 +67,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.tail = ModuleList()
         for number, (start, end) in enumerate(zip(self.cutoffs, self.cutoffs[1:], strict=False), 1):
             hidden = int(in_features // div_value**number)
-            narrow = Linear(in_features, hidden, False, device=device, dtype=dtype)
-            self.tail.append(Sequential(narrow, Linear(hidden, end - start, False, device=device, dtype=dtype)))
+            projection = Linear(in_features, hidden, False, device=device, dtype=dtype)
+            self.tail.append(Sequential(projection, Linear(hidden, end - start, False, device=device, dtype=dtype)))
 
     def reset_parameters(self) -> None:
         """Reinitialize the parameters."""
@@ -90,17 +90,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head = self.head(input).log_softmax(1)
         rows, values = [], []
         for number, (start, end) in enumerate(zip([0, *self.cutoffs], self.cutoffs, strict=False)):
-            here = ((target >= start) & (target < end)).nonzero().squeeze(1)
-            if not here.numel():
+            rows_in_cluster = ((target >= start) & (target < end)).nonzero().squeeze(1)
+            if not rows_in_cluster.numel():
                 continue
-            index = (target.index_select(0, here) - start).unsqueeze(1)
-            scores = head.index_select(0, here)
+            index = (target.index_select(0, rows_in_cluster) - start).unsqueeze(1)
+            scores = head.index_select(0, rows_in_cluster)
             if number == 0:
                 value = scores.gather(1, index).squeeze(1)
             else:
-                inside = self.tail[number - 1](input.index_select(0, here)).log_softmax(1)
-                value = scores[:, self.shortlist_size + number - 1] + inside.gather(1, index).squeeze(1)
-            rows.append(here)
+                cluster_scores = self.tail[number - 1](input.index_select(0, rows_in_cluster)).log_softmax(1)
+                value = scores[:, self.shortlist_size + number - 1] + cluster_scores.gather(1, index).squeeze(1)
+            rows.append(rows_in_cluster)
             values.append(value)
         output = cat(values).index_select(0, cat(rows).argsort()) if rows else head.new_zeros((0,))
         loss = -output.mean()

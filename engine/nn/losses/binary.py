@@ -22,15 +22,6 @@ class BCELoss(WeightedLoss):
         reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: Deprecated = None,
-        reduce: Deprecated = None,
-        reduction: Reduction = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
@@ -74,11 +65,6 @@ class SoftMarginLoss(Loss):
         reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
-    def __init__(
-        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
@@ -93,15 +79,6 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
         weight: weight of each class
         reduction: reduction over the samples: mean, sum, or none for the unreduced losses
     """
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: Deprecated = None,
-        reduce: Deprecated = None,
-        reduction: Reduction = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)

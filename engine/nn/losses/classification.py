@@ -127,11 +127,6 @@ class MultiLabelMarginLoss(Loss):
         reduction: reduction over the samples: mean, sum, or none for the unreduced losses
     """
 
-    def __init__(
-        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 

@@ -75,7 +75,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
         )
 
     def extra_repr(self) -> str:
-        shown = {"in_features": self.linear.in_features, "num_classes": self.num_classes}
-        shown |= {"out_features": self.out_features, "bias": self.linear.bias is not None}
-        shown |= {name: getattr(self, name) for name in ("reduction", "ignore_index", "label_smoothing", "options")}
-        return ", ".join(f"{name}={value}" for name, value in shown.items())
+        options = {"in_features": self.linear.in_features, "num_classes": self.num_classes}
+        options |= {"out_features": self.out_features, "bias": self.linear.bias is not None}
+        options |= {name: getattr(self, name) for name in ("reduction", "ignore_index", "label_smoothing", "options")}
+        return ", ".join(f"{name}={value}" for name, value in options.items())

@@ -23,11 +23,6 @@ class MSELoss(Loss):
         reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
 
-    def __init__(
-        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
@@ -41,11 +36,6 @@ class L1Loss(Loss):
     Args:
         reduction: reduction over the elements: mean, sum, or none for the unreduced losses
     """
-
-    def __init__(
-        self, size_average: Deprecated = None, reduce: Deprecated = None, reduction: Reduction = "mean"
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)

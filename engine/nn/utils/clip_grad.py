@@ -36,7 +36,7 @@ def clip_grad_norm_(
         error_if_nonfinite: raise an error if the norm is infinite or NaN
         foreach: no effect
     """
-    parameters = _listed(parameters)
+    parameters = _as_list(parameters)
     total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
@@ -47,7 +47,7 @@ def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """Norm of all tensors as one vector."""
-    tensors = _listed(tensors)
+    tensors = _as_list(tensors)
     if not tensors:
         return tensor(0.0)
     norms = [vector_norm(each, float(norm_type)).to(device=tensors[0].device) for each in tensors]
@@ -78,7 +78,7 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale all gradients, whose total norm is `total_norm`, so that it is at most `max_norm`."""
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    for gradient in _gradients(_listed(parameters)):
+    for gradient in _gradients(_as_list(parameters)):
         gradient.mul_(scale.to(dtype=gradient.dtype, device=gradient.device))
 
 
@@ -86,11 +86,11 @@ def clip_grads_with_norm_(
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamp every gradient element to the range from ``-clip_value`` to ``clip_value``."""
     bound = float(clip_value)
-    for gradient in _gradients(_listed(parameters)):
+    for gradient in _gradients(_as_list(parameters)):
         gradient.copy_(gradient.clamp(-bound, bound))
 
 
-def _listed(tensors: Tensors) -> list[Tensor]:
+def _as_list(tensors: Tensors) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 

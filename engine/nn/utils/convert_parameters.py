@@ -22,6 +22,8 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     for parameter in parameters:
         end = start + parameter.numel()
         if end > vec.numel():
-            raise ShapeError(f"the vector has {vec.numel()} elements, which is fewer than the parameters have")
+            raise ShapeError(
+                f"vector_to_parameters: the vector has {vec.numel()} elements, but the parameters need more"
+            )
         parameter.data = vec[start:end].reshape(parameter.shape).detach()
         start = end

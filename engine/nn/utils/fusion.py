@@ -73,4 +73,4 @@ def _check(layer: Any, bn: Any) -> None:
     if layer.training or bn.training:
         raise ValueError("layers can only be fused for evaluation. Call eval() on both first.")
     if bn.running_mean is None or bn.running_var is None:
-        raise ValueError("batch norm without running statistics cannot be fused")
+        raise ValueError("a batch norm can only be fused if track_running_stats is true")

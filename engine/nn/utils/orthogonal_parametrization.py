@@ -55,7 +55,7 @@ class _Orthogonal(Module):
 
     def forward(self, X: Tensor) -> Tensor:
         X = X.mT if self.wide else X
-        Q = _reflections(X) if self.kind == "householder" else _rotation(X, self.kind)
+        Q = _householder_product(X) if self.kind == "householder" else _rotation(X, self.kind)
         Q = Q if self.base is None else self.base @ Q
         return Q.mT if self.wide else Q
 
@@ -65,7 +65,7 @@ class _Orthogonal(Module):
         n, k = Q.shape[-2:]
         if n != k:
             Q = cat([Q, randn(*Q.shape[:-2], n, n - k, dtype=Q.dtype, device=Q.device)], dim=-1)
-        self.base = _made_orthogonal(Q)
+        self.base = _orthogonalize(Q)
         return start
 
 
@@ -78,11 +78,11 @@ def _rotation(X: Tensor, kind: Map) -> Tensor:
     A = X - X.mT
     if kind == "matrix_exp":
         return matrix_exp(A)[..., :k]
-    one = eye(n, dtype=A.dtype, device=A.device)
-    return linalg_solve(one - A * 0.5, one + A * 0.5)[..., :k]
+    identity = eye(n, dtype=A.dtype, device=A.device)
+    return linalg_solve(identity - A * 0.5, identity + A * 0.5)[..., :k]
 
 
-def _reflections(X: Tensor) -> Tensor:
+def _householder_product(X: Tensor) -> Tensor:
     """Product of Householder reflections, whose vectors are below the diagonal."""
     k = X.shape[-1]
     below = X.tril(-1)
@@ -100,6 +100,6 @@ def _diagonal_like(X: Tensor) -> Tensor:
     return zeros_like(X.detach()) + eye(*X.shape[-2:], dtype=X.dtype, device=X.device)
 
 
-def _made_orthogonal(A: Tensor) -> Tensor:
+def _orthogonalize(A: Tensor) -> Tensor:
     Q, R = linalg_qr(A)
     return Q * R.diagonal(0, -2, -1).sign().unsqueeze(-2)

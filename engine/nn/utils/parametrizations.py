@@ -10,11 +10,11 @@ from engine.nn.utils.parametrize import register_parametrization
 from engine.nn.utils.weight_matrix import (
     as_matrix,
     largest_singular_value,
-    norm_except,
-    normalized,
+    norm_over_other_dims,
+    normalize,
     output_dimension,
     random_direction,
-    weight_from,
+    weight_from_norm,
 )
 from engine.tensors import Tensor
 
@@ -55,10 +55,10 @@ class _WeightNorm(Module):
         self.dim = dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        return weight_from(weight_g, weight_v, self.dim)
+        return weight_from_norm(weight_g, weight_v, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return norm_except(weight, self.dim), weight
+        return norm_over_other_dims(weight, self.dim), weight
 
 
 class _SpectralNorm(Module):
@@ -78,20 +78,20 @@ class _SpectralNorm(Module):
             matrix = as_matrix(weight.detach(), self.dim)
             self.register_buffer("_u", random_direction(matrix, matrix.shape[0], eps))
             self.register_buffer("_v", random_direction(matrix, matrix.shape[1], eps))
-            self._improve(matrix, 15)
+            self._iterate_power_method(matrix, 15)
 
     @no_grad()
-    def _improve(self, matrix: Tensor, times: int) -> None:
+    def _iterate_power_method(self, matrix: Tensor, times: int) -> None:
         for _ in range(times):
-            self._u.copy_(normalized(matrix @ self._v, self.eps))
-            self._v.copy_(normalized(matrix.mT @ self._u, self.eps))
+            self._u.copy_(normalize(matrix @ self._v, self.eps))
+            self._v.copy_(normalize(matrix.mT @ self._u, self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
-            return normalized(weight, self.eps)
+            return normalize(weight, self.eps)
         matrix = as_matrix(weight, self.dim)
         if self.training:
-            self._improve(matrix.detach(), self.n_power_iterations)
+            self._iterate_power_method(matrix.detach(), self.n_power_iterations)
         # Copies, because the next forward pass changes the buffers, which this backward pass needs.
         return weight / largest_singular_value(matrix, self._u.clone(), self._v.clone())
 

@@ -58,17 +58,17 @@ class ParametrizationList(ModuleList):
     def _names(self) -> list[str]:
         return ["original"] if self.is_tensor else [f"original{number}" for number in range(self.ntensors)]
 
-    def check(self, wanted: Tensor) -> None:
-        """Raise an error unless the result has the shape and dtype of `wanted`."""
+    def check(self, expected: Tensor) -> None:
+        """Raise an error unless the result has the shape and dtype of `expected`."""
         with no_grad():
             found = self()
         if not isinstance(found, Tensor):
             raise TypeError(f"a parametrization must return a tensor, not {type(found).__name__}")
-        if found.dtype is not wanted.dtype:
-            raise DTypeError(f"the parametrization changes the dtype from {wanted.dtype.name} to {found.dtype.name}")
-        if tuple(found.shape) != tuple(wanted.shape):
+        if found.dtype is not expected.dtype:
+            raise DTypeError(f"the parametrization changes the dtype from {expected.dtype.name} to {found.dtype.name}")
+        if tuple(found.shape) != tuple(expected.shape):
             raise ShapeError(
-                f"the parametrization changes the shape from {format_shape(wanted.shape)} to "
+                f"the parametrization changes the shape from {format_shape(expected.shape)} to "
                 f"{format_shape(found.shape)}.",
                 in_code="Pass unsafe=True if this is intended.",
             )
@@ -181,11 +181,11 @@ def transfer_parametrizations_and_params(
 
 def _inverse(modules: list[Module], value: Tensor) -> Any:
     """Input of the first parametrization for which the last returns `value`."""
-    given: Any = value
+    input: Any = value
     for module in reversed(modules):
         if hasattr(module, "right_inverse"):
-            given = module.right_inverse(given)
-    return given
+            input = module.right_inverse(input)
+    return input
 
 
 def _make_parametrized(module: Module) -> None:

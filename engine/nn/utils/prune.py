@@ -64,18 +64,18 @@ class BasePruningMethod(ABC):
         scores = checked_shape(importance_scores, value, f"parameter {name}")
         method = cls(*args, **kwargs)
         method._tensor_name = name
-        earlier = next((m for m in _methods(module) if m._tensor_name == name), None)
-        if earlier is None:
-            whole = ones_like(value)
+        existing = next((m for m in _methods(module) if m._tensor_name == name), None)
+        if existing is None:
+            default_mask = ones_like(value)
         else:
-            method = _joined(earlier, method)
-            whole = getattr(module, f"{name}_mask").detach().clone()
-        mask = method.compute_mask(scores, default_mask=whole)
-        if earlier is None:
+            method = _combine(existing, method)
+            default_mask = getattr(module, f"{name}_mask").detach().clone()
+        mask = method.compute_mask(scores, default_mask=default_mask)
+        if existing is None:
             del module._parameters[name]
             module.register_parameter(f"{name}_orig", value)
         else:
-            _forget(module, earlier)
+            _remove_hook(module, existing)
         module.register_buffer(f"{name}_mask", mask)
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)
@@ -128,15 +128,15 @@ class PruningContainer(BasePruningMethod):
         """Mask of the last method, applied to what `default_mask` keeps."""
         method = self._pruning_methods[-1]
         if method.PRUNING_TYPE == "unstructured":
-            left: Any = default_mask == 1
+            remaining: Any = default_mask == 1
         elif method.PRUNING_TYPE == "structured":
             dim = pruning_dim(t, method.dim)  # pyright: ignore[reportAttributeAccessIssue]
             others = [d for d in range(t.ndim) if d != dim]
-            left = (*[slice(None)] * dim, default_mask.sum(others) != 0)
+            remaining = (*[slice(None)] * dim, default_mask.sum(others) != 0)
         else:
-            left = (slice(None),) * t.ndim
+            remaining = (slice(None),) * t.ndim
         mask = default_mask.to(t.dtype, copy=True)
-        mask[left] = method.compute_mask(t[left], default_mask=default_mask[left]).to(mask.dtype)
+        mask[remaining] = method.compute_mask(t[remaining], default_mask=default_mask[remaining]).to(mask.dtype)
         return mask
 
 
@@ -151,10 +151,6 @@ class Identity(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return default_mask
 
-    @classmethod
-    def apply(cls, module: Module, name: str) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return super().apply(module, name)
-
 
 class RandomUnstructured(BasePruningMethod):
     """Prunes random elements."""
@@ -166,10 +162,6 @@ class RandomUnstructured(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return without_smallest(rand_like(t), default_mask, self.amount)
-
-    @classmethod
-    def apply(cls, module: Module, name: str, amount: Amount) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return super().apply(module, name, amount=amount)
 
 
 class L1Unstructured(BasePruningMethod):
@@ -202,10 +194,6 @@ class RandomStructured(BasePruningMethod):
         dim = pruning_dim(t, self.dim)
         return without_smallest_slices(rand(t.shape[dim]), t, default_mask, self.amount, dim)
 
-    @classmethod
-    def apply(cls, module: Module, name: str, amount: Amount, dim: int = -1) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return super().apply(module, name, amount=amount, dim=dim)
-
 
 class LnStructured(BasePruningMethod):
     """Prunes the slices along a dimension that have the smallest norms."""
@@ -237,10 +225,6 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return default_mask * checked_shape(self.mask, default_mask, "the tensor").to(default_mask.dtype)
-
-    @classmethod
-    def apply(cls, module: Module, name: str, mask: Tensor) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return super().apply(module, name, mask=mask)
 
 
 # -- functions --------------------------------------------------------------------------------
@@ -300,18 +284,18 @@ def global_unstructured(
     """
     if importance_scores is not None and not isinstance(importance_scores, Mapping):
         raise TypeError("global_unstructured(): importance_scores must be a mapping from (module, name) to tensors")
-    targets, given = list(parameters), importance_scores or {}
+    targets, scores_by_target = list(parameters), importance_scores or {}
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(
-            f"global_unstructured(): {pruning_method.__name__} prunes channels; use a method that prunes elements"
+            f"global_unstructured() requires a method that prunes elements, but {pruning_method.__name__} prunes slices"
         )
     values = [getattr(module, name) for module, name in targets]
-    whole = [getattr(m, f"{name}_mask", ones_like(v)) for (m, name), v in zip(targets, values, strict=True)]
-    scores: list[Any] = [given.get(target, value) for target, value in zip(targets, values, strict=True)]
+    default_masks = [getattr(m, f"{name}_mask", ones_like(v)) for (m, name), v in zip(targets, values, strict=True)]
+    scores: list[Any] = [scores_by_target.get(target, value) for target, value in zip(targets, values, strict=True)]
     method._tensor_name = "all"
     container = PruningContainer(method)
-    mask = container.compute_mask(parameters_to_vector(scores).detach(), parameters_to_vector(whole))
+    mask = container.compute_mask(parameters_to_vector(scores).detach(), parameters_to_vector(default_masks))
     for (module, name), part in zip(targets, mask.split([value.numel() for value in values]), strict=True):
         custom_from_mask(module, name, part.view_as(getattr(module, name)))
 
@@ -321,7 +305,7 @@ def remove(module: Module, name: str) -> Module:
     for method in _methods(module):
         if method._tensor_name == name:
             method.remove(module)
-            _forget(module, method)
+            _remove_hook(module, method)
             return module
     raise ValueError(f"{type(module).__name__} has no pruned parameter {name!r}")
 
@@ -338,7 +322,7 @@ def _methods(module: Module) -> list[BasePruningMethod]:
     return [hook for hook in module._forward_pre_hooks.values() if isinstance(hook, BasePruningMethod)]
 
 
-def _forget(module: Module, method: BasePruningMethod) -> None:
+def _remove_hook(module: Module, method: BasePruningMethod) -> None:
     """Remove the hook of the method."""
     hooks = module._hooks
     assert hooks is not None
@@ -346,8 +330,8 @@ def _forget(module: Module, method: BasePruningMethod) -> None:
         del hooks.forward_pre[key]
 
 
-def _joined(earlier: BasePruningMethod, method: BasePruningMethod) -> PruningContainer:
-    container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
+def _combine(existing: BasePruningMethod, method: BasePruningMethod) -> PruningContainer:
+    container = existing if isinstance(existing, PruningContainer) else PruningContainer(existing)
     container.add_pruning_method(method)
     return container
 

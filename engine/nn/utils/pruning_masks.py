@@ -15,13 +15,13 @@ Amount = int | float
 """Number of elements, or a fraction between 0 and 1."""
 
 
-def checked_shape(tensor: Tensor | None, wanted: Tensor, what: str) -> Tensor:
+def checked_shape(tensor: Tensor | None, expected: Tensor, what: str) -> Tensor:
     """`tensor`, or the default. Raises ShapeError unless the shapes are equal."""
     if tensor is None:
-        return wanted
-    if tuple(tensor.shape) != tuple(wanted.shape):
+        return expected
+    if tuple(tensor.shape) != tuple(expected.shape):
         raise ShapeError(
-            f"{what} has shape {format_shape(wanted.shape)}, but its scores or mask {format_shape(tensor.shape)}"
+            f"{what} has shape {format_shape(expected.shape)}, but its scores or mask have {format_shape(tensor.shape)}"
         )
     return tensor
 
@@ -35,7 +35,7 @@ def checked_amount(amount: Any) -> Amount:
     return amount  # pyright: ignore[reportReturnType]
 
 
-def _number(amount: Amount, size: int) -> int:
+def _count_to_prune(amount: Amount, size: int) -> int:
     """Number of elements to prune out of `size`."""
     found = int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
     if found > size:
@@ -56,7 +56,7 @@ def pruning_dim(t: Tensor, dim: int) -> int:
 
 def without_smallest(scores: Tensor, default_mask: Tensor, amount: Amount) -> Tensor:
     """`default_mask` with zeros at the smallest scores."""
-    mask, count = default_mask.clone(), _number(amount, scores.numel())
+    mask, count = default_mask.clone(), _count_to_prune(amount, scores.numel())
     if count:
         mask.view(-1)[topk(scores.reshape(-1), count, largest=False).indices] = 0
     return mask
@@ -64,9 +64,9 @@ def without_smallest(scores: Tensor, default_mask: Tensor, amount: Amount) -> Te
 
 def without_smallest_slices(scores: Tensor, t: Tensor, default_mask: Tensor, amount: Amount, dim: int) -> Tensor:
     """`default_mask` with zeros in the slices along `dim` with the smallest scores."""
-    kept = t.shape[dim] - _number(amount, t.shape[dim])
+    n_kept = t.shape[dim] - _count_to_prune(amount, t.shape[dim])
     mask = zeros_like(t.detach())
-    mask[(*[slice(None)] * dim, topk(scores, kept).indices)] = 1
+    mask[(*[slice(None)] * dim, topk(scores, n_kept).indices)] = 1
     return mask * default_mask.to(mask.dtype)
 
 

@@ -64,12 +64,12 @@ def pack_padded_sequence(
     padded = input.transpose(0, 1) if batch_first else input
     if len(sizes) != padded.shape[1]:
         raise ShapeError(
-            f"pack_padded_sequence: {len(sizes)} lengths for a batch of {padded.shape[1]}, "
-            f"of {format_shape(input.shape)} with batch_first={batch_first}"
+            f"pack_padded_sequence: lengths has {len(sizes)} items, but the input {format_shape(input.shape)} "
+            f"contains {padded.shape[1]} sequences (batch_first={batch_first})"
         )
     if not sizes or min(sizes) < 1 or max(sizes) > padded.shape[0]:
         raise ShapeError(
-            f"pack_padded_sequence: lengths must be between 1 and {padded.shape[0]}, the padded length, not {sizes}"
+            f"pack_padded_sequence: lengths must be between 1 and the padded length {padded.shape[0]}, not {sizes}"
         )
     order = None
     if enforce_sorted:
@@ -101,10 +101,10 @@ def pad_packed_sequence(
             f"pad_packed_sequence: total_length={total_length} is less than the longest sequence of {len(counts)} steps"
         )
     data, batch = sequence.data, counts[0]
-    nothing, rows_of_steps, start = data.shape[0], [], 0
+    padding_row, rows_of_steps, start = data.shape[0], [], 0
     for t in range(length):
         count = counts[t] if t < len(counts) else 0
-        rows_of_steps += [*range(start, start + count), *[nothing] * (batch - count)]
+        rows_of_steps += [*range(start, start + count), *[padding_row] * (batch - count)]
         start += count
     rows = cat([data, data.new_full((1, *data.shape[1:]), padding_value)])
     padded = rows.index_select(0, tensor(rows_of_steps, dtype=int64, device=data.device)).unflatten(0, (length, batch))
@@ -121,19 +121,19 @@ def pad_sequence(
     """Pad sequences ``(L, *)`` of different lengths to one tensor ``(T, N, *)`` or ``(N, T, *)``."""
     if padding_side not in ("left", "right"):
         raise ValueError(f'pad_sequence: padding_side must be "left" or "right", not {padding_side!r}')
-    found = list(sequences)
-    if not found:
+    tensors = list(sequences)
+    if not tensors:
         raise ValueError("pad_sequence: the list of sequences is empty")
-    length = max(sequence.shape[0] for sequence in found)
+    length = max(sequence.shape[0] for sequence in tensors)
     rows: list[Tensor] = []
-    for sequence in found:
-        if tuple(sequence.shape[1:]) != tuple(found[0].shape[1:]):
+    for sequence in tensors:
+        if tuple(sequence.shape[1:]) != tuple(tensors[0].shape[1:]):
             raise ShapeError(
-                f"pad_sequence: {format_shape(found[0].shape)} and {format_shape(sequence.shape)} differ in more than "
+                f"pad_sequence: {format_shape(tensors[0].shape)} and {format_shape(sequence.shape)} may differ only in "
                 "the first dimension"
             )
-        filler = sequence.new_full((length - sequence.shape[0], *sequence.shape[1:]), padding_value)
-        rows.append(cat([filler, sequence] if padding_side == "left" else [sequence, filler]))
+        padding = sequence.new_full((length - sequence.shape[0], *sequence.shape[1:]), padding_value)
+        rows.append(cat([padding, sequence] if padding_side == "left" else [sequence, padding]))
     return stack(rows, 0 if batch_first else 1)
 
 

@@ -10,16 +10,16 @@ from engine.tensors import Tensor
 from engine.tensors.creation import randn
 
 
-def norm_except(weight: Tensor, dim: int) -> Tensor:
+def norm_over_other_dims(weight: Tensor, dim: int) -> Tensor:
     """L2 norm over all dimensions except `dim`, kept with size 1; over all dimensions for -1."""
     if dim == -1:
         return vector_norm(weight)
     return vector_norm(weight, 2, tuple(axis for axis in range(weight.ndim) if axis != dim % weight.ndim), True)
 
 
-def weight_from(length: Tensor, direction: Tensor, dim: int) -> Tensor:
+def weight_from_norm(norm: Tensor, direction: Tensor, dim: int) -> Tensor:
     """``g v / |v|`` (Salimans and Kingma, arXiv 1602.07868)."""
-    return direction * (length / norm_except(direction, dim))
+    return direction * (norm / norm_over_other_dims(direction, dim))
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
@@ -29,13 +29,13 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
     return weight.reshape(weight.shape[0], -1)
 
 
-def normalized(vector: Tensor, eps: float) -> Tensor:
+def normalize(vector: Tensor, eps: float) -> Tensor:
     return vector / vector_norm(vector).clamp(min=eps)
 
 
 def random_direction(like: Tensor, size: int, eps: float) -> Tensor:
     with no_grad():
-        return normalized(randn(size, dtype=like.dtype, device=like.device), eps)
+        return normalize(randn(size, dtype=like.dtype, device=like.device), eps)
 
 
 def largest_singular_value(matrix: Tensor, u: Tensor, v: Tensor) -> Tensor:

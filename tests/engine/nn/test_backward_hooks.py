@@ -11,7 +11,7 @@ import pytest
 import engine
 from engine import nn
 from engine.errors import AutogradError, WeightsError
-from engine.nn import module_hooks as everywhere
+from engine.nn import module_hooks
 from tests.engine.autograd.both import assert_same
 
 
@@ -119,7 +119,7 @@ def test_wrong_results_are_refused() -> None:
 def test_hooks_of_all_modules() -> None:
     def program(lib: Any) -> Any:
         order: list[Any] = []
-        place = everywhere if lib is engine else importlib.import_module("torch.nn.modules.module")
+        place = module_hooks if lib is engine else importlib.import_module("torch.nn.modules.module")
         tell = lambda name: lambda module, *rest: order.append((name, type(module).__name__))  # noqa: E731
         handles = [
             place.register_module_forward_pre_hook(tell("before")),
@@ -139,12 +139,12 @@ def test_hooks_of_all_modules() -> None:
         return order
 
     assert_same(program)
-    assert not everywhere.ALL.has_call_hooks
+    assert not module_hooks.GLOBAL_HOOKS.has_call_hooks
 
 
 def test_hooks_on_what_modules_get() -> None:
     def program(lib: Any) -> Any:
-        place = everywhere if lib is engine else importlib.import_module("torch.nn.modules.module")
+        place = module_hooks if lib is engine else importlib.import_module("torch.nn.modules.module")
         seen: list[Any] = []
         tell = lambda module, name, value: seen.append((type(module).__name__, name, type(value).__name__))  # noqa: E731
         handles = [

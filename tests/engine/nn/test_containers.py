@@ -174,7 +174,7 @@ def test_modules_are_replaced_by_name() -> None:
     assert isinstance(model[1][0], nn.Tanh)
     with pytest.raises(AttributeError, match="no module 'x' to replace"):
         model.set_submodule("1.x", nn.Tanh(), strict=True)
-    with pytest.raises(ValueError, match="needs a name"):
+    with pytest.raises(ValueError, match="non-empty target"):
         model.set_submodule("", nn.Tanh())
 
 

@@ -411,7 +411,7 @@ def test_weights_of_elements(name: str, reduction: Any) -> None:
         torch.tensor(x), torch.tensor(y), weight=torch.tensor(w), reduction=reduction
     )
     np.testing.assert_allclose(ours.numpy(), theirs.numpy())
-    with pytest.raises(ShapeError, match="weight must be 4×3"):
+    with pytest.raises(ShapeError, match="weight must have the shape of the input, 4×3"):
         getattr(F, name)(engine.tensor(x), engine.tensor(y), weight=engine.ones(3))
 
 
