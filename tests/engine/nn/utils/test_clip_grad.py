@@ -73,7 +73,7 @@ def test_vectors() -> None:
     nn.utils.vector_to_parameters(engine.arange(8).float(), layer.parameters())
     assert layer.weight.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert layer.bias.tolist() == [6, 7]
-    with pytest.raises(ShapeError, match="the parameters have more"):
+    with pytest.raises(ShapeError, match="the parameters need more"):
         nn.utils.vector_to_parameters(engine.zeros(7), layer.parameters())
     with pytest.raises(TypeError, match="list"):
         nn.utils.vector_to_parameters([1.0], layer.parameters())  # pyright: ignore[reportArgumentType]
