@@ -510,7 +510,7 @@ def test_dropout_between_recurrent_layers() -> None:
         ),
         (lambda: nn.RMSNorm(3)(engine.ones(2, 4)), ShapeError, "ends in 4"),
         (lambda: pack.pack_padded_sequence(engine.ones(4, 2, 3), [2, 4]), ShapeError, "not in descending order"),
-        (lambda: pack.pack_padded_sequence(engine.ones(4, 2, 3), [4, 0]), ShapeError, "between 1 and the padded length 4"),
+        (lambda: pack.pack_padded_sequence(engine.ones(4, 2, 3), [4, 0]), ShapeError, "padded length 4"),
         (
             lambda: pack.pack_padded_sequence(engine.ones(4, 2, 3), [4]),
             ShapeError,
