@@ -1,4 +1,4 @@
-"""The weights of attention: softmax of scaled products, with masks. One op, so that the scores are stored once."""
+"""Attention weights: masked softmax of scaled query-key products, as one op that stores the scores once."""
 
 from __future__ import annotations
 
@@ -20,15 +20,22 @@ from engine.shape import Spec, count, format_shape
     ((s.normal(2, 3, 4), s.normal(2, 5, 4), s.integers(2, 2, 1, 5) > 0), {"scale": 0.5}),
 ])  # fmt: skip
 def attention_weights(xp, query, key, mask=None, scale: float = 1.0, causal: bool = False, empty_rows: bool = True):
-    """softmax(scale · query keyᵀ + mask) over the keys; …×L×E and …×S×E give …×L×S (arXiv 1706.03762).
+    """softmax(scale · query · keyᵀ + mask) over the keys (Vaswani et al., arXiv 1706.03762).
 
-    A boolean mask is true where attention is allowed; `causal` allows key j to query i for j ≤ i. A query with no key
-    allowed has weights 0, or NaN unless `empty_rows`.
+    Args:
+        query: …×L×E
+        key: …×S×E
+        mask: broadcasts to …×L×S; boolean, true where attention is allowed, or floating point, added to the scores
+        causal: query i attends to keys j ≤ i only
+        empty_rows: a query without allowed keys has weights 0 instead of NaN
+
+    Returns:
+        weights, …×L×S.
     """
     dtype = query.dtype
     if dtype.itemsize < 4:
         query, key = query.astype(xp.float32), key.astype(xp.float32)
-    scores = xp.ascontiguousarray(products(xp, query * scale, xp.swapaxes(key, -1, -2)))  # for rows in place
+    scores = xp.ascontiguousarray(products(xp, query * scale, xp.swapaxes(key, -1, -2)))
     if mask is not None:
         scores = _masked(xp, scores, mask)
     if causal:
@@ -50,7 +57,7 @@ def _masked(xp: Any, scores: Any, mask: Any) -> Any:
 
 
 def _normalized(xp: Any, rows: Any, empty_rows: bool) -> None:
-    """The softmax of rows, in place."""
+    """Softmax of each row, in place."""
     top = rows.max(axis=1, keepdims=True)
     if empty_rows:
         xp.copyto(top, 0, where=top == -xp.inf)
@@ -69,14 +76,14 @@ def _(
     same_dtype("attention", query, key)
     if query.ndim < 2 or key.ndim < 2 or query.shape[-1] != key.shape[-1]:
         raise ShapeError(
-            f"attention: queries {format_shape(query.shape)} and keys {format_shape(key.shape)} must be vectors of "
-            "one size, in their last dimension."
+            f"attention: query {format_shape(query.shape)} and key {format_shape(key.shape)} must have at least 2 "
+            "dimensions and the same last size."
         )
     batch = broadcast_shapes("attention", [query.shape[:-2], key.shape[:-2]])
     shape = (*batch, query.shape[-2], key.shape[-2])
     if mask is not None:
         if mask.dtype.kind == 1:
-            raise DTypeError(f"attention: a mask is boolean or floating point, not {mask.dtype.name}.")
+            raise DTypeError(f"attention: the mask must be boolean or floating point, not {mask.dtype.name}.")
         try:
             fits = broadcast_shapes("attention", [shape, mask.shape]) == shape
         except ShapeError:
@@ -84,7 +91,7 @@ def _(
         if not fits:
             raise ShapeError(
                 f"attention: the mask {format_shape(mask.shape)} does not broadcast to the weights "
-                f"{format_shape(shape)}: queries × keys last."
+                f"{format_shape(shape)} (last dimensions: queries × keys)."
             )
     return shape
 
@@ -96,6 +103,6 @@ def _(out: Spec, query: Spec, key: Spec, *_: Any, **__: Any):
 
 @attention_weights.gradient
 def _(g, query, key, mask: Spec, out, scale):
-    slope = softmax_backward(g, out, dim=-1)
-    of_mask = slope if isinstance(mask, Spec) and mask.dtype.is_floating_point else None
-    return (slope @ key) * scale, (slope.mT @ query) * scale, of_mask
+    grad_scores = softmax_backward(g, out, dim=-1)
+    grad_mask = grad_scores if isinstance(mask, Spec) and mask.dtype.is_floating_point else None
+    return (grad_scores @ key) * scale, (grad_scores.mT @ query) * scale, grad_mask

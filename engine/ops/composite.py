@@ -1,12 +1,12 @@
-"""Composites: functions written in other ops, declared in one place like an op.
+"""Composites: functions written with other ops, and declared like an op.
 
     @composite(sample=lambda s: s.unary())
     def softsign(x):
         \"\"\"x / (1 + |x|).\"\"\"
         return x / (1 + x.abs())
 
-They need neither kernel nor gradient nor shape rule. Tensor methods, in-place variants, keywords and tests are derived
-from the record, as an op's are.
+They need no kernel, gradient or shape rule. Tensor methods, in-place variants, keywords and tests are derived from the
+record, as for ops.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMPOSITES: dict[str, Composite] = {}
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A function written in other ops, which needs no gradient function; see `composite` for the options."""
+    """Record of a composite. See `composite` for the options."""
 
     name: str
     function: Callable[..., Any]
@@ -47,16 +47,16 @@ def composite(
     aliases: tuple[str, ...] = (),
     operators: tuple[str, ...] = (),
 ) -> Any:
-    """Declares a function that is written in other ops, bare or with options.
+    """Decorator that declares a composite, with or without options.
 
     Args:
-        method: it is a tensor method as well
-        public: it is exported as `engine.NAME`
-        in_place: there is a method `NAME_` that writes the result into the tensor; "view": that makes it the view
-        result: what it returns, for the type stubs
-        sample: as of an op
-        aliases: as of an op
-        operators: as of an op
+        method: add a tensor method
+        public: export it as `engine.NAME`
+        in_place: add a method `NAME_` that writes the result into the tensor; "view" turns the tensor into the view
+        result: type of the result in the type stubs
+        sample: see `Op`
+        aliases: see `Op`
+        operators: see `Op`
     """
     if function is None:
         return lambda function: composite(

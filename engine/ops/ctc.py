@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: all alignments of a sequence with its labels, summed in log space."""
+"""Connectionist temporal classification (CTC): the likelihood of labels over all alignments, in log space."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ def _samples(s: Any) -> Any:
 
 @op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=_samples)
 def ctc_loss_op(xp, log_probs, targets, frames, counts, blank: int):
-    """How surprising `targets` are, for each sample.
+    """Negative log-likelihood of `targets` for each sample (Graves et al., ICML 2006).
 
-    `log_probs` is frames × samples × labels, `targets` samples × positions, with `counts` valid ones;
-    `frames` are the lengths of the inputs. Graves et al., "Connectionist temporal classification", ICML 2006.
+    Args:
+        log_probs: frames × samples × labels
+        targets: samples × positions
+        frames: number of valid frames of each sample
+        counts: number of valid targets of each sample
+        blank: label of the blank
     """
-    states, may_skip = _states(xp, targets, blank)
-    return -_total(xp, _forward(xp, _emitted(xp, log_probs, states), may_skip, counts), frames, counts)
+    states, can_skip = _extended_labels(xp, targets, blank)
+    return -_log_likelihood(xp, _forward(xp, _label_log_probs(xp, log_probs, states), can_skip, counts), frames, counts)
 
 
 @ctc_loss_op.shape
@@ -39,15 +43,15 @@ def _(g, log_probs, targets, frames, counts, blank):
 
 @op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=_samples)
 def ctc_posterior(xp, log_probs, targets, frames, counts, blank: int):
-    """How likely each frame shows each label if `targets` are right; arguments as of `ctc_loss`."""
-    states, may_skip = _states(xp, targets, blank)
-    emitted = _emitted(xp, log_probs, states)
-    forward, backward = _forward(xp, emitted, may_skip, counts), _backward(xp, emitted, may_skip, frames, counts)
-    total = _total(xp, forward, frames, counts)
-    share = xp.exp(forward + backward - xp.where(xp.isfinite(total), total, xp.inf)[:, None])
+    """Posterior probability of each label in each frame, given `targets`. Arguments are those of `ctc_loss`."""
+    states, can_skip = _extended_labels(xp, targets, blank)
+    emissions = _label_log_probs(xp, log_probs, states)
+    forward, backward = _forward(xp, emissions, can_skip, counts), _backward(xp, emissions, can_skip, frames, counts)
+    total = _log_likelihood(xp, forward, frames, counts)
+    posterior_terms = xp.exp(forward + backward - xp.where(xp.isfinite(total), total, xp.inf)[:, None])
     posterior = xp.zeros_like(log_probs)
     frame, sample = xp.arange(len(log_probs))[:, None, None], xp.arange(len(states))[:, None]
-    xp.add.at(posterior, (frame, sample, states), share)
+    xp.add.at(posterior, (frame, sample, states), posterior_terms)
     return posterior
 
 
@@ -60,7 +64,7 @@ def _(log_probs: Spec, targets: Spec, frames: Spec, counts: Spec, blank: int):
 def _(g, log_probs, targets, frames, counts, blank):
     if MODES.grad and (log_probs.requires_grad or g.requires_grad):
         raise AutogradError(
-            "ctc_loss has gradients of its gradients, but no third ones.", in_code="Leave out create_graph=True."
+            "ctc_loss supports first and second derivatives only.", in_code="Leave out create_graph=True."
         )
     return ctc_posterior_jvp(log_probs, g, targets, frames, counts, blank=blank)
 
@@ -69,25 +73,25 @@ def _(g, log_probs, targets, frames, counts, blank):
     ((args[0], s.normal(*args[0].shape), *args[1:]), kwargs) for args, kwargs in _samples(s)
 ])  # fmt: skip
 def ctc_posterior_jvp(xp, log_probs, direction, targets, frames, counts, blank: int):
-    """How the posterior changes when the log-probabilities move in a direction; arguments as of `ctc_loss`.
+    """Derivative of the posterior along `direction` of the log-probabilities. Other arguments are those of `ctc_loss`.
 
-    That is the product of a matrix of second derivatives, which is symmetric, with the direction.
+    This is a product with the Hessian, which is symmetric, so it is the vector-Jacobian product as well.
     """
-    states, may_skip = _states(xp, targets, blank)
-    emitted, slope = _emitted(xp, log_probs, states), _emitted(xp, direction, states)
-    forward, backward = _forward(xp, emitted, may_skip, counts), _backward(xp, emitted, may_skip, frames, counts)
-    total = _total(xp, forward, frames, counts)
-    share = xp.exp(forward + backward - xp.where(xp.isfinite(total), total, xp.inf)[:, None])
-    ahead = _forward_slope(xp, emitted, forward, slope, may_skip)
-    behind = _backward_slope(xp, emitted, backward, slope, may_skip, frames)
-    found = xp.zeros_like(log_probs)
+    states, can_skip = _extended_labels(xp, targets, blank)
+    emissions, tangents = _label_log_probs(xp, log_probs, states), _label_log_probs(xp, direction, states)
+    forward, backward = _forward(xp, emissions, can_skip, counts), _backward(xp, emissions, can_skip, frames, counts)
+    total = _log_likelihood(xp, forward, frames, counts)
+    posterior_terms = xp.exp(forward + backward - xp.where(xp.isfinite(total), total, xp.inf)[:, None])
+    forward_tangents = _forward_tangents(xp, emissions, forward, tangents, can_skip)
+    backward_tangents = _backward_tangents(xp, emissions, backward, tangents, can_skip, frames)
+    out = xp.zeros_like(log_probs)
     if not len(log_probs):
-        return found
-    turn = ahead + behind
-    of_total = (share * turn)[0].sum(axis=-1)  # all alignments pass through the first frame
+        return out
+    tangent = forward_tangents + backward_tangents
+    total_tangent = (posterior_terms * tangent)[0].sum(axis=-1)  # all alignments pass through the first frame
     frame, sample = xp.arange(len(log_probs))[:, None, None], xp.arange(len(states))[:, None]
-    xp.add.at(found, (frame, sample, states), share * (turn - of_total[:, None]))
-    return found
+    xp.add.at(out, (frame, sample, states), posterior_terms * (tangent - total_tangent[:, None]))
+    return out
 
 
 @ctc_posterior_jvp.shape
@@ -95,24 +99,25 @@ def _(log_probs: Spec, direction: Spec, targets: Spec, frames: Spec, counts: Spe
     return log_probs
 
 
-# -- the recursions ---------------------------------------------------------------------------
+# -- forward-backward algorithm ---------------------------------------------------------------
 
 
-def _states(xp: Any, targets: Any, blank: int) -> tuple[Any, Any]:
-    """The labels with blanks between, and which of them may follow the label before without a blank."""
+def _extended_labels(xp: Any, targets: Any, blank: int) -> tuple[Any, Any]:
+    """Labels with blanks between them, and a mask of the labels that can follow the previous label without a blank."""
     states = xp.full((len(targets), 2 * targets.shape[1] + 1), blank, dtype=xp.int64)
     states[:, 1::2] = targets
-    may_skip = xp.zeros(states.shape, dtype=bool)
-    may_skip[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
-    return states, may_skip
+    can_skip = xp.zeros(states.shape, dtype=bool)
+    can_skip[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    return states, can_skip
 
 
-def _emitted(xp: Any, log_probs: Any, states: Any) -> Any:
+def _label_log_probs(xp: Any, log_probs: Any, states: Any) -> Any:
+    """Log-probability of each state in each frame, frames × samples × states."""
     return log_probs[:, xp.arange(len(states))[:, None], states]
 
 
-def _total(xp: Any, forward: Any, frames: Any, counts: Any) -> Any:
-    """The logarithm of how likely all alignments are together: they end in the last label, or the blank after it."""
+def _log_likelihood(xp: Any, forward: Any, frames: Any, counts: Any) -> Any:
+    """Log-likelihood of all alignments, which end in the last label or the blank after it."""
     impossible = xp.asarray(-xp.inf, forward.dtype)
     if not len(forward):
         return xp.where(counts > 0, impossible, 0)
@@ -122,64 +127,64 @@ def _total(xp: Any, forward: Any, frames: Any, counts: Any) -> Any:
     return xp.where(frames > 0, total, xp.where(counts > 0, impossible, 0))
 
 
-def _forward(xp: Any, emitted: Any, may_skip: Any, counts: Any) -> Any:
-    """The logarithm of how likely the frames up to each one are, ending in each state."""
-    found = xp.full_like(emitted, -xp.inf)
-    if not len(emitted):
-        return found
-    found[0, :, :1] = emitted[0, :, :1]
-    found[0, :, 1:2] = xp.where(counts[:, None] > 0, emitted[0, :, 1:2], -xp.inf)
-    for t in range(1, len(emitted)):
-        before, now = found[t - 1], found[t]
-        now[...] = before
-        now[:, 1:] = xp.logaddexp(now[:, 1:], before[:, :-1])
-        now[:, 2:] = xp.where(may_skip[:, 2:], xp.logaddexp(now[:, 2:], before[:, :-2]), now[:, 2:])
-        now += emitted[t]
-    return found
+def _forward(xp: Any, emissions: Any, can_skip: Any, counts: Any) -> Any:
+    """Log-probability of the frames up to each frame, ending in each state."""
+    alpha = xp.full_like(emissions, -xp.inf)
+    if not len(emissions):
+        return alpha
+    alpha[0, :, :1] = emissions[0, :, :1]
+    alpha[0, :, 1:2] = xp.where(counts[:, None] > 0, emissions[0, :, 1:2], -xp.inf)
+    for t in range(1, len(emissions)):
+        before, current = alpha[t - 1], alpha[t]
+        current[...] = before
+        current[:, 1:] = xp.logaddexp(current[:, 1:], before[:, :-1])
+        current[:, 2:] = xp.where(can_skip[:, 2:], xp.logaddexp(current[:, 2:], before[:, :-2]), current[:, 2:])
+        current += emissions[t]
+    return alpha
 
 
-def _backward(xp: Any, emitted: Any, may_skip: Any, frames: Any, counts: Any) -> Any:
-    """The logarithm of how likely the frames after each one are, beginning in each state."""
-    found = xp.full_like(emitted, -xp.inf)
-    state, end = xp.arange(emitted.shape[2]), 2 * counts[:, None]
-    last = xp.where((state == end) | (state == end - 1), xp.asarray(0.0, emitted.dtype), -xp.inf)
-    for t in range(len(emitted) - 1, -1, -1):
-        now = found[t]
-        if t + 1 < len(emitted):
-            after = found[t + 1] + emitted[t + 1]
-            now[...] = after
-            now[:, :-1] = xp.logaddexp(now[:, :-1], after[:, 1:])
-            skipping = xp.logaddexp(now[:, :-2], after[:, 2:])
-            now[:, :-2] = xp.where(may_skip[:, 2:], skipping, now[:, :-2])
-        now[...] = xp.where((frames == t + 1)[:, None], last, now)
-    return found
+def _backward(xp: Any, emissions: Any, can_skip: Any, frames: Any, counts: Any) -> Any:
+    """Log-probability of the frames after each frame, starting in each state."""
+    beta = xp.full_like(emissions, -xp.inf)
+    state, end = xp.arange(emissions.shape[2]), 2 * counts[:, None]
+    last = xp.where((state == end) | (state == end - 1), xp.asarray(0.0, emissions.dtype), -xp.inf)
+    for t in range(len(emissions) - 1, -1, -1):
+        current = beta[t]
+        if t + 1 < len(emissions):
+            after = beta[t + 1] + emissions[t + 1]
+            current[...] = after
+            current[:, :-1] = xp.logaddexp(current[:, :-1], after[:, 1:])
+            skipped = xp.logaddexp(current[:, :-2], after[:, 2:])
+            current[:, :-2] = xp.where(can_skip[:, 2:], skipped, current[:, :-2])
+        current[...] = xp.where((frames == t + 1)[:, None], last, current)
+    return beta
 
 
-def _share_of(xp: Any, part: Any, whole: Any) -> Any:
-    """e^(part − whole), and 0 where both are impossible."""
-    return xp.where(xp.isfinite(whole), xp.exp(part - xp.where(xp.isfinite(whole), whole, 0)), 0)
+def _probability_ratio(xp: Any, numerator: Any, denominator: Any) -> Any:
+    """e^(numerator − denominator), or 0 where both are −∞."""
+    return xp.where(xp.isfinite(denominator), xp.exp(numerator - xp.where(xp.isfinite(denominator), denominator, 0)), 0)
 
 
-def _forward_slope(xp: Any, emitted: Any, forward: Any, slope: Any, may_skip: Any) -> Any:
-    """How `_forward` changes when what is emitted changes by `slope`."""
-    found = slope.copy()
-    for t in range(1, len(emitted)):
-        before, whole = forward[t - 1], forward[t] - emitted[t]
-        found[t] += _share_of(xp, before, whole) * found[t - 1]
-        found[t, :, 1:] += _share_of(xp, before[:, :-1], whole[:, 1:]) * found[t - 1, :, :-1]
-        skipping = _share_of(xp, before[:, :-2], whole[:, 2:]) * found[t - 1, :, :-2]
-        found[t, :, 2:] += xp.where(may_skip[:, 2:], skipping, 0)
-    return found
+def _forward_tangents(xp: Any, emissions: Any, forward: Any, tangents: Any, can_skip: Any) -> Any:
+    """Derivative of `_forward` for emissions that change by `tangents`."""
+    result = tangents.copy()
+    for t in range(1, len(emissions)):
+        before, denominator = forward[t - 1], forward[t] - emissions[t]
+        result[t] += _probability_ratio(xp, before, denominator) * result[t - 1]
+        result[t, :, 1:] += _probability_ratio(xp, before[:, :-1], denominator[:, 1:]) * result[t - 1, :, :-1]
+        skipped = _probability_ratio(xp, before[:, :-2], denominator[:, 2:]) * result[t - 1, :, :-2]
+        result[t, :, 2:] += xp.where(can_skip[:, 2:], skipped, 0)
+    return result
 
 
-def _backward_slope(xp: Any, emitted: Any, backward: Any, slope: Any, may_skip: Any, frames: Any) -> Any:
-    """How `_backward` changes when what is emitted changes by `slope`."""
-    found = xp.zeros_like(slope)
-    for t in range(len(emitted) - 2, -1, -1):
-        after, whole, turn = backward[t + 1] + emitted[t + 1], backward[t], found[t + 1] + slope[t + 1]
-        now = _share_of(xp, after, whole) * turn
-        now[:, :-1] += _share_of(xp, after[:, 1:], whole[:, :-1]) * turn[:, 1:]
-        skipping = _share_of(xp, after[:, 2:], whole[:, :-2]) * turn[:, 2:]
-        now[:, :-2] += xp.where(may_skip[:, 2:], skipping, 0)
-        found[t] = xp.where((frames == t + 1)[:, None], 0, now)
-    return found
+def _backward_tangents(xp: Any, emissions: Any, backward: Any, tangents: Any, can_skip: Any, frames: Any) -> Any:
+    """Derivative of `_backward` for emissions that change by `tangents`."""
+    result = xp.zeros_like(tangents)
+    for t in range(len(emissions) - 2, -1, -1):
+        after, denominator, tangent = backward[t + 1] + emissions[t + 1], backward[t], result[t + 1] + tangents[t + 1]
+        current = _probability_ratio(xp, after, denominator) * tangent
+        current[:, :-1] += _probability_ratio(xp, after[:, 1:], denominator[:, :-1]) * tangent[:, 1:]
+        skipped = _probability_ratio(xp, after[:, 2:], denominator[:, :-2]) * tangent[:, 2:]
+        current[:, :-2] += xp.where(can_skip[:, 2:], skipped, 0)
+        result[t] = xp.where((frames == t + 1)[:, None], 0, current)
+    return result

@@ -1,6 +1,6 @@
-"""Attention as a whole, and its gradients: what plans compute in the place of `attention_weights` and products.
+"""Attention and its gradients as single ops, which plans use instead of `attention_weights` and matrix products.
 
-Heads come after positions, as layers around attention have them.
+Results have the heads after the positions, B×L×H×E, as the neighboring linear layers use them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,26 @@ from engine.shape import Spec
     for causal in (False, True)
 ])  # fmt: skip
 def scaled_dot_product_attention_op(xp, query, key, value, scale: float, causal: bool = False):
-    """B×H×L×E, B×H×S×E and B×H×S×V give B×L×H×V; and the weights, B×H×L×S."""
+    """softmax(scale · query · keyᵀ) · value.
+
+    Args:
+        query: B×H×L×E
+        key: B×H×S×E
+        value: B×H×S×V
+        causal: query i attends to keys j ≤ i only
+
+    Returns:
+        the result, B×L×H×V, and the attention weights, B×H×L×S.
+    """
     weights = attention_weights.kernel(xp, query, key, None, scale=scale, causal=causal)
-    return _heads_last(xp, products(xp, weights, value)), weights
+    return _swap_heads(xp, products(xp, weights, value)), weights
 
 
 @scaled_dot_product_attention_op.shape
 def _(query: Spec, key: Spec, value: Spec, scale: float, causal: bool = False):
     batch, heads, length, _ = query.shape
-    of_result = (batch, length, heads, value.shape[-1])
-    return Spec(of_result, query.dtype), Spec((batch, heads, length, key.shape[2]), query.dtype)
+    result = (batch, length, heads, value.shape[-1])
+    return Spec(result, query.dtype), Spec((batch, heads, length, key.shape[2]), query.dtype)
 
 
 @op("other", method=False, public=False, outputs=3, sample=lambda s: [
@@ -36,22 +46,25 @@ def _(query: Spec, key: Spec, value: Spec, scale: float, causal: bool = False):
       0.5, 0.25), {"causal": False}),
 ])  # fmt: skip
 def attention_backward(xp, g, query, key, value, weights, first: float, second: float, causal: bool = False):
-    """Gradients for query, key and value, heads after positions. `first` and `second` are factors of the first two.
+    """Gradients for query, key and value, with the heads after the positions.
 
-    With `causal` the weights of later keys are known to be 0.
+    Args:
+        first: factor of the query gradient
+        second: factor of the key gradient
+        causal: kernels may skip the weights of later keys, which are 0
     """
-    slope = softmax_backward.kernel(xp, products(xp, g, xp.swapaxes(value, -1, -2)), weights, -1)
-    of_query = products(xp, slope, key) * first
-    of_key = products(xp, xp.swapaxes(slope, -1, -2), query) * second
-    of_value = products(xp, xp.swapaxes(weights, -1, -2), g)
-    return _heads_last(xp, of_query), _heads_last(xp, of_key), _heads_last(xp, of_value)
+    grad_scores = softmax_backward.kernel(xp, products(xp, g, xp.swapaxes(value, -1, -2)), weights, -1)
+    grad_query = products(xp, grad_scores, key) * first
+    grad_key = products(xp, xp.swapaxes(grad_scores, -1, -2), query) * second
+    grad_value = products(xp, xp.swapaxes(weights, -1, -2), g)
+    return _swap_heads(xp, grad_query), _swap_heads(xp, grad_key), _swap_heads(xp, grad_value)
 
 
 @attention_backward.shape
 def _(
     g: Spec, query: Spec, key: Spec, value: Spec, weights: Spec, first: float, second: float, causal: bool = False
 ):  # fmt: skip
-    return tuple(Spec(_turned(one.shape), g.dtype) for one in (query, key, value))
+    return tuple(Spec(_swapped_shape(spec.shape), g.dtype) for spec in (query, key, value))
 
 
 @op("other", method=False, public=False, sample=lambda s: [
@@ -59,7 +72,7 @@ def _(
       0.5, 0.25), {"causal": False}),
 ])  # fmt: skip
 def attention_backward_packed(xp, g, query, key, value, weights, first: float, second: float, causal: bool = False):
-    """The results of `attention_backward` in one array, B×L×3×H×E."""
+    """Results of `attention_backward` in one array, B×L×3×H×E."""
     return xp.stack(attention_backward.kernel(xp, g, query, key, value, weights, first, second, causal), axis=2)
 
 
@@ -71,10 +84,11 @@ def _(
     return Spec((batch, length, 3, heads, size), g.dtype)
 
 
-def _turned(shape: Any) -> Any:
+def _swapped_shape(shape: Any) -> Any:
     batch, heads, length, size = shape
     return batch, length, heads, size
 
 
-def _heads_last(xp: Any, x: Any) -> Any:
+def _swap_heads(xp: Any, x: Any) -> Any:
+    """B×H×L×E as contiguous B×L×H×E."""
     return xp.ascontiguousarray(x.transpose(0, 2, 1, 3))

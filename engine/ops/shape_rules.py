@@ -1,10 +1,11 @@
-"""Shape rules that kinds of ops share. Sizes may be symbolic."""
+"""Shape rules and argument checks for several ops. Sizes may be symbolic."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from engine.dtypes import DType, uint8
 from engine.errors import DTypeError, PositionError, ShapeError
 from engine.shape import Dim, Shape, Spec, count, format_shape
 
@@ -12,7 +13,7 @@ Dims: TypeAlias = int | tuple[int, ...] | None
 
 
 def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
-    """The common shape. Raises ShapeError naming the first dimension that does not fit."""
+    """The broadcast shape. Raises ShapeError with the first dimension that does not broadcast."""
     length = max((len(shape) for shape in shapes), default=0)
     result: list[Any] = []
     for index in range(-length, 0):
@@ -22,9 +23,9 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
             if other == 1 or other == size:
                 continue
             if size != 1:
-                named = " and ".join(map(format_shape, shapes))
+                listed = " and ".join(map(format_shape, shapes))
                 raise ShapeError(
-                    f"{name}: {named} do not broadcast: dimension {index} is {size} in one and {other} in another. "
+                    f"{name}: {listed} do not broadcast: dimension {index} is {size} in one and {other} in another. "
                     "Sizes must be equal, or 1."
                 )
             size = other
@@ -33,27 +34,29 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def wrap_dim(name: str, dim: int, ndim: int) -> int:
-    """A dimension counted from the front. A scalar counts as having one."""
+    """`dim` as a non-negative number. A scalar counts as having one dimension."""
     if 0 <= dim < ndim:
         return dim
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise PositionError(f"{name}: there is no dimension {dim}: the tensor has {ndim}. Use {-limit} to {limit - 1}.")
+        raise PositionError(
+            f"{name}: dimension {dim} is out of range for a tensor of {ndim} dimensions. Use {-limit} to {limit - 1}."
+        )
     return dim % limit
 
 
 def wrap_dims(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The dimensions that `dim` means, from the front; None and () mean all."""
+    """`dim` as a tuple of non-negative numbers. None and () mean all dimensions."""
     if dim is None or dim == ():
         return tuple(range(ndim))
     dims = tuple(wrap_dim(name, d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
     if len(set(dims)) < len(dims):
-        raise ShapeError(f"{name}: dimension {max(dims, key=dims.count)} is named twice in dim={dim}")
+        raise ShapeError(f"{name}: dimension {max(dims, key=dims.count)} appears twice in dim={dim}")
     return tuple(d for d in dims if d < ndim)
 
 
 def copy_checked(name: str, target: Any, src: Any) -> None:
-    """Copies `src` to a view that must have its shape. Raises ShapeError for one that would have to be repeated."""
+    """Copy `src` to the view `target`. Raises ShapeError if the shapes differ: `src` is not broadcast."""
     if tuple(target.shape) != tuple(src.shape):
         raise ShapeError(
             f"{name}: the target shape is {format_shape(target.shape)}, but src is {format_shape(src.shape)}"
@@ -70,37 +73,42 @@ def reduced(name: str, x: Spec, dim: Dims, keepdim: bool) -> Shape:
 
 
 def reshaped(name: str, x: Spec, shape: Sequence[Any]) -> Shape:
-    """`shape` with its −1 filled in."""
+    """`shape` for reshaping x, with −1 replaced by its size."""
     sizes = list(shape)
     if any(isinstance(size, int) and size < -1 for size in sizes):
-        raise ShapeError(f"{name}: sizes must be at least 0, except one -1: {tuple(shape)}")
+        raise ShapeError(f"{name}: sizes must be at least 0, except a single -1, not {tuple(shape)}")
     total = count(x.shape)
     unknown = [i for i, size in enumerate(sizes) if not isinstance(size, Dim) and size == -1]
     if len(unknown) > 1:
-        raise ShapeError(f"{name}: only one size can be -1, in {tuple(shape)}")
-    known = count(size for i, size in enumerate(sizes) if i not in unknown)
+        raise ShapeError(f"{name}: only one size can be -1, not {tuple(shape)}")
+    elements = count(size for i, size in enumerate(sizes) if i not in unknown)
     if unknown:
-        if known == 0 or (isinstance(total, int) and isinstance(known, int) and total % known) or _uneven(total, known):
-            raise ShapeError(f"{name}: {format_shape(x.shape)} ({total} elements) does not divide into {_given(shape)}")
-        sizes[unknown[0]] = total // known
-    elif known != total:
-        raise ShapeError(f"{name}: {format_shape(x.shape)} has {total} elements, {_given(shape)} has {known}")
+        if elements == 0 or not _divides(elements, total):
+            raise ShapeError(
+                f"{name}: {format_shape(x.shape)} ({total} elements) does not divide into {_requested(shape)}"
+            )
+        sizes[unknown[0]] = total // elements
+    elif elements != total:
+        raise ShapeError(f"{name}: {format_shape(x.shape)} has {total} elements, {_requested(shape)} has {elements}")
     return tuple(sizes)
 
 
-def _given(shape: Sequence[Any]) -> str:
+def _requested(shape: Sequence[Any]) -> str:
+    """The requested shape with ? for −1."""
     return format_shape("?" if not isinstance(s, Dim) and s == -1 else s for s in shape)
 
 
-def _uneven(total: Any, known: Any) -> bool:
-    return (isinstance(total, Dim) or isinstance(known, Dim)) and (total // known) * known != total
+def _divides(divisor: Any, total: Any) -> bool:
+    """Whether `total` is a multiple of `divisor`; either may be symbolic."""
+    return (total // divisor) * divisor == total
 
 
 def matmul_shape(name: str, x: Spec, y: Spec) -> Shape:
-    """PyTorch's matmul: vectors, matrices, and batches of matrices that broadcast."""
+    """Shape of PyTorch's matmul: vectors, matrices, and batches of matrices that broadcast."""
     if x.ndim == 0 or y.ndim == 0:
         raise ShapeError(
-            f"{name}: both tensors need at least one dimension; got {format_shape(x.shape)} and {format_shape(y.shape)}"
+            f"{name}: both tensors must have at least one dimension, not {format_shape(x.shape)} and "
+            f"{format_shape(y.shape)}"
         )
     inner_x = x.shape[-1]
     inner_y = y.shape[0] if y.ndim == 1 else y.shape[-2]
@@ -114,18 +122,30 @@ def matmul_shape(name: str, x: Spec, y: Spec) -> Shape:
 
 
 def same_dtype(name: str, *specs: Any) -> None:
-    """Raises DTypeError unless all tensors have one dtype."""
-    found = [spec.dtype for spec in specs if isinstance(spec, Spec)]
-    if any(dtype is not found[0] for dtype in found):
-        names = ", ".join(dtype.name for dtype in found)
-        raise DTypeError(f"{name}: the tensors must have one dtype, not {names}.", in_code="Convert with .to(dtype).")
+    """Raise DTypeError unless all tensors have the same dtype."""
+    tensor_dtypes = [spec.dtype for spec in specs if isinstance(spec, Spec)]
+    if any(dtype is not tensor_dtypes[0] for dtype in tensor_dtypes):
+        names = ", ".join(dtype.name for dtype in tensor_dtypes)
+        raise DTypeError(
+            f"{name}: the tensors must have the same dtype, not {names}.", in_code="Convert with .to(dtype)."
+        )
 
 
 def window_size(size: Any, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False) -> Any:
-    """How many positions a sliding window has along one dimension."""
+    """Number of positions of a sliding window along one dimension."""
     span = size + 2 * padding - dilation * (kernel - 1) - 1
     if not ceil_mode:
         return span // stride + 1
     window_count = (span + stride - 1) // stride + 1
     # The last window must start inside the input or its left padding.
     return window_count - 1 if (window_count - 1) * stride >= size + padding else window_count
+
+
+def bytes_spec(x: Spec) -> Spec:
+    """Spec of the rows of `x` viewed as bytes, for results that have no gradient."""
+    return Spec((*x.shape[:-1], x.shape[-1] * kernel_itemsize(x.dtype)), uint8)
+
+
+def kernel_itemsize(dtype: DType) -> int:
+    """Bytes of a number inside a kernel, where bfloat16 is stored as float32."""
+    return dtype.itemsize if dtype.numpy.kind == "f" else 4

@@ -1,7 +1,7 @@
-"""Many small matrix products one after the other, each on one thread.
+"""Single-threaded BLAS for many small matrix products.
 
-OpenBLAS splits a product of 64×128 and 128×512 between its threads and waits for all of them. On a machine that does
-something else as well that takes up to forty times as long (benchmarks/operators.py), and at best saves little.
+OpenBLAS splits even a product of 64×128 and 128×512 between its threads and waits for all of them. On a busy machine
+this takes up to forty times as long (benchmarks/operators.py), and on an idle one it saves little.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SingleThreadedBlas:
-    """As a context: NumPy's matrix products run on one thread, in the whole process, until the last context ends."""
+    """Context manager: BLAS uses one thread in the whole process until the last such context ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -54,7 +54,7 @@ ONE_THREAD = SingleThreadedBlas()
 
 
 def single_threaded(kernel: F) -> F:
-    """`kernel` inside of the context."""
+    """Decorator: run `kernel` with single-threaded BLAS."""
 
     @functools.wraps(kernel)
     def limited(*args: Any, **kwargs: Any) -> Any:
@@ -65,11 +65,11 @@ def single_threaded(kernel: F) -> F:
 
 
 _SMALL, _MANY = 1 << 20, 8
-"""Multiply-adds of a product for which one thread is enough; and from how many products on the switch is worth it."""
+"""Maximum multiply-adds of a small product, and minimum number of small products for switching to one thread."""
 
 
 def products(xp: Any, x: Any, y: Any, out: Any = None) -> Any:
-    """`xp.matmul`; a batch with one matrix as one large product, many small products on one thread."""
+    """`xp.matmul`, faster for batches: a shared matrix gives one large product; small products run on one thread."""
     if x.ndim > 2 and y.ndim == 2 and (out is None or out.flags.c_contiguous):
         rows = math.prod(x.shape[:-1])
         flat = None if out is None else out.reshape(rows, out.shape[-1])

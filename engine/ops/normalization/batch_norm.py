@@ -1,5 +1,4 @@
-"""Normalization by channel, as one op with one for its gradient: as a composition it takes more than twice as long
-(benchmarks/train_step.py)."""
+"""Batch normalization as one op. A composition takes more than twice as long (benchmarks/train_step.py)."""
 
 from __future__ import annotations
 
@@ -17,11 +16,15 @@ from engine.shape import Spec, format_shape
     ((s.normal(2, 3, 4), s.normal(3), None), {"eps": 1e-3}),
 ])  # fmt: skip
 def batch_norm_op(xp, x, weight=None, bias=None, eps: float = 1e-5):
-    """(x − mean) / √(var + eps) · weight + bias by channel of N×C×P; mean; variance; and what weight multiplies."""
-    wide = x if x.dtype.itemsize > 2 else x.astype(xp.float32)
+    """(x − mean) / √(var + eps) · weight + bias for each channel of N×C×P.
+
+    Returns:
+        the result; mean and biased variance of each channel; and the normalized input before weight and bias.
+    """
+    values = x if x.dtype.itemsize > 2 else x.astype(xp.float32)
     size = x.shape[0] * x.shape[2]
-    mean = wide.mean(axis=(0, 2)) if size else xp.full(x.shape[1], np.nan, wide.dtype)
-    scaled = wide - mean[:, None]
+    mean = values.mean(axis=(0, 2)) if size else xp.full(x.shape[1], np.nan, values.dtype)
+    scaled = values - mean[:, None]
     var = xp.einsum("ncp,ncp->c", scaled, scaled) / (size or float("nan"))
     scaled *= (1 / xp.sqrt(var + eps))[:, None]
     out = scaled.copy() if weight is None else scaled * weight[:, None]
@@ -33,38 +36,39 @@ def batch_norm_op(xp, x, weight=None, bias=None, eps: float = 1e-5):
 @batch_norm_op.shape
 def _(x: Spec, weight: Spec | None, bias: Spec | None, eps: float):
     if any(spec is not None and spec.shape != x.shape[1:2] for spec in (weight, bias)):
-        given = " and ".join(format_shape(spec.shape) for spec in (weight, bias) if spec is not None)
-        raise ShapeError(f"batch_norm of {x.shape[1]} channels needs as many weights and biases, not {given}")
+        shapes = " and ".join(format_shape(spec.shape) for spec in (weight, bias) if spec is not None)
+        raise ShapeError(f"batch_norm: weight and bias must have {x.shape[1]} elements, one per channel, not {shapes}")
     return x, x.with_shape(x.shape[1:2]), x.with_shape(x.shape[1:2]), x
 
 
 @batch_norm_op.gradient
 def _(g, x: Spec, weight, bias: Spec, out2, out3, eps):
-    of_out, of_mean, of_var, of_scaled = g
-    slope = (out2 + eps).rsqrt()
+    grad_out, grad_mean, grad_var, grad_scaled = g
+    inv_std = (out2 + eps).rsqrt()
     size: Any = x.shape[0] * x.shape[2]
     size = 1 if size == 0 else size
-    of_x = of_weight = of_bias = None
-    if of_out is not None:
-        of_weight, of_bias = channel_dot(of_out, out3), of_out.sum((0, 2))
-        steep = slope if weight is None else slope * weight
-        of_x = _through(of_out, out3, steep, of_weight, of_bias, size)
-    if of_scaled is not None:
-        part = _through(of_scaled, out3, slope, channel_dot(of_scaled, out3), of_scaled.sum((0, 2)), size)
-        of_x = part if of_x is None else of_x + part
-    if of_var is not None:
-        part = out3 * (of_var * (2 / size) / slope).unsqueeze(-1)
-        of_x = part if of_x is None else of_x + part
-    if of_mean is not None:
-        part = (of_mean / size).unsqueeze(-1).expand(x.shape)
-        of_x = part if of_x is None else of_x + part
-    return of_x, None if weight is None else of_weight, None if bias is None else of_bias
+    grad_x = grad_weight = grad_bias = None
+    if grad_out is not None:
+        grad_weight, grad_bias = channel_dot(grad_out, out3), grad_out.sum((0, 2))
+        factor = inv_std if weight is None else inv_std * weight
+        grad_x = _input_gradient(grad_out, out3, factor, grad_weight, grad_bias, size)
+    if grad_scaled is not None:
+        dot, total = channel_dot(grad_scaled, out3), grad_scaled.sum((0, 2))
+        term = _input_gradient(grad_scaled, out3, inv_std, dot, total, size)
+        grad_x = term if grad_x is None else grad_x + term
+    if grad_var is not None:
+        term = out3 * (grad_var * (2 / size) / inv_std).unsqueeze(-1)
+        grad_x = term if grad_x is None else grad_x + term
+    if grad_mean is not None:
+        term = (grad_mean / size).unsqueeze(-1).expand(x.shape)
+        grad_x = term if grad_x is None else grad_x + term
+    return grad_x, None if weight is None else grad_weight, None if bias is None else grad_bias
 
 
-def _through(g: Any, scaled: Any, steep: Any, dot: Any, total: Any, size: Any) -> Any:
-    """`steep` · (g − mean of g − scaled · mean of g · scaled)."""
-    share = steep * (-1 / size)
-    return channel_mix(g, scaled, steep, share * dot, share * total)
+def _input_gradient(g: Any, scaled: Any, factor: Any, dot: Any, total: Any, size: Any) -> Any:
+    """`factor` · (g − mean(g) − scaled · mean(g · scaled)), where `total` is Σ g and `dot` is Σ g · scaled."""
+    share = factor * (-1 / size)
+    return channel_mix(g, scaled, factor, share * dot, share * total)
 
 
 @op("other", method=False, sample=lambda s: [(s.normal(2, 3, 4), s.normal(2, 3, 4))])

@@ -1,4 +1,4 @@
-"""Layer normalization in one op (Ba et al., arXiv 1607.06450): composed of others it takes four times as long."""
+"""Layer normalization as one op (Ba et al., arXiv 1607.06450). A composition takes four times as long."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from engine.dtypes import float32
 from engine.errors import ShapeError
 from engine.modes import MODES
 from engine.ops.record import op
-from engine.ops.recurrent.recurrent_steps import as_bytes
 from engine.ops.row_blocks import as_rows, block_rows, row_blocks, row_dots, scratch, sums
+from engine.ops.shape_rules import bytes_spec
 from engine.shape import Spec, format_shape
 
 
@@ -20,71 +20,74 @@ from engine.shape import Spec, format_shape
     ((s.normal(2, 3, 2),), {"dims": 2, "eps": 0.1}), ((s.normal(4, 5), s.normal(5)), {"dims": 1, "eps": 1e-5}),
 ])  # fmt: skip
 def layer_norm_op(xp, x, weight=None, bias=None, dims: int = 1, eps: float = 1e-5):
-    """(x − mean) / √(var + eps) · weight + bias over the last `dims` dimensions; and what the gradient needs.
+    """(x − mean) / √(var + eps) · weight + bias over the last `dims` dimensions.
 
-    That is, as bytes, mean and 1 / √(var + eps) of each row.
+    Returns:
+        the result; and for the gradient, as bytes, mean and 1 / √(var + eps) of each row.
     """
-    dtype, single = x.dtype, x.dtype if x.dtype.itemsize >= 4 else np.dtype(np.float32)
-    source, out = as_rows(x.astype(single, copy=False), dims), xp.empty(x.shape, single)
+    dtype, compute_dtype = x.dtype, x.dtype if x.dtype.itemsize >= 4 else np.dtype(np.float32)
+    source, out = as_rows(x.astype(compute_dtype, copy=False), dims), xp.empty(x.shape, compute_dtype)
     rows, width = source.shape
-    target, moments = as_rows(out, dims), xp.empty((rows, 2), single)
-    factors, terms = (_repeated(xp, part, rows, width, single) for part in (weight, bias))
+    target, moments = as_rows(out, dims), xp.empty((rows, 2), compute_dtype)
+    factors, offsets = (_repeat_row(xp, part, rows, width, compute_dtype) for part in (weight, bias))
     for block in row_blocks(xp, rows, width):
-        part, mean, steep = target[block], moments[block, :1], moments[block, 1:]
+        part, mean, inv_std = target[block], moments[block, :1], moments[block, 1:]
         mean[...] = sums(xp, source[block]) / width
-        part[...] = mean  # NumPy subtracts in place in half of the time
+        part[...] = mean  # subtracting an array of the same shape takes half the time of broadcasting
         xp.subtract(source[block], part, out=part)
-        steep[...] = 1 / xp.sqrt(row_dots(xp, part, part) / width + eps)
-        part *= steep
+        inv_std[...] = 1 / xp.sqrt(row_dots(xp, part, part) / width + eps)
+        part *= inv_std
         if factors is not None:
             part *= factors[: part.shape[0]]
-        if terms is not None:
-            part += terms[: part.shape[0]]
+        if offsets is not None:
+            part += offsets[: part.shape[0]]
     return out.astype(dtype, copy=False), moments.view(xp.uint8)
 
 
-def _repeated(xp: Any, row: Any, rows: int, width: int, dtype: Any) -> Any:
-    """A row for each one of a block; NumPy takes twice as long to broadcast it each time."""
+def _repeat_row(xp: Any, row: Any, rows: int, width: int, dtype: Any) -> Any:
+    """`row` repeated for each row of a block. Broadcasting it in each block takes NumPy twice as long."""
     if row is None:
         return None
-    wide = xp.broadcast_to(row.reshape(1, width), (block_rows(xp, rows, width), width))
-    return wide.astype(dtype, "C", copy=True) if xp is np else wide
+    block = xp.broadcast_to(row.reshape(1, width), (block_rows(xp, rows, width), width))
+    return block.astype(dtype, "C", copy=True) if xp is np else block
 
 
 @layer_norm_op.shape
 def _(x: Spec, weight: Any = None, bias: Any = None, dims: int = 1, eps: float = 1e-5):
-    own = x.shape[x.ndim - dims :]
+    normalized_shape = x.shape[x.ndim - dims :]
     for part in (weight, bias):
-        if part is not None and part.shape != own:
+        if part is not None and part.shape != normalized_shape:
             raise ShapeError(
-                f"layer_norm over {format_shape(own)} needs weight and bias like that, not {format_shape(part.shape)}"
+                f"layer_norm: weight and bias must have the normalized shape {format_shape(normalized_shape)}, "
+                f"not {format_shape(part.shape)}"
             )
     rows: Any = 1
     for size in x.shape[: x.ndim - dims]:
         rows = rows * size
-    return x, as_bytes(Spec((rows, 2), x.dtype if x.dtype.itemsize >= 4 else float32))
+    return x, bytes_spec(Spec((rows, 2), x.dtype if x.dtype.itemsize >= 4 else float32))
 
 
 @layer_norm_op.gradient
 def _(g, x, weight, bias: Spec, out1, dims, eps):
     g = g[0]
     if MODES.grad:
-        return _composed(g, x, weight, bias, dims, eps)
-    of_x, of_weight, of_bias = layer_norm_backward(g, x, out1, weight, dims=dims)
-    return of_x, None if weight is None else of_weight, None if bias is None else of_bias
+        return _composition(g, x, weight, bias, dims, eps)
+    grad_x, grad_weight, grad_bias = layer_norm_backward(g, x, out1, weight, dims=dims)
+    return grad_x, None if weight is None else grad_weight, None if bias is None else grad_bias
 
 
-def _composed(g: Any, x: Any, weight: Any, bias: Any, dims: int, eps: float) -> tuple[Any, Any, Any]:
-    """The gradient in ops, so that it can be differentiated."""
-    over = tuple(range(-dims, 0))
-    centered = x - x.mean(over, True)
-    steep = ((centered * centered).mean(over, True) + eps).rsqrt()
-    scaled = centered * steep
-    own = g if weight is None else g * weight
-    of_x = (own - own.mean(over, True) - scaled * (own * scaled).mean(over, True)) * steep
+def _composition(g: Any, x: Any, weight: Any, bias: Any, dims: int, eps: float) -> tuple[Any, Any, Any]:
+    """The gradients as a composition, so that they are differentiable."""
+    axes = tuple(range(-dims, 0))
+    centered = x - x.mean(axes, True)
+    inv_std = ((centered * centered).mean(axes, True) + eps).rsqrt()
+    scaled = centered * inv_std
+    weighted = g if weight is None else g * weight
+    projection = scaled * (weighted * scaled).mean(axes, True)
+    grad_x = (weighted - weighted.mean(axes, True) - projection) * inv_std
     shape = x.shape[x.ndim - dims :]
     return (
-        of_x,
+        grad_x,
         None if weight is None else (g * scaled).sum_to_size(shape),
         None if bias is None else g.sum_to_size(shape),
     )
@@ -97,36 +100,37 @@ def _sample_backward(s: Any) -> Any:
 
 @op("other", method=False, outputs=3, sample=_sample_backward)
 def layer_norm_backward(xp, g, x, moments, weight=None, dims: int = 1):
-    """Gradients of `layer_norm`' input, weight and bias."""
-    dtype, single = g.dtype, g.dtype if g.dtype.itemsize >= 4 else np.dtype(np.float32)
-    grads, source = (as_rows(part.astype(single, copy=False), dims) for part in (g, x))
+    """Gradients of `layer_norm` for input, weight and bias."""
+    dtype, compute_dtype = g.dtype, g.dtype if g.dtype.itemsize >= 4 else np.dtype(np.float32)
+    grads, source = (as_rows(part.astype(compute_dtype, copy=False), dims) for part in (g, x))
     rows, width = grads.shape
-    out, moments = xp.empty(g.shape, single), moments.view(single)
-    target, step = as_rows(out, dims), block_rows(xp, rows, width)
-    factors = _repeated(xp, weight, rows, width, single)
-    memory = [scratch(xp, rows, width, single) for _ in range(2)]
-    ones, of_weight, of_bias = xp.ones((1, step), single), xp.zeros((1, width), single), xp.zeros((1, width), single)
+    grad_x, moments = xp.empty(g.shape, compute_dtype), moments.view(compute_dtype)
+    target, step = as_rows(grad_x, dims), block_rows(xp, rows, width)
+    factors = _repeat_row(xp, weight, rows, width, compute_dtype)
+    temporaries = [scratch(xp, rows, width, compute_dtype) for _ in range(2)]
+    ones = xp.ones((1, step), compute_dtype)
+    grad_weight, grad_bias = xp.zeros((1, width), compute_dtype), xp.zeros((1, width), compute_dtype)
     for block in row_blocks(xp, rows, width):
-        part, mean, steep = target[block], moments[block, :1], moments[block, 1:]
+        part, mean, inv_std = target[block], moments[block, :1], moments[block, 1:]
         size = part.shape[0]
-        centered, product = (one[:size] for one in memory)
+        centered, product = (temporary[:size] for temporary in temporaries)
         part[...], centered[...] = grads[block], source[block]
         centered -= mean
-        of_bias += xp.matmul(ones[:, :size], part)
-        part *= steep
+        grad_bias += xp.matmul(ones[:, :size], part)
+        part *= inv_std
         if factors is not None:
             xp.multiply(part, centered, out=product)
-            of_weight += xp.matmul(ones[:, :size], product)
+            grad_weight += xp.matmul(ones[:, :size], product)
             part *= factors[:size]
         total = sums(xp, part) / width
-        centered *= row_dots(xp, part, centered) * (steep * steep / width)
+        centered *= row_dots(xp, part, centered) * (inv_std * inv_std / width)
         centered += total
         part -= centered
-    of_weight, of_bias = (part.reshape(g.shape[g.ndim - dims :]) for part in (of_weight, of_bias))
-    return tuple(part.astype(dtype, copy=False) for part in (out, of_weight, of_bias))
+    grad_weight, grad_bias = (part.reshape(g.shape[g.ndim - dims :]) for part in (grad_weight, grad_bias))
+    return tuple(part.astype(dtype, copy=False) for part in (grad_x, grad_weight, grad_bias))
 
 
 @layer_norm_backward.shape
 def _(g: Spec, x: Spec, moments: Spec, weight: Any = None, dims: int = 1):
-    own = g.with_shape(g.shape[g.ndim - dims :])
-    return g, own, own
+    normalized_shape = g.with_shape(g.shape[g.ndim - dims :])
+    return g, normalized_shape, normalized_shape

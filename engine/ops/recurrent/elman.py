@@ -1,4 +1,4 @@
-"""A layer of simple recurrent units over all its steps (Elman, 1990)."""
+"""Elman recurrent layer over all time steps (Elman, 1990)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from engine.modes import MODES
 from engine.ops.record import op
-from engine.ops.recurrent.recurrent_steps import BatchSizes, derived, flat, previous, stepped, steps
+from engine.ops.recurrent.recurrent_steps import BatchSizes, composition_gradients, previous_states, run_cell, steps
+from engine.ops.row_blocks import as_rows
 from engine.ops.single_thread import single_threaded
 from engine.shape import Spec
 
@@ -30,14 +31,23 @@ def _sample(s: Any) -> Any:
 def elman_layer(
     xp, gates, h, weight, nonlinearity: Nonlinearity = "tanh", batch_sizes: BatchSizes = None, reverse: bool = False
 ):
-    """h ← f(input + weight · h) over T×N×H inputs, which hold product and biases: all results, and the last."""
+    """h ← f(gates + weight · h) over all time steps.
+
+    Args:
+        gates: T×N×H, input products with both biases
+        h: N×H, initial state
+        weight: H×H
+
+    Returns:
+        the states, T×N×H, and the last state, N×H.
+    """
     T, N, _ = gates.shape
-    turned = xp.ascontiguousarray(weight.T)
+    weight_T = xp.ascontiguousarray(weight.T)
     out = xp.zeros(gates.shape, gates.dtype)
     h = h.copy()
     for t, n in steps(T, N, batch_sizes, reverse):
         state = out[t, :n]
-        xp.add(gates[t, :n], xp.matmul(h[:n], turned), out=state)
+        xp.add(gates[t, :n], xp.matmul(h[:n], weight_T), out=state)
         if nonlinearity == "tanh":
             xp.tanh(state, out=state)
         else:
@@ -60,16 +70,16 @@ def _(out: Any, gates: Spec, h: Spec, weight: Spec, **_: Any):
 def _(g, gates, h, weight, out0, nonlinearity, batch_sizes, reverse):
     statics = {"nonlinearity": nonlinearity, "batch_sizes": batch_sizes, "reverse": reverse}
     if MODES.grad:
-        return derived(_composed, (gates, h, weight), statics, g)
+        return composition_gradients(_composition, (gates, h, weight), statics, g)
     return elman_layer_backward(out0, h, weight, g[0], g[1], **statics)
 
 
-def _composed(gates: Any, h: Any, weight: Any, nonlinearity: Nonlinearity, **statics: Any) -> tuple[Any, ...]:
-    def cell(at: Any, h: Any) -> tuple[Any]:
-        state = at + h @ weight.mT
+def _composition(gates: Any, h: Any, weight: Any, nonlinearity: Nonlinearity, **statics: Any) -> tuple[Any, ...]:
+    def cell(gates_t: Any, h: Any) -> tuple[Any]:
+        state = gates_t + h @ weight.mT
         return (state.tanh() if nonlinearity == "tanh" else state.relu(),)
 
-    return stepped(cell, gates, (h,), **statics)
+    return run_cell(cell, gates, (h,), **statics)
 
 
 def _sample_backward(s: Any) -> Any:
@@ -83,26 +93,27 @@ def elman_layer_backward(
     result,
     h,
     weight,
-    of_result=None,
-    of_h=None,
+    grad_result=None,
+    grad_h=None,
     nonlinearity: Nonlinearity = "tanh",
     batch_sizes: BatchSizes = None,
     reverse: bool = False,
 ):
-    """Gradients of `elman_layer`'s inputs by going back through time, from those of its results."""
+    """Gradients of `elman_layer` for gates, h and weight: backpropagation through time."""
     T, N, _ = result.shape
-    dh = xp.zeros(h.shape, h.dtype) if of_h is None else of_h.copy()
-    slopes = xp.zeros(result.shape, result.dtype)
+    dh = xp.zeros(h.shape, h.dtype) if grad_h is None else grad_h.copy()
+    grad_gates = xp.zeros(result.shape, result.dtype)
     for t, n in steps(T, N, batch_sizes, not reverse):
-        state, d = result[t, :n], slopes[t, :n]
+        state, d = result[t, :n], grad_gates[t, :n]
         if nonlinearity == "tanh":
             xp.multiply(state, state, out=d)
             xp.subtract(1, d, out=d)
         else:
             d[...] = state > 0
-        d *= dh[:n] if of_result is None else dh[:n] + of_result[t, :n]
+        d *= dh[:n] if grad_result is None else dh[:n] + grad_result[t, :n]
         dh[:n] = xp.matmul(d, weight)
-    return slopes, dh, xp.matmul(flat(slopes).T, flat(previous(xp, result, h, batch_sizes, reverse)))
+    before = previous_states(xp, result, h, batch_sizes, reverse)
+    return grad_gates, dh, xp.matmul(as_rows(grad_gates).T, as_rows(before))
 
 
 @elman_layer_backward.shape

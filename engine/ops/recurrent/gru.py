@@ -1,4 +1,4 @@
-"""A layer of gated recurrent units over all its steps (Cho et al., arXiv 1406.1078), in the form of PyTorch."""
+"""GRU layer over all time steps (Cho et al., arXiv 1406.1078), with PyTorch's reset gate after the product."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from engine.modes import MODES
 from engine.ops.record import op
 from engine.ops.recurrent.recurrent_steps import (
     BatchSizes,
-    as_bytes,
-    computed_size,
-    derived,
-    flat,
-    previous,
-    stepped,
+    composition_gradients,
+    previous_states,
+    run_cell,
     steps,
 )
+from engine.ops.row_blocks import as_rows
+from engine.ops.shape_rules import bytes_spec, kernel_itemsize
 from engine.ops.single_thread import single_threaded
 from engine.shape import Spec
 
@@ -38,32 +37,39 @@ def _sample(s: Any) -> Any:
 @op("other", method=False, outputs=4, sample=_sample)
 @single_threaded
 def gru_layer(xp, gates, h, weight, bias=None, batch_sizes: BatchSizes = None, reverse: bool = False):
-    """T×N×3H inputs to the gates (reset, update, new) and the first state: results, last state, insides.
+    """GRU over all time steps.
 
-    `gates` already holds the input's product and bias; `bias` is the state's. The insides, for the gradient, are the
-    gates' values and the state's part of the new one, as bytes, which are not differentiable.
+    Args:
+        gates: T×N×3H, input products with bias for the reset, update and new gate
+        h: N×H, initial state
+        weight: 3H×H
+        bias: 3H, bias of the state's product
+
+    Returns:
+        the states, T×N×H; the last state, N×H; and for the gradient, as bytes, the gate values, T×N×3H, and the
+        state's product for the new gate, T×N×H.
     """
-    T, N, wide = gates.shape
-    H = wide // 3
-    half = xp.full(wide, 0.5, gates.dtype)
+    T, N, width = gates.shape
+    H = width // 3
+    half = xp.full(width, 0.5, gates.dtype)
     half[2 * H :] = 1
-    turned = xp.ascontiguousarray((weight * half[:, None]).T)
-    own = None if bias is None else bias * half
+    weight_T = xp.ascontiguousarray((weight * half[:, None]).T)
+    scaled_bias = None if bias is None else bias * half
     values, inner = xp.zeros(gates.shape, gates.dtype), xp.zeros((T, N, H), gates.dtype)
     out = xp.zeros((T, N, H), gates.dtype)
     h = h.copy()
     for t, n in steps(T, N, batch_sizes, reverse):
         v = values[t, :n]
-        product = xp.matmul(h[:n], turned)
-        if own is not None:
-            product += own
+        product = xp.matmul(h[:n], weight_T)
+        if scaled_bias is not None:
+            product += scaled_bias
         inner[t, :n] = product[:, 2 * H :]
         xp.multiply(gates[t, :n], half, out=v)
         v[:, : 2 * H] += product[:, : 2 * H]
-        switches = v[:, : 2 * H]
-        xp.tanh(switches, out=switches)
-        switches *= 0.5
-        switches += 0.5
+        sigmoids = v[:, : 2 * H]
+        xp.tanh(sigmoids, out=sigmoids)
+        sigmoids *= 0.5
+        sigmoids += 0.5
         new = v[:, 2 * H :]
         new += v[:, :H] * product[:, 2 * H :]
         xp.tanh(new, out=new)
@@ -80,7 +86,7 @@ def _(
     gates: Spec, h: Spec, weight: Spec, bias: Spec | None = None, batch_sizes: BatchSizes = None, reverse: bool = False
 ):
     hidden = Spec((*gates.shape[:2], h.shape[-1]), gates.dtype)
-    return hidden, h, as_bytes(gates), as_bytes(hidden)
+    return hidden, h, bytes_spec(gates), bytes_spec(hidden)
 
 
 @gru_layer.macs
@@ -92,22 +98,22 @@ def _(out: Any, gates: Spec, h: Spec, weight: Spec, bias: Spec | None = None, **
 def _(g, gates, h, weight, bias, out0, out2, out3, batch_sizes, reverse):
     statics = {"batch_sizes": batch_sizes, "reverse": reverse}
     if MODES.grad:
-        return derived(_composed, (gates, h, weight, bias), statics, g[:2])
-    found = gru_layer_backward(out2, out3, out0, h, weight, g[0], g[1], **statics)
-    return found if bias is not None else (*found[:3], None)
+        return composition_gradients(_composition, (gates, h, weight, bias), statics, g[:2])
+    gradients = gru_layer_backward(out2, out3, out0, h, weight, g[0], g[1], **statics)
+    return gradients if bias is not None else (*gradients[:3], None)
 
 
-def _composed(gates: Any, h: Any, weight: Any, bias: Any, **statics: Any) -> tuple[Any, ...]:
-    def cell(at: Any, h: Any) -> tuple[Any]:
+def _composition(gates: Any, h: Any, weight: Any, bias: Any, **statics: Any) -> tuple[Any, ...]:
+    def cell(gates_t: Any, h: Any) -> tuple[Any]:
         product = h @ weight.mT
-        return (gru_cell(at, product if bias is None else product + bias, h),)
+        return (gru_cell(gates_t, product if bias is None else product + bias, h),)
 
-    return stepped(cell, gates, (h,), **statics)
+    return run_cell(cell, gates, (h,), **statics)
 
 
-def gru_cell(of_input: Any, of_state: Any, h: Any) -> Any:
-    """One step as a composition: the new state, from the products of input and state with their weights."""
-    (r, z, n), (hr, hz, hn) = of_input.chunk(3, -1), of_state.chunk(3, -1)
+def gru_cell(input_gates: Any, state_gates: Any, h: Any) -> Any:
+    """One step as a composition: the new state, from the products of input and state with the weights."""
+    (r, z, n), (hr, hz, hn) = input_gates.chunk(3, -1), state_gates.chunk(3, -1)
     new = (n + (r + hr).sigmoid() * hn).tanh()
     return new + (z + hz).sigmoid() * (h - new)
 
@@ -128,46 +134,46 @@ def gru_layer_backward(
     result,
     h,
     weight,
-    of_result=None,
-    of_h=None,
+    grad_result=None,
+    grad_h=None,
     batch_sizes: BatchSizes = None,
     reverse: bool = False,
 ):
-    """Gradients of `gru_layer`'s inputs by going back through time, from those of its results."""
+    """Gradients of `gru_layer` for gates, h, weight and bias: backpropagation through time."""
     values, inner = values.view(h.dtype), inner.view(h.dtype)
     T, N, H = inner.shape
-    dh = xp.zeros(h.shape, h.dtype) if of_h is None else of_h.copy()
-    slopes = xp.zeros(values.shape, values.dtype)
-    states = xp.zeros(values.shape, values.dtype)
-    before = previous(xp, result, h, batch_sizes, reverse)
+    dh = xp.zeros(h.shape, h.dtype) if grad_h is None else grad_h.copy()
+    grad_gates = xp.zeros(values.shape, values.dtype)
+    grad_products = xp.zeros(values.shape, values.dtype)
+    before = previous_states(xp, result, h, batch_sizes, reverse)
     for t, n in steps(T, N, batch_sizes, not reverse):
-        v, d = values[t, :n], slopes[t, :n]
+        v, d = values[t, :n], grad_gates[t, :n]
         r, z, new = (v[:, k * H : (k + 1) * H] for k in range(3))
         hidden = dh[:n]
-        if of_result is not None:
-            hidden += of_result[t, :n]
+        if grad_result is not None:
+            hidden += grad_result[t, :n]
         slope = 1 - v
-        own = d[:, 2 * H :]
-        xp.multiply(hidden, slope[:, H : 2 * H], out=own)
-        own *= 1 - new * new
+        grad_new = d[:, 2 * H :]
+        xp.multiply(hidden, slope[:, H : 2 * H], out=grad_new)
+        grad_new *= 1 - new * new
         slope *= v
-        update = d[:, H : 2 * H]
-        xp.subtract(before[t, :n], new, out=update)
-        update *= hidden
-        update *= slope[:, H : 2 * H]
-        reset = d[:, :H]
-        xp.multiply(own, inner[t, :n], out=reset)
-        reset *= slope[:, :H]
-        states[t, :n] = d
-        states[t, :n, 2 * H :] *= r
+        grad_update = d[:, H : 2 * H]
+        xp.subtract(before[t, :n], new, out=grad_update)
+        grad_update *= hidden
+        grad_update *= slope[:, H : 2 * H]
+        grad_reset = d[:, :H]
+        xp.multiply(grad_new, inner[t, :n], out=grad_reset)
+        grad_reset *= slope[:, :H]
+        grad_products[t, :n] = d
+        grad_products[t, :n, 2 * H :] *= r
         hidden *= z
-        hidden += xp.matmul(states[t, :n], weight)
-    rows = flat(states)
-    return slopes, dh, xp.matmul(rows.T, flat(before)), rows.sum(axis=0)
+        hidden += xp.matmul(grad_products[t, :n], weight)
+    rows = as_rows(grad_products)
+    return grad_gates, dh, xp.matmul(rows.T, as_rows(before)), rows.sum(axis=0)
 
 
 @gru_layer_backward.shape
 def _(values: Spec, inner: Spec, result: Spec, h: Spec, weight: Spec, *_, **__):
     T, N, width = values.shape
-    gates = Spec((T, N, width // computed_size(h.dtype)), h.dtype)
+    gates = Spec((T, N, width // kernel_itemsize(h.dtype)), h.dtype)
     return gates, h, weight, Spec(gates.shape[-1:], h.dtype)

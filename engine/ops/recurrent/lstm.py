@@ -1,4 +1,4 @@
-"""A layer of long short-term memory over all its steps (Hochreiter and Schmidhuber, 1997)."""
+"""LSTM layer over all time steps (Hochreiter and Schmidhuber, 1997)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from engine.modes import MODES
 from engine.ops.record import op
 from engine.ops.recurrent.recurrent_steps import (
     BatchSizes,
-    as_bytes,
-    computed_size,
-    derived,
-    flat,
-    previous,
-    stepped,
+    composition_gradients,
+    previous_states,
+    run_cell,
     steps,
 )
+from engine.ops.row_blocks import as_rows
+from engine.ops.shape_rules import bytes_spec, kernel_itemsize
 from engine.ops.single_thread import single_threaded
 from engine.shape import Spec
 
@@ -39,18 +38,25 @@ def _sample(s: Any) -> Any:
 @op("other", method=False, outputs=5, sample=_sample)
 @single_threaded
 def lstm_layer(xp, gates, h, c, weight, projection=None, batch_sizes: BatchSizes = None, reverse: bool = False):
-    """T×N×4H inputs to the gates (input, forget, cell, output) and the first states: results, last states, insides.
+    """LSTM over all time steps.
 
-    `gates` already holds the input's product and both biases. `projection` makes the output of the hidden state
-    (Sak et al., arXiv 1402.1128). The insides, for the gradient, are the gates' values and the cells, as
-    bytes, which are not differentiable.
+    Args:
+        gates: T×N×4H, input products with both biases for the input, forget, cell and output gate
+        h: N×P, initial output; P is H without projection
+        c: N×H, initial cell state
+        weight: 4H×P
+        projection: P×H, projects the hidden state to the output (Sak et al., arXiv 1402.1128)
+
+    Returns:
+        the outputs, T×N×P; the last output and cell state; and for the gradient, as bytes, the gate values, T×N×4H,
+        and the cell states, T×N×H.
     """
-    T, N, wide = gates.shape
-    H = wide // 4
-    # σ(x) = ½ tanh(x/2) + ½: with those gates halved beforehand, one call does all four.
-    half = xp.full(wide, 0.5, gates.dtype)
+    T, N, width = gates.shape
+    H = width // 4
+    # σ(x) = ½ tanh(x/2) + ½: if the sigmoid gates are halved first, one call of tanh computes all four.
+    half = xp.full(width, 0.5, gates.dtype)
     half[2 * H : 3 * H] = 1
-    turned = xp.ascontiguousarray((weight * half[:, None]).T)
+    weight_T = xp.ascontiguousarray((weight * half[:, None]).T)
     values = xp.zeros(gates.shape, gates.dtype) if batch_sizes else xp.empty(gates.shape, gates.dtype)
     cells = xp.zeros((T, N, H), gates.dtype)
     out = xp.zeros((T, N, h.shape[-1]), gates.dtype)
@@ -58,7 +64,7 @@ def lstm_layer(xp, gates, h, c, weight, projection=None, batch_sizes: BatchSizes
     for t, n in steps(T, N, batch_sizes, reverse):
         v, cell = values[t, :n], cells[t, :n]
         xp.multiply(gates[t, :n], half, out=v)
-        v += xp.matmul(h[:n], turned)
+        v += xp.matmul(h[:n], weight_T)
         xp.tanh(v, out=v)
         for part in (v[:, : 2 * H], v[:, 3 * H :]):
             part *= 0.5
@@ -84,30 +90,31 @@ def _(
     reverse: bool = False,
 ):
     T, N, _ = gates.shape
-    return Spec((T, N, h.shape[-1]), gates.dtype), h, c, as_bytes(gates), as_bytes(Spec((T, N, c.shape[-1]), c.dtype))
+    result, cells = Spec((T, N, h.shape[-1]), gates.dtype), Spec((T, N, c.shape[-1]), c.dtype)
+    return result, h, c, bytes_spec(gates), bytes_spec(cells)
 
 
 @lstm_layer.macs
 def _(out: Any, gates: Spec, h: Spec, c: Spec, weight: Spec, projection: Spec | None = None, **_: Any):
-    own = weight.shape[0] * weight.shape[1]
-    return gates.shape[0] * gates.shape[1] * (own if projection is None else own + h.shape[-1] * c.shape[-1])
+    macs = weight.shape[0] * weight.shape[1]
+    return gates.shape[0] * gates.shape[1] * (macs if projection is None else macs + h.shape[-1] * c.shape[-1])
 
 
 @lstm_layer.gradient
 def _(g, gates, h, c, weight, projection, out0, out3, out4, batch_sizes, reverse):
     statics = {"batch_sizes": batch_sizes, "reverse": reverse}
     if MODES.grad:
-        return derived(_composed, (gates, h, c, weight, projection), statics, g[:3])
-    found = lstm_layer_backward(out3, out4, out0, h, c, weight, projection, g[0], g[1], g[2], **statics)
-    return found if projection is not None else (*found[:4], None)
+        return composition_gradients(_composition, (gates, h, c, weight, projection), statics, g[:3])
+    gradients = lstm_layer_backward(out3, out4, out0, h, c, weight, projection, g[0], g[1], g[2], **statics)
+    return gradients if projection is not None else (*gradients[:4], None)
 
 
-def _composed(gates: Any, h: Any, c: Any, weight: Any, projection: Any, **statics: Any) -> tuple[Any, ...]:
-    return stepped(lambda at, h, c: lstm_cell(at + h @ weight.mT, c, projection), gates, (h, c), **statics)
+def _composition(gates: Any, h: Any, c: Any, weight: Any, projection: Any, **statics: Any) -> tuple[Any, ...]:
+    return run_cell(lambda gates_t, h, c: lstm_cell(gates_t + h @ weight.mT, c, projection), gates, (h, c), **statics)
 
 
 def lstm_cell(gates: Any, c: Any, projection: Any = None) -> tuple[Any, Any]:
-    """One step as a composition: the new output and cell."""
+    """One step as a composition: the new output and cell state."""
     i, f, g, o = gates.chunk(4, -1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()
     h = o.sigmoid() * c.tanh()
@@ -132,53 +139,53 @@ def lstm_layer_backward(
     c,
     weight,
     projection=None,
-    of_result=None,
-    of_h=None,
-    of_c=None,
+    grad_result=None,
+    grad_h=None,
+    grad_c=None,
     batch_sizes: BatchSizes = None,
     reverse: bool = False,
 ):
-    """Gradients of `lstm_layer`'s inputs by going back through time, from those of its results."""
+    """Gradients of `lstm_layer` for gates, h, c, weight and projection: backpropagation through time."""
     values, cells = values.view(h.dtype), cells.view(h.dtype)
     T, N, H = cells.shape
-    dh = xp.zeros(h.shape, h.dtype) if of_h is None else of_h.copy()
-    dc = xp.zeros(c.shape, c.dtype) if of_c is None else of_c.copy()
-    slopes = xp.zeros(values.shape, values.dtype) if batch_sizes else xp.empty(values.shape, values.dtype)
-    outputs = None if projection is None else xp.zeros(result.shape, result.dtype)
-    before = previous(xp, cells, c, batch_sizes, reverse)
+    dh = xp.zeros(h.shape, h.dtype) if grad_h is None else grad_h.copy()
+    dc = xp.zeros(c.shape, c.dtype) if grad_c is None else grad_c.copy()
+    grad_gates = xp.zeros(values.shape, values.dtype) if batch_sizes else xp.empty(values.shape, values.dtype)
+    grad_outputs = None if projection is None else xp.zeros(result.shape, result.dtype)
+    before = previous_states(xp, cells, c, batch_sizes, reverse)
     for t, n in steps(T, N, batch_sizes, not reverse):
-        v, d = values[t, :n], slopes[t, :n]
-        if of_result is not None:
-            dh[:n] += of_result[t, :n]
+        v, d = values[t, :n], grad_gates[t, :n]
+        if grad_result is not None:
+            dh[:n] += grad_result[t, :n]
         hidden = dh[:n]
-        if outputs is not None:
-            outputs[t, :n] = hidden
+        if grad_outputs is not None:
+            grad_outputs[t, :n] = hidden
             hidden = xp.matmul(hidden, projection)
-        squashed = xp.tanh(cells[t, :n])
+        tanh_cell = xp.tanh(cells[t, :n])
         i, f, g, o = (v[:, k * H : (k + 1) * H] for k in range(4))
-        xp.multiply(hidden, squashed, out=d[:, 3 * H :])
-        squashed *= squashed
-        xp.subtract(1, squashed, out=squashed)
-        squashed *= o
-        squashed *= hidden
-        cell = dc[:n]
-        cell += squashed
-        xp.multiply(cell, g, out=d[:, :H])
-        xp.multiply(cell, before[t, :n], out=d[:, H : 2 * H])
-        xp.multiply(cell, i, out=d[:, 2 * H : 3 * H])
-        cell *= f
+        xp.multiply(hidden, tanh_cell, out=d[:, 3 * H :])
+        tanh_cell *= tanh_cell
+        xp.subtract(1, tanh_cell, out=tanh_cell)
+        tanh_cell *= o
+        tanh_cell *= hidden
+        grad_cell = dc[:n]
+        grad_cell += tanh_cell
+        xp.multiply(grad_cell, g, out=d[:, :H])
+        xp.multiply(grad_cell, before[t, :n], out=d[:, H : 2 * H])
+        xp.multiply(grad_cell, i, out=d[:, 2 * H : 3 * H])
+        grad_cell *= f
         slope = 1 - v
         slope *= v
-        own = slope[:, 2 * H : 3 * H]
-        xp.multiply(g, g, out=own)
-        xp.subtract(1, own, out=own)
+        cell_slope = slope[:, 2 * H : 3 * H]
+        xp.multiply(g, g, out=cell_slope)
+        xp.subtract(1, cell_slope, out=cell_slope)
         d *= slope
         dh[:n] = xp.matmul(d, weight)
-    of_weight = xp.matmul(flat(slopes).T, flat(previous(xp, result, h, batch_sizes, reverse)))
+    grad_weight = xp.matmul(as_rows(grad_gates).T, as_rows(previous_states(xp, result, h, batch_sizes, reverse)))
     if projection is None:
-        return slopes, dh, dc, of_weight, xp.zeros((0, 0), h.dtype)
+        return grad_gates, dh, dc, grad_weight, xp.zeros((0, 0), h.dtype)
     hidden = xp.tanh(cells) * values[..., 3 * H :]
-    return slopes, dh, dc, of_weight, xp.matmul(flat(outputs).T, flat(hidden))
+    return grad_gates, dh, dc, grad_weight, xp.matmul(as_rows(grad_outputs).T, as_rows(hidden))
 
 
 @lstm_layer_backward.shape
@@ -186,5 +193,5 @@ def _(
     values: Spec, cells: Spec, result: Spec, h: Spec, c: Spec, weight: Spec, projection: Spec | None = None, *_, **__
 ):
     T, N, width = values.shape
-    gates = Spec((T, N, width // computed_size(h.dtype)), h.dtype)
+    gates = Spec((T, N, width // kernel_itemsize(h.dtype)), h.dtype)
     return gates, h, c, weight, Spec((0, 0), h.dtype) if projection is None else projection

@@ -393,7 +393,7 @@ def test_layers_say_what_does_not_fit() -> None:
         nn.AvgPool2d(2, stride=(1, 2, 3))(image)  # type: ignore[arg-type]
     with pytest.raises(ShapeError, match=r"weight must have shape 4 \(channels\), not 6"):
         nn.GroupNorm(2, 6)(image)
-    with pytest.raises(PositionError, match="glu: there is no dimension 5"):
+    with pytest.raises(PositionError, match="glu: dimension 5 is out of range"):
         nn.GLU(5)(image)
 
 

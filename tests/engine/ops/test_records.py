@@ -1,4 +1,4 @@
-"""Laws that hold for every op record: gradients equal finite differences; each says what it does."""
+"""Every op record: gradients equal finite differences, options are sampled, docstrings have a summary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.engine.ops.sampler import samples
 
 OPS = [op for op in REGISTRY.values() if op.name not in INTERNAL]
 DIFFERENTIABLE = [op for op in OPS if op.rules]
-TWICE = [op for op in DIFFERENTIABLE if op.name != "ctc_posterior"]  # the gradient of ctc, which has no third one
+TWICE = [op for op in DIFFERENTIABLE if op.name != "ctc_posterior"]  # no third derivative
 
 
 def _tensors(value: Any, requires_grad: bool = False) -> Any:
@@ -40,7 +40,7 @@ def _outputs(result: Any) -> list[Tensor]:
 
 
 def _objective(result: Any) -> Tensor:
-    """A scalar that weighs every element differently, so that no error cancels."""
+    """A scalar that weights every element differently, so that errors do not cancel."""
     total = engine.tensor(0.0, dtype=engine.float64)
     for out in _outputs(result):
         if out.is_floating_point():
@@ -52,62 +52,62 @@ def _objective(result: Any) -> Tensor:
 @pytest.mark.parametrize("op", DIFFERENTIABLE, ids=lambda op: op.name)
 def test_gradient_equals_finite_difference(op: Op) -> None:
     for args, kwargs in samples(op):
-        weighed, leaves = _weighed(op, args, kwargs)
-        if not weighed(*leaves).requires_grad:
+        function, leaves = _scalar_function(op, args, kwargs)
+        if not function(*leaves).requires_grad:
             assert all(0 in leaf.shape for leaf in leaves) or op.name == "cast", f"{op.name} lost its history"
             continue
-        gradcheck(weighed, leaves, eps=1e-5, rtol=1e-5, atol=1e-6)
+        gradcheck(function, leaves, eps=1e-5, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("op", TWICE, ids=lambda op: op.name)
 def test_second_gradient_equals_finite_difference_of_the_first(op: Op) -> None:
-    weighed, leaves = _weighed(op, *samples(op)[0])
-    if weighed(*leaves).requires_grad:
+    function, leaves = _scalar_function(op, *samples(op)[0])
+    if function(*leaves).requires_grad:
         many = sum(leaf.numel() for leaf in leaves) > 40
-        gradgradcheck(weighed, leaves, eps=1e-5, rtol=1e-4, atol=1e-5, fast_mode=many)
+        gradgradcheck(function, leaves, eps=1e-5, rtol=1e-4, atol=1e-5, fast_mode=many)
 
 
-def _weighed(op: Op, args: Any, kwargs: dict[str, Any]) -> tuple[Callable[..., Tensor], list[Tensor]]:
-    """The op as a function of the tensors that have gradients, with a single number as result."""
+def _scalar_function(op: Op, args: Any, kwargs: dict[str, Any]) -> tuple[Callable[..., Tensor], list[Tensor]]:
+    """The op as a scalar function of the tensors that require gradients, and these tensors."""
     tensors = _tensors(list(args), requires_grad=True)
     leaves = [t for t in _flat(tensors) if isinstance(t, Tensor) and t.requires_grad]
     return lambda *leaves: _objective(op.function(*tensors, **kwargs)), leaves
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.numbers], ids=lambda op: op.name)
-def test_booleans_are_refused_where_they_mean_nothing(op: Op) -> None:
+def test_booleans_raise_dtype_error(op: Op) -> None:
     args, kwargs = variants.with_dtype(samples(op)[0], np.bool_)
     with pytest.raises(engine.errors.DTypeError, match=rf"{op.name}\(\) is not defined for booleans"):
         op.function(*_tensors(list(args)), **kwargs)
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_every_op_says_what_it_does(op: Op) -> None:
-    assert op.kernel.__doc__
-    assert op.kernel.__doc__.strip().endswith((".", "."))
+def test_every_op_has_a_summary_sentence(op: Op) -> None:
+    summary = (inspect.getdoc(op.kernel) or "").split("\n\n")[0]
+    assert summary.endswith(".")
 
 
-NOT_VARIED: dict[str, str] = {
-    "contiguous.memory_format": "tensors lie in one order",
+NOT_SAMPLED: dict[str, str] = {
+    "contiguous.memory_format": "there is one memory format",
     "gather.sparse_grad": "there are no sparse gradients",
-    "gather.owner": "whom errors name",
-    "index_select.owner": "whom errors name",
-    "lu.get_infos": "PyTorch names the results then only",
-    "lu.pivot": "PyTorch has it on GPUs only",
-    "max.other": "the second tensor's name, which may stand in place of a dimension",
-    "min.other": "the second tensor's name, which may stand in place of a dimension",
-    "qr.some": "the vectors may point either way: test_linalg",
-    "segment_reduce.indices": "refused, as in PyTorch",
-    "svd.compute_uv": "the vectors may point either way: test_linalg",
-    "svd.some": "the vectors may point either way: test_linalg",
-    "topk.sorted": "any order is right",
-    "unique.sorted": "any order is right",
+    "gather.owner": "the caller for error messages",
+    "index_select.owner": "the caller for error messages",
+    "lu.get_infos": "it only names the results",
+    "lu.pivot": "False is for GPUs only, as in PyTorch",
+    "max.other": "a tensor instead of a dimension: another overload",
+    "min.other": "a tensor instead of a dimension: another overload",
+    "qr.some": "columns of Q have no unique sign: test_linalg",
+    "segment_reduce.indices": "raises an error, as in PyTorch",
+    "svd.compute_uv": "singular vectors have no unique sign: test_linalg",
+    "svd.some": "singular vectors have no unique sign: test_linalg",
+    "topk.sorted": "any order is correct",
+    "unique.sorted": "any order is correct",
 }
 """Options that no sample sets, with the reason."""
 
 
 def options(record: Record) -> dict[str, Any]:
-    """Arguments that have defaults, in order, with those."""
+    """Arguments in order with their defaults, `inspect.Parameter.empty` if there is none."""
     parameters = inspect.signature(inspect.unwrap(record.function)).parameters
     if isinstance(record, Op):
         return {
@@ -117,16 +117,16 @@ def options(record: Record) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("record", [r for r in records() if offered(r)], ids=lambda record: record.name)
-def test_every_option_is_varied(record: Record) -> None:
-    """Some sample sets it to what is not the default."""
-    known, given = options(record), set()
+def test_every_option_is_sampled(record: Record) -> None:
+    """Some sample sets each option to another value than the default."""
+    defaults, sampled = options(record), set()
     for args, kwargs in samples(record):
-        for name, value in (*zip(known, args, strict=False), *kwargs.items()):
-            default = known.get(name)
+        for name, value in (*zip(defaults, args, strict=False), *kwargs.items()):
+            default = defaults.get(name)
             if isinstance(value, np.ndarray) or type(value) is not type(default) or value != default:
-                given.add(name)
-    optional = {name for name, default in known.items() if default is not inspect.Parameter.empty}
-    assert {f"{record.name}.{name}" for name in optional - given} <= set(NOT_VARIED)
+                sampled.add(name)
+    optional = {name for name, default in defaults.items() if default is not inspect.Parameter.empty}
+    assert {f"{record.name}.{name}" for name in optional - sampled} <= set(NOT_SAMPLED)
 
 
 def test_specs_compare_by_value() -> None:
