@@ -12,7 +12,7 @@ from studio.document.model import Wire
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class KernelNodes:
     """Nodes that one generated kernel computes, completely or in part."""
 
     segment: int
@@ -30,12 +30,12 @@ class Region:
     nodes: frozenset[str]
     kernels: int
     """Generated kernels of the segment."""
-    groups: tuple[Group, ...]
+    groups: tuple[KernelNodes, ...]
     """Kernels. A node belongs to the first kernel that computes a part of it, or to none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bridge:
+class RegionBreak:
     """A graph break between two regions."""
 
     index: int
@@ -50,12 +50,12 @@ class Bridge:
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class RegionMap:
     regions: tuple[Region, ...] = ()
-    bridges: tuple[Bridge, ...] = ()
+    breaks: tuple[RegionBreak, ...] = ()
 
 
-def on_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -> Map:
+def on_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -> RegionMap:
     """Maps an explanation to the nodes and wires of a canvas. Parts without a node are left out."""
     names = frozenset(nodes)
     homes = _homes(found.segments, names)
@@ -66,8 +66,8 @@ def on_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -
     )
     crossing = _crossing(wires, homes)
     ends = [one.number for one in found.segments if one.ended_by is not None]
-    bridges = tuple(_bridge(found, index, names, homes, crossing, ends) for index in range(len(found.breaks)))
-    return Map(regions, bridges)
+    breaks = tuple(_region_break(found, index, names, homes, crossing, ends) for index in range(len(found.breaks)))
+    return RegionMap(regions, breaks)
 
 
 def nodes_of(line: SourceLine | None) -> tuple[str, ...]:
@@ -99,10 +99,10 @@ def _generated(segment: SegmentInfo) -> list[KernelInfo]:
     return [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
 
 
-def _groups(segment: SegmentInfo, members: frozenset[str]) -> tuple[Group, ...]:
+def _groups(segment: SegmentInfo, members: frozenset[str]) -> tuple[KernelNodes, ...]:
     """Kernels with their nodes. Nodes prefer kernels whose results are not scalars."""
     taken: set[str] = set()
-    groups: list[Group] = []
+    groups: list[KernelNodes] = []
     numbered = list(enumerate(_generated(segment), start=1))
     backward = _with_gradients(segment)
     turn = _turn(segment, backward)
@@ -112,7 +112,7 @@ def _groups(segment: SegmentInfo, members: frozenset[str]) -> tuple[Group, ...]:
             own -= backward  # this kernel computes their gradients
         taken |= own
         if own:
-            groups.append(Group(segment.number, number, kernel.ops, own))
+            groups.append(KernelNodes(segment.number, number, kernel.ops, own))
     return tuple(sorted(groups, key=lambda group: group.number))
 
 
@@ -162,19 +162,19 @@ def _spread(
     return found
 
 
-def _bridge(
+def _region_break(
     found: Explanation,
     index: int,
     names: frozenset[str],
     homes: Mapping[str, int],
     crossing: Mapping[Wire, tuple[int, int]],
     ends: list[int],
-) -> Bridge:
+) -> RegionBreak:
     one = found.breaks[index]
     node = next((name for name in nodes_of(one.line) if name in names), None)
     alike = [number for number in ends if _ended_by(found.segments[number - 1], one, found.breaks)]
     parted = frozenset(wire for wire, (a, b) in crossing.items() if any(a <= number < b for number in alike))
-    return Bridge(index, REASONS[one.reason].title, node, parted, one.count, one.seconds)
+    return RegionBreak(index, REASONS[one.reason].title, node, parted, one.count, one.seconds)
 
 
 def _ended_by(segment: SegmentInfo, one: GraphBreak, breaks: tuple[GraphBreak, ...]) -> bool:
@@ -190,9 +190,9 @@ def _ended_by(segment: SegmentInfo, one: GraphBreak, breaks: tuple[GraphBreak, .
 
 
 __all__ = [
-    "Bridge",
-    "Group",
-    "Map",
+    "RegionBreak",
+    "KernelNodes",
+    "RegionMap",
     "Region",
     "nodes_of",
     "nodes_of_kernel",

@@ -76,7 +76,7 @@ class Spacing:
 class Layout(Generic[K]):
     """Top-left corners of the nodes, starting at (0, 0)."""
 
-    places: dict[K, tuple[float, float]]
+    positions: dict[K, tuple[float, float]]
     routes: dict[tuple[K, K], tuple[tuple[float, float], ...]]
     """For each long edge (source, target): the points where it crosses the columns in between, at their left sides."""
 
@@ -111,13 +111,15 @@ def arrange(
     order = {name: index for index, name in enumerate(sizes)}
     parts = sorted(nx.weakly_connected_components(graph), key=lambda part: min(order[name] for name in part))
     for part in parts:
-        inner = [link for link in links if link.source in part and graph.has_edge(link.source, link.target)]
-        component = _Component(graph.subgraph(part), sizes, inner, order, spacing)
-        placed = component.lay_out(cancelled)
-        down = top - min(y for _, y in placed.places.values())
-        layout.places.update({name: (x, y + down) for name, (x, y) in placed.places.items()})
-        layout.routes.update({ends: tuple((x, y + down) for x, y in route) for ends, route in placed.routes.items()})
-        top = spacing.snap_up(max(layout.places[name][1] + sizes[name][1] for name in part) + 2 * spacing.row)
+        edges = [link for link in links if link.source in part and graph.has_edge(link.source, link.target)]
+        component = _Component(graph.subgraph(part), sizes, edges, order, spacing)
+        component_layout = component.lay_out(cancelled)
+        down = top - min(y for _, y in component_layout.positions.values())
+        layout.positions.update({name: (x, y + down) for name, (x, y) in component_layout.positions.items()})
+        layout.routes.update(
+            {ends: tuple((x, y + down) for x, y in route) for ends, route in component_layout.routes.items()}
+        )
+        top = spacing.snap_up(max(layout.positions[name][1] + sizes[name][1] for name in part) + 2 * spacing.row)
     return layout
 
 
@@ -188,9 +190,9 @@ class _Component(Generic[K]):
             for row, stack in pairs if forward else pairs[::-1]:
                 if cancelled():
                     raise CancelledError
-                wanted = [_wanted(key, tops, linked) for key in row]
+                desired = [_desired_top(key, tops, linked) for key in row]
                 weights = [1.0 if linked.get(key) else 0.1 for key in row]
-                tops.update(zip(row, _fitted(wanted, weights, stack), strict=True))
+                tops.update(zip(row, _fit_in_order(desired, weights, stack), strict=True))
         return tops
 
     def _stacked(self, row: Sequence[Key]) -> list[float]:
@@ -205,7 +207,7 @@ class _Component(Generic[K]):
 
 
 def _ranks(graph: nx.DiGraph[K]) -> dict[K, int]:
-    """Rank by longest path from the left; nodes without inputs are placed directly before their consumers."""
+    """Rank by longest path from the left; nodes without inputs come directly before their consumers."""
     ranks: dict[K, int] = {}
     ordered = list(nx.topological_sort(graph))
     for name in ordered:
@@ -241,9 +243,9 @@ def _layers(ranks: Mapping[K, int], links: Sequence[Link[K]], order: Mapping[K, 
 
 
 def _reduce_crossings(layers: _Layers, cancelled: Callable[[], bool]) -> None:
-    best, fewest = [list(row) for row in layers.rows], _crossings(layers)
+    best, min_crossings = [list(row) for row in layers.rows], _crossings(layers)
     for sweep in range(_ORDER_SWEEPS):
-        if fewest == 0:
+        if min_crossings == 0:
             break
         forward = sweep % 2 == 0
         rows = layers.rows if forward else layers.rows[::-1]
@@ -252,19 +254,19 @@ def _reduce_crossings(layers: _Layers, cancelled: Callable[[], bool]) -> None:
             if cancelled():
                 raise CancelledError
             _sort_by_barycenter(row, {key: float(index) for index, key in enumerate(fixed)}, linked)
-        if (count := _crossings(layers)) < fewest:
-            best, fewest = [list(row) for row in layers.rows], count
+        if (count := _crossings(layers)) < min_crossings:
+            best, min_crossings = [list(row) for row in layers.rows], count
     layers.rows[:] = best
 
 
 def _sort_by_barycenter(
-    row: list[Key], places: Mapping[Key, float], linked: Mapping[Key, list[tuple[Key, float]]]
+    row: list[Key], positions: Mapping[Key, float], linked: Mapping[Key, list[tuple[Key, float]]]
 ) -> None:
     centers: dict[Key, float] = {}
     for index, key in enumerate(row):
         neighbors = linked.get(key)
         # Nodes without neighbors on that side keep their position.
-        centers[key] = sum(places[other] for other, _ in neighbors) / len(neighbors) if neighbors else float(index)
+        centers[key] = sum(positions[other] for other, _ in neighbors) / len(neighbors) if neighbors else float(index)
     row.sort(key=lambda key: centers[key])
 
 
@@ -272,20 +274,20 @@ def _crossings(layers: _Layers) -> int:
     """Number of edge crossings between adjacent ranks."""
     total = 0
     for row, following in pairwise(layers.rows):
-        places = {key: index for index, key in enumerate(following)}
-        seen: list[int] = []
+        positions = {key: index for index, key in enumerate(following)}
+        ends_above: list[int] = []
         for key in row:
-            ends = sorted(places[other] for other, _ in layers.after.get(key, ()))
-            total += sum(len(seen) - bisect_right(seen, end) for end in ends)
+            ends = sorted(positions[other] for other, _ in layers.after.get(key, ()))
+            total += sum(len(ends_above) - bisect_right(ends_above, end) for end in ends)
             for end in ends:
-                insort(seen, end)
+                insort(ends_above, end)
     return total
 
 
 # -- heights ----------------------------------------------------------------------------------
 
 
-def _wanted(key: Key, tops: Mapping[Key, float], linked: Mapping[Key, list[tuple[Key, float]]]) -> float:
+def _desired_top(key: Key, tops: Mapping[Key, float], linked: Mapping[Key, list[tuple[Key, float]]]) -> float:
     """Median of the positions where the node's edges are straight. Long edges count only if there are no others."""
     links = linked.get(key, ())
     direct = [link for link in links if not isinstance(link[0], Bend)]
@@ -296,11 +298,11 @@ def _wanted(key: Key, tops: Mapping[Key, float], linked: Mapping[Key, list[tuple
     return straight[middle] if len(straight) % 2 else (straight[middle - 1] + straight[middle]) / 2
 
 
-def _fitted(wanted: Sequence[float], weights: Sequence[float], stacked: Sequence[float]) -> list[float]:
-    """Positions nearest to `wanted` that are at least as far apart as in `stacked`."""
+def _fit_in_order(desired: Sequence[float], weights: Sequence[float], stacked: Sequence[float]) -> list[float]:
+    """Positions nearest to `desired` that are at least as far apart as in `stacked`."""
     blocks: list[tuple[float, float, int]] = []  # mean, weight, count
-    for want, weight, offset in zip(wanted, weights, stacked, strict=True):
-        block = (want - offset, weight, 1)
+    for target, weight, offset in zip(desired, weights, stacked, strict=True):
+        block = (target - offset, weight, 1)
         while blocks and blocks[-1][0] >= block[0]:
             mean, mass, number = blocks.pop()
             total = mass + block[1]

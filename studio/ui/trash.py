@@ -20,7 +20,7 @@ class TrashedItem:
 
     path: Path
     """Original path."""
-    place: Path | None
+    trash_path: Path | None
     """Path in the trash; None if the platform does not report it, so that only a file manager can restore the item."""
 
 
@@ -31,23 +31,23 @@ def move_to_trash(path: Path) -> TrashedItem:
     file = QFile(str(path))
     if not file.moveToTrash():
         raise FileError(str(path), "", "cannot be moved to the trash", "Delete it in a file manager.")
-    place = file.fileName()  # empty if the platform does not report it
-    return TrashedItem(path, Path(place) if place and Path(place) != path else None)
+    trash_path = file.fileName()  # empty if the platform does not report it
+    return TrashedItem(path, Path(trash_path) if trash_path and Path(trash_path) != path else None)
 
 
-def restore_from_trash(thrown: TrashedItem) -> None:
+def restore_from_trash(item: TrashedItem) -> None:
     """Restore an item. Raises FileError if it is no longer in the trash, or its original path is taken."""
-    if thrown.place is None or not thrown.place.exists():
-        raise FileError(str(thrown.path), "", "is no longer in the trash", "Look for it in a file manager.")
-    if thrown.path.exists():
-        raise FileError(str(thrown.path), "", "already exists", "Move or rename it first.")
+    if item.trash_path is None or not item.trash_path.exists():
+        raise FileError(str(item.path), "", "is no longer in the trash", "Look for it in a file manager.")
+    if item.path.exists():
+        raise FileError(str(item.path), "", "already exists", "Move or rename it first.")
     try:
-        thrown.path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(thrown.place, thrown.path)
+        item.path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(item.trash_path, item.path)
     except OSError as error:
-        raise FileError.from_os_error(thrown.path, "cannot be restored", error) from None
+        raise FileError.from_os_error(item.path, "cannot be restored", error) from None
     with suppress(OSError):  # metadata file of the freedesktop.org trash
-        (thrown.place.parent.parent / "info" / f"{thrown.place.name}.trashinfo").unlink()
+        (item.trash_path.parent.parent / "info" / f"{item.trash_path.name}.trashinfo").unlink()
 
 
 __all__ = ["TrashedItem", "restore_from_trash", "move_to_trash"]

@@ -22,7 +22,7 @@ from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
 from tests.ui.test_journey import add_from_palette, connect, empty_place
 
 LEFT = Qt.MouseButton.LeftButton
@@ -43,17 +43,17 @@ def canvas(qtbot: QtBot, window: MainWindow, project: Project) -> CanvasView:
 
 
 @pytest.fixture
-def hand(canvas: CanvasView) -> Hand:
-    return Hand(canvas)
+def user(canvas: CanvasView) -> MouseAndKeyboard:
+    return MouseAndKeyboard(canvas)
 
 
-def added(canvas: CanvasView, hand: Hand, qtbot: QtBot, title: str) -> str:
+def added(canvas: CanvasView, user: MouseAndKeyboard, qtbot: QtBot, title: str) -> str:
     """A node from the palette that nothing is wired to, and a canvas on which all can be reached."""
-    hand.click(empty_place(canvas))
-    name = add_from_palette(canvas, hand, title, qtbot)
-    hand.key(Qt.Key.Key_Escape)
-    hand.key(Qt.Key.Key_L)
-    hand.key(Qt.Key.Key_Home)
+    user.click(empty_place(canvas))
+    name = add_from_palette(canvas, user, title, qtbot)
+    user.key(Qt.Key.Key_Escape)
+    user.key(Qt.Key.Key_L)
+    user.key(Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: not canvas.auto_layout.is_busy and canvas.gesture is None)
     return name
 
@@ -85,17 +85,17 @@ def train(qtbot: QtBot, canvas: CanvasView, project: Project) -> dict[str, np.nd
 
 
 def test_a_schedule_is_wired_behind_an_optimizer_and_shows_what_it_plans(
-    qtbot: QtBot, window: MainWindow, project: Project, canvas: CanvasView, hand: Hand
+    qtbot: QtBot, window: MainWindow, project: Project, canvas: CanvasView, user: MouseAndKeyboard
 ) -> None:
-    name = added(canvas, hand, qtbot, "CosineAnnealing")
+    name = added(canvas, user, qtbot, "CosineAnnealing")
     if any(wire.target.node == name for wire in canvas.store.document.wires):
         pytest.fail("the palette has wired it up by itself")
-    connect(canvas, hand, "adam", "optimizer", name, "optimizer")
-    hand.click(hand.node(name))
+    connect(canvas, user, "adam", "optimizer", name, "optimizer")
+    user.click(user.node(name))
     view = shown(window, project, LearningRatePlot)
     qtbot.waitUntil(view.isVisible)
     qtbot.waitUntil(lambda: bool(view.plot.rates) and view.plot.rates[0] == (0.0, 0.005))
-    hand.click(hand.node("adam"))
+    user.click(user.node("adam"))
     view = shown(window, project, LearningRatePlot)
     qtbot.waitUntil(view.isVisible)
     qtbot.waitUntil(lambda: view.plot.rates[0] == (0.0, 0.005))
@@ -103,14 +103,14 @@ def test_a_schedule_is_wired_behind_an_optimizer_and_shows_what_it_plans(
 
 
 def test_two_optimizers_train_the_layers_that_are_checked_for_them(
-    qtbot: QtBot, window: MainWindow, project: Project, canvas: CanvasView, hand: Hand
+    qtbot: QtBot, window: MainWindow, project: Project, canvas: CanvasView, user: MouseAndKeyboard
 ) -> None:
-    sgd = added(canvas, hand, qtbot, "optim.SGD")
-    connect(canvas, hand, "cross_entropy", "loss", sgd, "loss")
+    sgd = added(canvas, user, qtbot, "optim.SGD")
+    connect(canvas, user, "cross_entropy", "loss", sgd, "loss")
     qtbot.waitUntil(lambda: canvas.store.is_checked)
     assert [problem.code for problem in canvas.store.report.errors] == ["shared-layers"]
     for optimizer, other in (("adam", "logits"), (sgd, "hidden")):
-        hand.click(hand.node(optimizer))
+        user.click(user.node(optimizer))
         layers: TrainedLayersList = shown(window, project, TrainedLayersList)
         qtbot.waitUntil(lambda: layers.everything.isVisible() and "logits" in layers.boxes)  # noqa: B023
         press(layers.everything)
@@ -122,13 +122,13 @@ def test_two_optimizers_train_the_layers_that_are_checked_for_them(
 
 
 def test_a_layer_that_is_frozen_by_a_key_keeps_its_weights(
-    qtbot: QtBot, project: Project, canvas: CanvasView, hand: Hand
+    qtbot: QtBot, project: Project, canvas: CanvasView, user: MouseAndKeyboard
 ) -> None:
-    hand.key(Qt.Key.Key_Home)
+    user.key(Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: canvas.gesture is None)
     short = train(qtbot, canvas, project)
-    hand.click(hand.node("hidden"))
-    hand.key(Qt.Key.Key_M, SHIFT)
+    user.click(user.node("hidden"))
+    user.key(Qt.Key.Key_M, SHIFT)
     assert canvas.store.document.nodes["hidden"].frozen
     canvas.store.edit("Train longer", lambda document: edits.set_training(document, epochs=2))
     qtbot.waitUntil(lambda: canvas.store.is_checked)

@@ -16,7 +16,7 @@ from studio.ui import dialogs
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
 
 CHAIN = ("Digits", "Normalize", "Loader", "Flatten", "Linear", "ReLU", "Dropout", "Linear", "CrossEntropyLoss", "Adam")
 
@@ -40,14 +40,14 @@ def project_of(window: MainWindow) -> Project:
     return project
 
 
-def add_from_palette(view: CanvasView, hand: Hand, text: str, qtbot: QtBot) -> str:
+def add_from_palette(view: CanvasView, user: MouseAndKeyboard, text: str, qtbot: QtBot) -> str:
     """Tab, a few letters, Enter. Returns the name of the new node, which is selected."""
     before = set(view.store.document.nodes)
-    hand.key(Qt.Key.Key_Tab)
+    user.key(Qt.Key.Key_Tab)
     field = QApplication.focusWidget()
     assert isinstance(field, QLineEdit), field
-    hand.type(text, field)
-    hand.key(Qt.Key.Key_Return, target=field)
+    user.type(text, field)
+    user.key(Qt.Key.Key_Return, target=field)
     qtbot.waitUntil(lambda: len(view.store.document.nodes) == len(before) + 1)
     [name] = set(view.store.document.nodes) - before
     assert view.store.selection == {name}
@@ -56,20 +56,20 @@ def add_from_palette(view: CanvasView, hand: Hand, text: str, qtbot: QtBot) -> s
 
 def build(view: CanvasView, qtbot: QtBot) -> dict[str, str]:
     """The digits network, node by node; each goes behind the one before it. Returns names by title."""
-    hand = Hand(view)
+    user = MouseAndKeyboard(view)
     names: dict[str, str] = {}
     for title in CHAIN:
         key = title if title not in names else "Output"
-        names[key] = add_from_palette(view, hand, title, qtbot)
-    hand.click(empty_place(view))
-    names["Accuracy"] = add_from_palette(view, hand, "Accuracy", qtbot)
-    hand.key(Qt.Key.Key_L)
-    hand.key(Qt.Key.Key_Home)
+        names[key] = add_from_palette(view, user, title, qtbot)
+    user.click(empty_place(view))
+    names["Accuracy"] = add_from_palette(view, user, "Accuracy", qtbot)
+    user.key(Qt.Key.Key_L)
+    user.key(Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: view.gesture is None)
     for source, port in ((names["Loader"], "target"), (names["Output"], "output")):
         target = "target" if port == "target" else "input"
-        connect(view, hand, source, port, names["Accuracy"], target)
-    connect(view, hand, names["Loader"], "target", names["CrossEntropyLoss"], "target")
+        connect(view, user, source, port, names["Accuracy"], target)
+    connect(view, user, names["Loader"], "target", names["CrossEntropyLoss"], "target")
     return names
 
 
@@ -82,16 +82,16 @@ def empty_place(view: CanvasView) -> QPoint:
     raise AssertionError("the canvas is full")
 
 
-def connect(view: CanvasView, hand: Hand, source: str, out: str, target: str, into: str) -> None:
-    hand.drag(hand.port(source, "output", out), hand.port(target, "input", into))
+def connect(view: CanvasView, user: MouseAndKeyboard, source: str, out: str, target: str, into: str) -> None:
+    user.drag(user.port(source, "output", out), user.port(target, "input", into))
     assert f"{source}.{out} -> {target}.{into}" in {str(wire) for wire in view.store.document.wires}
 
 
 def set_number(
-    window: MainWindow, hand: Hand, view: CanvasView, node: str, field: str, text: str, qtbot: QtBot
+    window: MainWindow, user: MouseAndKeyboard, view: CanvasView, node: str, field: str, text: str, qtbot: QtBot
 ) -> None:
     """Select a node by a click and type into its form."""
-    hand.click(hand.node(node))
+    user.click(user.node(node))
     qtbot.waitUntil(lambda: view.store.selection == {node})
     editor = next(
         widget
@@ -107,10 +107,10 @@ def set_number(
 
 def digits_network(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> dict[str, str]:
     names = build(canvas, qtbot)
-    hand = Hand(canvas)
-    set_number(window, hand, canvas, names["Linear"], "out_features", "64", qtbot)
-    set_number(window, hand, canvas, names["Output"], "out_features", "10", qtbot)
-    set_number(window, hand, canvas, names["Normalize"], "std", "16", qtbot)
+    user = MouseAndKeyboard(canvas)
+    set_number(window, user, canvas, names["Linear"], "out_features", "64", qtbot)
+    set_number(window, user, canvas, names["Output"], "out_features", "10", qtbot)
+    set_number(window, user, canvas, names["Normalize"], "std", "16", qtbot)
     qtbot.waitUntil(lambda: canvas.store.is_checked)
     assert canvas.store.report.problems == ()
     return names

@@ -17,10 +17,10 @@ from studio.ui.layered_layout import CancelledError, Link, arrange
 SIZE = (120.0, 48.0)
 
 
-def _places(
+def _positions(
     sizes: dict[str, tuple[float, float]], links: list[Link[str]], cancelled: Callable[[], bool] = lambda: False
 ) -> dict[str, tuple[float, float]]:
-    return arrange(sizes, links, SPACING, cancelled).places
+    return arrange(sizes, links, SPACING, cancelled).positions
 
 
 @st.composite
@@ -38,56 +38,56 @@ def test_nodes_never_overlap_and_stand_on_the_grid(
     graph: tuple[dict[str, tuple[float, float]], list[Link[str]]],
 ) -> None:
     sizes, links = graph
-    places = _places(sizes, links)
-    assert set(places) == set(sizes)
-    assert all(x % GRID == 0 and y % GRID == 0 for x, y in places.values())
+    positions = _positions(sizes, links)
+    assert set(positions) == set(sizes)
+    assert all(x % GRID == 0 and y % GRID == 0 for x, y in positions.values())
     for a, b in combinations(sizes, 2):
-        (ax, ay), (bx, by) = places[a], places[b]
+        (ax, ay), (bx, by) = positions[a], positions[b]
         apart = ax + sizes[a][0] <= bx or bx + sizes[b][0] <= ax or ay + sizes[a][1] <= by or by + sizes[b][1] <= ay
-        assert apart, (a, b, places)
+        assert apart, (a, b, positions)
 
 
 @given(graphs())
 def test_data_flows_to_the_right(graph: tuple[dict[str, tuple[float, float]], list[Link[str]]]) -> None:
     sizes, links = graph
     forward = [link for link in links if int(link.source[1:]) < int(link.target[1:])]
-    places = _places(sizes, forward)
-    assert all(places[link.source][0] < places[link.target][0] for link in forward)
+    positions = _positions(sizes, forward)
+    assert all(positions[link.source][0] < positions[link.target][0] for link in forward)
 
 
 def test_a_chain_is_a_straight_row() -> None:
     names = ["a", "b", "c", "d"]
-    places = _places(dict.fromkeys(names, SIZE), [Link(a, b, 36, 36) for a, b in pairwise(names)])
-    assert {y for _, y in places.values()} == {0}
-    assert [places[name][0] for name in names] == [place * (SIZE[0] + SPACING.column) for place in range(4)]
+    positions = _positions(dict.fromkeys(names, SIZE), [Link(a, b, 36, 36) for a, b in pairwise(names)])
+    assert {y for _, y in positions.values()} == {0}
+    assert [positions[name][0] for name in names] == [place * (SIZE[0] + SPACING.column) for place in range(4)]
 
 
 def test_a_skip_connection_does_not_run_through_the_nodes_that_it_skips() -> None:
     sizes = dict.fromkeys("abcd", SIZE)
     links = [Link("a", "b", 36, 36), Link("b", "c", 36, 36), Link("c", "d", 36, 36), Link("a", "d", 36, 52)]
-    places = _places(sizes, links)
-    assert places["b"][1] == places["c"][1]
+    positions = _positions(sizes, links)
+    assert positions["b"][1] == positions["c"][1]
 
 
 def test_separate_parts_are_stacked() -> None:
-    places = _places(dict.fromkeys("abcd", SIZE), [Link("a", "b"), Link("c", "d")])
-    assert places["a"][1] == places["b"][1] < places["c"][1] == places["d"][1]
+    positions = _positions(dict.fromkeys("abcd", SIZE), [Link("a", "b"), Link("c", "d")])
+    assert positions["a"][1] == positions["b"][1] < positions["c"][1] == positions["d"][1]
 
 
 def test_a_source_stands_right_before_what_it_feeds() -> None:
-    places = _places(dict.fromkeys("abcx", SIZE), [Link("a", "b"), Link("b", "c"), Link("x", "c")])
-    assert places["x"][0] == places["b"][0]
+    positions = _positions(dict.fromkeys("abcx", SIZE), [Link("a", "b"), Link("b", "c"), Link("x", "c")])
+    assert positions["x"][0] == positions["b"][0]
 
 
 def test_crossings_are_removed() -> None:
-    places = _places(dict.fromkeys("abxy", SIZE), [Link("a", "y"), Link("b", "x"), Link("a", "b")])
-    order = sorted("yb", key=lambda name: places[name][1])
-    assert places[order[0]][1] < places[order[1]][1]
+    positions = _positions(dict.fromkeys("abxy", SIZE), [Link("a", "y"), Link("b", "x"), Link("a", "b")])
+    order = sorted("yb", key=lambda name: positions[name][1])
+    assert positions[order[0]][1] < positions[order[1]][1]
 
 
 def test_it_can_be_given_up() -> None:
     with pytest.raises(CancelledError):
-        _places(dict.fromkeys("abc", SIZE), [Link("a", "b"), Link("b", "c")], cancelled=lambda: True)
+        _positions(dict.fromkeys("abc", SIZE), [Link("a", "b"), Link("b", "c")], cancelled=lambda: True)
 
 
 def test_two_thousand_nodes_in_bounded_work() -> None:
@@ -100,7 +100,7 @@ def test_two_thousand_nodes_in_bounded_work() -> None:
 
     sizes = {f"n{index}": SIZE for index in range(2000)}
     links = [Link(f"n{index}", f"n{index + 1}") for index in range(1999) if index % 40 != 39]
-    assert len(_places(sizes, links, count)) == 2000
+    assert len(_positions(sizes, links, count)) == 2000
     assert asked < 50_000  # one question per rank and sweep
 
 
@@ -113,18 +113,18 @@ def test_routes_pass_the_columns_between_one_by_one(
     layout = arrange(sizes, forward, SPACING)
     assert set(layout.routes) == {(link.source, link.target) for link in forward}
     for (source, target), route in layout.routes.items():
-        stops = [layout.places[source][0], *(x for x, _ in route), layout.places[target][0]]
+        stops = [layout.positions[source][0], *(x for x, _ in route), layout.positions[target][0]]
         assert stops == sorted(set(stops))
 
 
 def test_an_empty_graph_has_an_empty_layout() -> None:
-    assert not _places({}, [])
+    assert not _positions({}, [])
 
 
 def test_many_circles_are_opened_in_bounded_work() -> None:
     names = [f"n{index}" for index in range(3000)]
     circles = [Link(*ends) for a, b in zip(names[::2], names[1::2], strict=True) for ends in ((a, b), (b, a))]
     began = time.process_time()
-    places = _places(dict.fromkeys(names, SIZE), circles)
-    assert len(places) == 3000
+    positions = _positions(dict.fromkeys(names, SIZE), circles)
+    assert len(positions) == 3000
     assert time.process_time() - began < 3

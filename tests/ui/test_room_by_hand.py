@@ -18,7 +18,7 @@ from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.text_fields import TypedField
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 from tests.ui.canvas.test_canvas_view import drop
 
 Key = Qt.Key
@@ -50,7 +50,7 @@ def unlabeled(view: CanvasView, name: str) -> list[str]:
 
 
 def test_nodes_dropped_on_wires_keep_apart(view: CanvasView, project: Project, qtbot: QtBot) -> None:
-    hand = Hand(view)
+    user = MouseAndKeyboard(view)
     for key, wire in (
         ("nn.Dropout", "flatten.output -> hidden.input"),
         ("nn.BatchNorm1d", "hidden.output -> relu.input"),
@@ -58,7 +58,7 @@ def test_nodes_dropped_on_wires_keep_apart(view: CanvasView, project: Project, q
     ):
         item = next(item for each, item in view.canvas_scene.wires.items() if str(each) == wire)
         view.camera.center_on(item.path.pointAtPercent(0.5), animated=False)
-        place = hand.wire(wire)
+        place = user.wire(wire)
         assert view.canvas_scene.hit(view.camera.to_scene(place)).wire == item.wire
         drop(view, key, place)
         qtbot.waitUntil(lambda: project.store.is_checked)
@@ -68,20 +68,20 @@ def test_nodes_dropped_on_wires_keep_apart(view: CanvasView, project: Project, q
 
 
 def test_a_long_name_typed_in_place_pushes_the_neighbors(view: CanvasView, project: Project, qtbot: QtBot) -> None:
-    hand = Hand(view)
+    user = MouseAndKeyboard(view)
     name = "a_name_that_goes_on_for_longer_than_nodes_are_wide"
     view.reveal("dropout")
-    hand.click(hand.node("dropout"))
-    hand.key(Key.Key_F2)
+    user.click(user.node("dropout"))
+    user.key(Key.Key_F2)
     editor = view.overlays.editor
     assert editor is not None
     editor.selectAll()
-    hand.type(name, editor)
-    hand.key(Key.Key_Return, target=editor)
+    user.type(name, editor)
+    user.key(Key.Key_Return, target=editor)
     qtbot.waitUntil(lambda: project.store.is_checked and name in project.store.document.nodes)
     assert view.canvas_scene.nodes[name].layout.width > 200
     assert overlapping(view) == []
-    hand.key(Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    user.key(Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert "dropout" in project.store.document.nodes and not project.store.history.can_undo
 
 
@@ -91,9 +91,9 @@ def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbors(
     adam = view.canvas_scene.nodes["adam"].box
     close = (adam.right + 16, adam.top)
     project.store.edit("Move", lambda document: edits.move(document, {"accuracy": close}))
-    hand = Hand(view)
+    user = MouseAndKeyboard(view)
     view.reveal("adam")
-    hand.click(hand.node("adam"))
+    user.click(user.node("adam"))
     form = window.project_views[project].inspector.form
     assert isinstance(form, NodeForm)
     field = next(row.field for row in form.rows if row.parameter.name == "weight_decay")

@@ -147,9 +147,9 @@ class Camera(QObject):
         self.changed.emit()
 
 
-def _clamped_center(wanted: float, low: float, high: float, room: float) -> float:
-    """The middle of a window of size `room` that lies within `low` and `high`, near `wanted`; or their middle."""
-    return (low + high) / 2 if high - low <= room else min(max(wanted, low + room / 2), high - room / 2)
+def _clamped_center(preferred: float, low: float, high: float, room: float) -> float:
+    """Center of an interval of length `room` inside [low, high], near `preferred`; the middle if it does not fit."""
+    return (low + high) / 2 if high - low <= room else min(max(preferred, low + room / 2), high - room / 2)
 
 
 def _share(start: float, goal: float, now: float) -> float:

@@ -24,7 +24,7 @@ from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
 
 _PASTE_STEP = 3.0 * GRID
 _GRIP = QPointF(24.0, HEADER / 2)
-"""Position of the pointer in a node that is dropped."""
+"""Position of the pointer relative to the top left corner of a dropped node."""
 _STEPS: dict[Direction, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
@@ -47,42 +47,42 @@ class CanvasActions:
         pending: PendingWire | None = None,
         params: Mapping[str, Json] = MappingProxyType({}),
     ) -> str | None:
-        """Add a node at a place of the canvas, wired to the loose end of `pending`. The name of the new node."""
-        place = (snap(at.x()), snap(at.y()))
-        made: list[str] = []
+        """Add a node at a scene position, wired to the loose end of `pending`. Returns its name; None if refused."""
+        position = (snap(at.x()), snap(at.y()))
+        added: list[str] = []
 
-        def function(document: Document) -> Document:
+        def change(document: Document) -> Document:
             if pending is None:
-                document, name = composite_edits.add_node(document, kind, place)
+                document, name = composite_edits.add_node(document, kind, position)
             else:
-                document, name = composite_edits.add_wired_node(document, kind, place, pending)
+                document, name = composite_edits.add_wired_node(document, kind, position, pending)
             for parameter, value in params.items():
                 document = edits.set_param(document, name, parameter, value)
-            made.append(name)
+            added.append(name)
             return document
 
-        return self._added(f"Add {kind.title}", function, made)
+        return self._added(f"Add {kind.title}", change, added)
 
     def add_at(self, kind: NodeType, pointer: QPointF, params: Mapping[str, Json] = MappingProxyType({})) -> str | None:
         """Add a node with its header at the pointer."""
         return self.add(kind, pointer - _GRIP, params=params)
 
-    def add_behind(self, kind: NodeType, name: str) -> str | None:
+    def add_after(self, kind: NodeType, name: str) -> str | None:
         """Add a node to the right of another and connect it. Returns None if no ports match."""
         wire = composite_edits.wire_to_follower(self._store.document, self._store.catalogue, name, kind)
         if wire is None:
             return None
         box = self._scene.nodes[name].box
         new_box = self._scene.new_box(edits.unique_name(self._store.document, kind.title), kind, (0, 0))
-        place = self._free_place(box.right + WIRE_LENGTH, box.top, new_box)
-        made: list[str] = []
+        position = self._free_position(box.right + WIRE_LENGTH, box.top, new_box)
+        added: list[str] = []
 
-        def function(document: Document) -> Document:
-            document, new = composite_edits.add_node(document, kind, place)
-            made.append(new)
+        def change(document: Document) -> Document:
+            document, new = composite_edits.add_node(document, kind, position)
+            added.append(new)
             return edits.connect(document, Wire(wire.source, Endpoint(new, wire.target.port)))
 
-        return self._added(f"Add {kind.title} after {name}", function, made)
+        return self._added(f"Add {kind.title} after {name}", change, added)
 
     def add_into(self, kind: NodeType, wire: Wire, pointer: QPointF) -> str | None:
         """Insert a new node into a wire, with its header at the pointer, and push overlapping nodes to the right.
@@ -97,13 +97,13 @@ class CanvasActions:
             return None
 
         box = self._scene.new_box(name, kind, (snap(at.x()), snap(at.y())))
-        places = composite_edits.positions_after_insertion(self._scene.boxes(), box, name, wire)
+        positions = composite_edits.positions_after_insertion(self._scene.boxes(), box, name, wire)
 
-        def function(document: Document) -> Document:
+        def change(document: Document) -> Document:
             document, _ = composite_edits.add_node(document, kind, (box.left, box.top), name=name)
-            return composite_edits.move_nodes(composite_edits.insert_into_wire(document, wire, pair), places)
+            return composite_edits.move_nodes(composite_edits.insert_into_wire(document, wire, pair), positions)
 
-        return self._added(f"Insert {kind.title} into a wire", function, [name])
+        return self._added(f"Insert {kind.title} into a wire", change, [name])
 
     def fits_into(self, kind: NodeType, wire: Wire) -> bool:
         return (
@@ -111,20 +111,20 @@ class CanvasActions:
             is not None
         )
 
-    def _added(self, title: str, function: Callable[[Document], Document], made: list[str]) -> str | None:
-        if not self._store.edit(title, function):
+    def _added(self, title: str, change: Callable[[Document], Document], added: list[str]) -> str | None:
+        if not self._store.edit(title, change):
             return None
         self._scene.select_wires(())
-        self._store.select(made[-1:])
-        return made[-1]
+        self._store.select(added[-1:])
+        return added[-1]
 
-    def _free_place(self, x: float, y: float, size: Box) -> tuple[float, float]:
-        """The position, or the first free one below it for a node of this size."""
+    def _free_position(self, x: float, y: float, size: Box) -> tuple[float, float]:
+        """The position, or the first one below it where a node of this size overlaps no other node."""
         x, y = snap(x), snap(y)
         for _ in range(64):
-            is_covered = self._scene.near(QRectF(x, y, size.width, size.height))[0]
+            covering = self._scene.near(QRectF(x, y, size.width, size.height))[0]
             lowest = max(
-                (node.box.bottom for node in is_covered if node.box.right > x and node.box.bottom > y), default=None
+                (node.box.bottom for node in covering if node.box.right > x and node.box.bottom > y), default=None
             )
             if lowest is None:
                 break
@@ -134,21 +134,21 @@ class CanvasActions:
     # -- removing
 
     def delete(self) -> None:
-        """Delete the selected nodes, or wires."""
+        """Delete the selected nodes and wires."""
         names, wires = self._store.selection, self._scene.selected_wires
 
-        def function(document: Document) -> Document:
+        def change(document: Document) -> Document:
             return edits.remove(edits.disconnect(document, wires), names)
 
         if names or wires:
-            self._store.edit(f"Delete {_counted(names, wires)}", function)
+            self._store.edit(f"Delete {_described(names, wires)}", change)
 
     def delete_and_reconnect(self) -> None:
         """Delete the selected nodes and connect their inputs to their outputs."""
         names, catalogue = self._in_order(self._store.selection), self._store.catalogue
         if names:
             self._store.edit(
-                f"Delete {_counted(names)} and reconnect",
+                f"Delete {_described(names)} and reconnect",
                 lambda document: composite_edits.remove_and_reconnect(document, catalogue, names),
             )
 
@@ -163,13 +163,13 @@ class CanvasActions:
     def cut(self) -> None:
         names = self._store.selection
         if self.copy():
-            self._store.edit(f"Cut {_counted(names)}", lambda document: edits.remove(document, names))
+            self._store.edit(f"Cut {_described(names)}", lambda document: edits.remove(document, names))
 
     def paste(self, at: QPointF | None = None, *, with_inputs: bool = False) -> None:
         """Paste nodes at a scene position. The store rejects other clipboard text."""
         text = QGuiApplication.clipboard().text()
         at = at if at is not None else self._camera.visible.center()
-        self._paste("Paste", text, self._uncovered(snap(at.x()), snap(at.y())), with_inputs)
+        self._paste("Paste", text, self._unoccupied(snap(at.x()), snap(at.y())), with_inputs)
 
     def duplicate(self) -> None:
         """Copy the selected nodes with the wires between them, with an offset."""
@@ -177,26 +177,26 @@ class CanvasActions:
         if frame is None:
             return
         text = node_clipboard.copy(self._store.document, self._store.selection)
-        place = (frame.left + _PASTE_STEP, frame.top + _PASTE_STEP)
-        self._paste("Duplicate", text, place, with_inputs=False)
+        position = (frame.left + _PASTE_STEP, frame.top + _PASTE_STEP)
+        self._paste("Duplicate", text, position, with_inputs=False)
 
     def _paste(self, verb: str, text: str, at: tuple[float, float], with_inputs: bool) -> None:
-        made: list[str] = []
+        added: list[str] = []
 
-        def function(document: Document) -> Document:
+        def change(document: Document) -> Document:
             document, names = node_clipboard.paste(document, text, at, with_inputs)
-            made.extend(names)
+            added.extend(names)
             return document
 
         title = f"{verb} nodes with inputs" if with_inputs else f"{verb} nodes"
-        if self._store.edit(title, function):
+        if self._store.edit(title, change):
             self._scene.select_wires(())
-            self._store.select(made)
+            self._store.select(added)
 
-    def _uncovered(self, x: float, y: float) -> tuple[float, float]:
-        """Shift a position until no node has exactly the same one."""
-        taken = {node.at for node in self._scene.nodes.values()}
-        while (x, y) in taken:
+    def _unoccupied(self, x: float, y: float) -> tuple[float, float]:
+        """Shift a position until no node is exactly there."""
+        occupied = {node.at for node in self._scene.nodes.values()}
+        while (x, y) in occupied:
             x, y = x + _PASTE_STEP, y + _PASTE_STEP
         return x, y
 
@@ -231,13 +231,15 @@ class CanvasActions:
         self._camera.reveal(_rect(boxes[goal]))
 
     def nudge(self, direction: Direction, steps: int = 1) -> None:
-        dx, dy = (GRID * steps * way for way in _STEPS[direction])
-        places = {name: (box.left + dx, box.top + dy) for name, box in self._scene.boxes(self._store.selection).items()}
-        if places:
+        dx, dy = (GRID * steps * unit for unit in _STEPS[direction])
+        positions = {
+            name: (box.left + dx, box.top + dy) for name, box in self._scene.boxes(self._store.selection).items()
+        }
+        if positions:
             self._store.edit(
-                f"Move {_counted(places)}",
-                lambda document: composite_edits.move_nodes(document, places),
-                merge=f"nudge {' '.join(sorted(places))}",
+                f"Move {_described(positions)}",
+                lambda document: composite_edits.move_nodes(document, positions),
+                merge=f"nudge {' '.join(sorted(positions))}",
             )
 
     # -- flags
@@ -261,10 +263,10 @@ class CanvasActions:
             nodes = self._store.document.nodes
             verb = undoes if all(getattr(nodes[name], flag) for name in names) else does
             self._store.edit(
-                f"{verb} {_counted(names)}", lambda document: composite_edits.toggle_flag(document, names, flag)
+                f"{verb} {_described(names)}", lambda document: composite_edits.toggle_flag(document, names, flag)
             )
 
-    # -- places
+    # -- positions
 
     def lay_out(self) -> None:
         """Lay out the selected nodes, or all of them if fewer than two are selected."""
@@ -281,7 +283,7 @@ class CanvasActions:
         if len(boxes) > 2:
             self._auto_layout.move_to(f"Distribute {len(boxes)} nodes", align_nodes.distributed_positions(boxes, axis))
 
-    # -- looking
+    # -- view
 
     def fit_selection(self) -> None:
         self.fit(self._store.selection or self._store.document.nodes)
@@ -318,12 +320,12 @@ class CanvasActions:
         return [name for name in self._store.document.nodes if name in chosen]
 
 
-def _counted(names: Iterable[str], wires: Iterable[Wire] = ()) -> str:
-    """Nodes and wires for the title of an edit."""
+def _described(names: Iterable[str], wires: Iterable[Wire] = ()) -> str:
+    """Names or numbers of nodes and wires, for the title of an edit."""
     names, wires = list(names), list(wires)
     nodes = names[0] if len(names) == 1 else f"{len(names)} nodes" if names else ""
-    lines = str(wires[0]) if len(wires) == 1 else f"{len(wires)} wires" if wires else ""
-    return " and ".join(part for part in (nodes, lines) if part)
+    links = str(wires[0]) if len(wires) == 1 else f"{len(wires)} wires" if wires else ""
+    return " and ".join(part for part in (nodes, links) if part)
 
 
 def _extent(box: Box, direction: Direction) -> float:

@@ -20,9 +20,9 @@ def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) ->
     return (
         *_editing(make),
         *_selecting(make),
-        *_looking(make),
+        *_viewing(make),
         *_arranging(make),
-        *_walking(make),
+        *_navigating(make),
     )
 
 
@@ -124,7 +124,7 @@ def _selecting(make: _Maker) -> tuple[Command, ...]:
     )
 
 
-def _looking(make: _Maker) -> tuple[Command, ...]:
+def _viewing(make: _Maker) -> tuple[Command, ...]:
     return (
         make(
             "fit-selection",
@@ -216,26 +216,29 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
     )
 
 
-def _walking(make: _Maker) -> tuple[Command, ...]:
+def _navigating(make: _Maker) -> tuple[Command, ...]:
     """Arrow keys select the next node; with Shift they move the selected nodes."""
-    walks = (
+    moves = (
         make(
-            f"go-{way}", f"Go to the node {_where(way)}", lambda v, way=way: v.canvas_actions.go(way), way.capitalize()
+            f"go-{direction}",
+            f"Go to the node {_direction_text(direction)}",
+            lambda v, to=direction: v.canvas_actions.go(to),
+            direction.capitalize(),
         )
-        for way in _DIRECTIONS
+        for direction in _DIRECTIONS
     )
     nudges = (
         make(
-            f"nudge-{way}",
-            f"Move {way}",
-            lambda v, way=way: v.canvas_actions.nudge(way),
-            f"Shift+{way.capitalize()}",
+            f"nudge-{direction}",
+            f"Move {direction}",
+            lambda v, to=direction: v.canvas_actions.nudge(to),
+            f"Shift+{direction.capitalize()}",
             needs=1,
         )
-        for way in _DIRECTIONS
+        for direction in _DIRECTIONS
     )
-    return (*walks, *nudges)
+    return (*moves, *nudges)
 
 
-def _where(way: Direction) -> str:
-    return {"left": "on the left", "right": "on the right", "up": "above", "down": "below"}[way]
+def _direction_text(direction: Direction) -> str:
+    return {"left": "on the left", "right": "on the right", "up": "above", "down": "below"}[direction]

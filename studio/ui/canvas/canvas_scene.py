@@ -52,13 +52,13 @@ class CanvasScene(QGraphicsScene):
         self.paint_context = PaintContext(CanvasStyle(theme), is_covered=self._is_covered)
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
-        self._at: defaultdict[str, set[WireItem]] = defaultdict(set)
+        self._wires_at: defaultdict[str, set[WireItem]] = defaultdict(set)
         self._infos: Mapping[str, NodeInfo] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self._live: dict[str, str] = {}
         self._graph: WireGraph | None = None
         self._hit: Hit = NO_HIT
-        self._lit: frozenset[Wire] = frozenset()
+        self._highlighted_wires: frozenset[Wire] = frozenset()
         self._pending: PendingWire | None = None
         self._previewed: set[str] = set()
         self._wire_router = WireRouter(self.nodes, self.wires, self._near_box)
@@ -70,16 +70,16 @@ class CanvasScene(QGraphicsScene):
         self.addItem(self.selection_frame)
         self.addItem(self.overview_layer)
         self.addItem(self.gesture_overlay)
-        store.document_changed.connect(self._take_document)
-        store.report_changed.connect(self._take_report)
-        store.selection_changed.connect(self._take_selection)
-        self._take_document(Document(), store.document)
-        self._take_report(store.report)
-        self._take_selection(store.selection)
+        store.document_changed.connect(self._apply_document)
+        store.report_changed.connect(self._apply_report)
+        store.selection_changed.connect(self._apply_selection)
+        self._apply_document(Document(), store.document)
+        self._apply_report(store.report)
+        self._apply_selection(store.selection)
 
     # -- changes of the store
 
-    def _take_document(self, old: Document, new: Document) -> None:
+    def _apply_document(self, old: Document, new: Document) -> None:
         change = difference(old, new)
         if not change:
             return
@@ -94,7 +94,7 @@ class CanvasScene(QGraphicsScene):
         for before, after in change.renamed.items():
             self._rename_node(before, after)
         for name, node in (*change.added.items(), *change.changed.items()):
-            self._place_node(name, node)
+            self._add_or_update_node(name, node)
         for wire in change.wires_added:
             self._add_wire(wire)
         if change.wires_removed or change.wires_added:
@@ -111,7 +111,7 @@ class CanvasScene(QGraphicsScene):
         self.overview_layer.refresh()
         self.moved.emit()
 
-    def _take_report(self, report: Report) -> None:
+    def _apply_report(self, report: Report) -> None:
         by_node: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in report.problems:
             if problem.node is not None:
@@ -129,11 +129,11 @@ class CanvasScene(QGraphicsScene):
         errors = _wire_errors(report)
         for wire, item in self.wires.items():
             error = errors.get(wire) or errors.get(wire.target, "")
-            item.carry(self._kind(wire), report.wires.get(wire, ""), error)
+            item.set_content(self._kind(wire), report.wires.get(wire, ""), error)
         self._wire_router.reroute()
         self.overview_layer.refresh()
 
-    def _take_selection(self, names: frozenset[str]) -> None:
+    def _apply_selection(self, names: frozenset[str]) -> None:
         for name, item in self.nodes.items():
             if item.state.selected != (name in names):
                 item.set_selected(name in names)
@@ -197,14 +197,14 @@ class CanvasScene(QGraphicsScene):
             now.update()
         if hit.wire is not None:
             self.wires[hit.wire].set_state(hovered=True)
-        self._light(self.graph.path_through(hit.wire) if hit.wire is not None else frozenset())
+        self._highlight_wires(self.graph.path_through(hit.wire) if hit.wire is not None else frozenset())
 
     def highlight_nodes(self, names: Iterable[str]) -> None:
         """Highlight nodes without selecting them, replacing the previous highlight."""
-        wanted = frozenset(names)
+        highlighted_names = frozenset(names)
         for name, item in self.nodes.items():
-            if item.state.highlighted != (name in wanted):
-                item.state.highlighted = name in wanted
+            if item.state.highlighted != (name in highlighted_names):
+                item.state.highlighted = name in highlighted_names
                 item.update()
         self.overview_layer.refresh()
 
@@ -214,15 +214,15 @@ class CanvasScene(QGraphicsScene):
             item.set_state(selected=wire in chosen)
         self.overview_layer.refresh()
 
-    def preview(self, places: Mapping[str, tuple[float, float]]) -> None:
+    def preview(self, positions: Mapping[str, tuple[float, float]]) -> None:
         """Show nodes at temporary positions until `end_preview` or the next document change."""
-        self._previewed |= places.keys()
-        self._put(places)
+        self._previewed |= positions.keys()
+        self._set_positions(positions)
 
     def end_preview(self) -> None:
         """Move nodes back to their positions in the document."""
         nodes = self._document.nodes
-        self._put({name: nodes[name].at for name in self._previewed if name in nodes})
+        self._set_positions({name: nodes[name].at for name in self._previewed if name in nodes})
         self._previewed.clear()
 
     def take_widened_nodes(self) -> dict[str, float]:
@@ -241,15 +241,15 @@ class CanvasScene(QGraphicsScene):
         self.selection_frame.surround(box)
         return box
 
-    def _put(self, places: Mapping[str, tuple[float, float]]) -> None:
+    def _set_positions(self, positions: Mapping[str, tuple[float, float]]) -> None:
         touched: set[WireItem] = set()
-        for name, at in places.items():
+        for name, at in positions.items():
             if (item := self.nodes.get(name)) is not None and item.at != at:
                 self._wire_router.invalidate_area(item.box)
                 item.setPos(*at)
                 self._wire_router.invalidate_area(item.box)
-                touched |= self._at[name]
-        if touched or places:
+                touched |= self._wires_at[name]
+        if touched or positions:
             self._reroute(touched)
             self._wire_router.reroute()
             self.paint_context.revision += 1
@@ -307,7 +307,7 @@ class CanvasScene(QGraphicsScene):
 
     # -- items
 
-    def _place_node(self, name: str, node: Node) -> None:
+    def _add_or_update_node(self, name: str, node: Node) -> None:
         item = self.nodes.get(name)
         if item is None:
             item = NodeItem(self.paint_context, self._content_of(name, node), node.at)
@@ -321,7 +321,7 @@ class CanvasScene(QGraphicsScene):
         item.setPos(*node.at)
         if self._update_content(name, node) or moved:
             self._wire_router.invalidate_area(item.box)
-            self._reroute(self._at[name])
+            self._reroute(self._wires_at[name])
 
     def _rename_node(self, old: str, new: str) -> None:
         self.nodes[new] = self.nodes.pop(old)
@@ -332,7 +332,7 @@ class CanvasScene(QGraphicsScene):
         item = self.nodes.pop(name)
         self._wire_router.invalidate_area(item.box)
         self.removeItem(item)
-        self._at.pop(name, None)
+        self._wires_at.pop(name, None)
 
     def _add_wire(self, wire: Wire) -> None:
         start = self.nodes[wire.source.node].port("output", wire.source.port)
@@ -341,15 +341,15 @@ class CanvasScene(QGraphicsScene):
         item.set_painting_disabled(self.paint_context.zoom.detail is LevelOfDetail.COLOR)
         self.wires[wire] = item
         self._wire_router.invalidate_wire(item)
-        self._at[wire.source.node].add(item)
-        self._at[wire.target.node].add(item)
+        self._wires_at[wire.source.node].add(item)
+        self._wires_at[wire.target.node].add(item)
         self.addItem(item)
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
         self._wire_router.remove_wire(item)
-        self._at[wire.source.node].discard(item)
-        self._at[wire.target.node].discard(item)
+        self._wires_at[wire.source.node].discard(item)
+        self._wires_at[wire.target.node].discard(item)
         self.removeItem(item)
 
     def _reroute(self, items: Iterable[WireItem]) -> None:
@@ -365,7 +365,7 @@ class CanvasScene(QGraphicsScene):
         for name in names:
             if self._update_content(name, nodes[name]):
                 self._wire_router.invalidate_area(self.nodes[name].box)
-                self._reroute(self._at[name])
+                self._reroute(self._wires_at[name])
 
     def _update_content(self, name: str, node: Node) -> bool:
         """Update the content of a node. Returns whether its ports may have moved."""
@@ -379,14 +379,14 @@ class CanvasScene(QGraphicsScene):
     def _update_wired_ports(self, names: Iterable[str]) -> None:
         for name in names:
             if (item := self.nodes.get(name)) is not None:
-                item.state.wired_ports = frozenset(_port_keys(name, self._at[name]))
+                item.state.wired_ports = frozenset(_port_keys(name, self._wires_at[name]))
                 item.update()
 
-    def _light(self, wires: frozenset[Wire]) -> None:
-        for wire in self._lit ^ wires:
+    def _highlight_wires(self, wires: frozenset[Wire]) -> None:
+        for wire in self._highlighted_wires ^ wires:
             if (item := self.wires.get(wire)) is not None:
                 item.set_state(lit=wire in wires)
-        self._lit = wires
+        self._highlighted_wires = wires
         if self.overview_layer.isVisible():
             self.overview_layer.update()
 

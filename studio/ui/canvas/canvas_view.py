@@ -86,7 +86,7 @@ class CanvasView(QGraphicsView):
         """Whether the canvas was panned since the last full repaint."""
         self._shown = False
         self._connect(themes)
-        self._take_document()
+        self._on_document_changed()
 
     def _set_up_widget(self) -> None:
         self.setAccessibleName("Canvas")
@@ -105,15 +105,15 @@ class CanvasView(QGraphicsView):
         self.setAcceptDrops(True)
 
     def _connect(self, themes: ThemeManager) -> None:
-        self.camera.changed.connect(self._take_zoom)
+        self.camera.changed.connect(self._on_zoom_changed)
         self.overlays.hint.template_requested.connect(self.template_requested)
-        self.auto_layout.finished.connect(self._take_places)
-        self.canvas_scene.moved.connect(self._paint_afresh)
-        self._pointer_controller.moved.connect(self._place_bar)
-        self.store.document_changed.connect(self._take_document)
-        self.store.report_changed.connect(self._take_report)
-        self.store.selection_changed.connect(self._take_selection)
-        themes.changed.connect(self._take_theme)
+        self.auto_layout.finished.connect(self._on_nodes_moved)
+        self.canvas_scene.moved.connect(self._repaint_all)
+        self._pointer_controller.moved.connect(self._update_overlays)
+        self.store.document_changed.connect(self._on_document_changed)
+        self.store.report_changed.connect(self._on_report_changed)
+        self.store.selection_changed.connect(self._on_selection_changed)
+        themes.changed.connect(self._on_theme_changed)
 
     # -- for the window
 
@@ -146,7 +146,7 @@ class CanvasView(QGraphicsView):
 
     def add_at_center(self, kind: NodeType) -> None:
         """Add a node after the selected one if its ports match, else at the center of the view."""
-        if not self.overlays.add_behind_selected(kind):
+        if not self.overlays.add_after_selected(kind):
             self.canvas_actions.add_at(kind, self.camera.visible.center())
 
     def open_search(self) -> None:
@@ -158,7 +158,7 @@ class CanvasView(QGraphicsView):
         self.canvas_actions.paste(self._pointer_controller.scene_position, with_inputs=with_inputs)
 
     def rename(self) -> None:
-        """Rename the selected node in place."""
+        """Open the name editor of the selected node."""
         if len(self.store.selection) == 1:
             self.overlays.open_editor(next(iter(self.store.selection)))
 
@@ -215,8 +215,8 @@ class CanvasView(QGraphicsView):
         angle, modifiers = event.angleDelta(), event.modifiers()
         zooms = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
         if _is_touchpad(event) and not zooms:
-            way = event.pixelDelta() if not event.pixelDelta().isNull() else angle / 2
-            self.camera.pan(way.x(), way.y())
+            delta = event.pixelDelta() if not event.pixelDelta().isNull() else angle / 2
+            self.camera.pan(delta.x(), delta.y())
         elif modifiers & Qt.KeyboardModifier.ShiftModifier and not zooms:
             self.camera.pan(angle.y() or angle.x(), 0)
         else:
@@ -225,7 +225,7 @@ class CanvasView(QGraphicsView):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._take_zoom()
+            self._on_zoom_changed()
         return super().event(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
@@ -292,44 +292,44 @@ class CanvasView(QGraphicsView):
 
     # -- changes of store, zoom and theme
 
-    def _take_document(self) -> None:
+    def _on_document_changed(self) -> None:
         self._pointer_controller.cancel()
         self.overlays.show_hint()
-        self._take_places()
-        self._take_selection()
+        self._on_nodes_moved()
+        self._on_selection_changed()
 
-    def _take_report(self) -> None:
+    def _on_report_changed(self) -> None:
         """Push the neighbors of nodes that became wider, as part of the same edit."""
-        self._paint_afresh()
+        self._repaint_all()
         grown = self.canvas_scene.take_widened_nodes()
-        places = push_for_wider_nodes(self.canvas_scene.boxes(), grown) if grown and self.gesture is None else {}
-        if places:
-            self.store.extend_last_edit(lambda document: composite_edits.move_nodes(document, places))
+        positions = push_for_wider_nodes(self.canvas_scene.boxes(), grown) if grown and self.gesture is None else {}
+        if positions:
+            self.store.extend_last_edit(lambda document: composite_edits.move_nodes(document, positions))
         self.overlays.minimap.refresh()
 
-    def _take_places(self) -> None:
+    def _on_nodes_moved(self) -> None:
         self.overlays.minimap.refresh()
-        self._place_bar()
+        self._update_overlays()
 
-    def _take_selection(self) -> None:
-        self._place_bar()
+    def _on_selection_changed(self) -> None:
+        self._update_overlays()
         self.setAccessibleDescription(selection_description(self.store, self.canvas_scene))
 
-    def _take_zoom(self) -> None:
+    def _on_zoom_changed(self) -> None:
         zoom = Zoom(self.camera.scale, self.devicePixelRatioF())
         if zoom != self.canvas_scene.paint_context.zoom:
             self.canvas_scene.set_zoom(zoom)
             self.zoom_changed.emit(zoom.scale)
-        self._place_bar()
+        self._update_overlays()
 
-    def _take_theme(self, theme: Theme) -> None:
+    def _on_theme_changed(self, theme: Theme) -> None:
         self.canvas_scene.set_theme(theme)
         self.overlays.minimap.refresh()
         self.viewport().update()
 
-    def _place_bar(self) -> None:
-        drags = self.gesture is not None and self.canvas_scene.gesture_overlay.isVisible()
-        self.overlays.place_bar(busy=drags or self.canvas_scene.has_preview)
+    def _update_overlays(self) -> None:
+        is_dragging = self.gesture is not None and self.canvas_scene.gesture_overlay.isVisible()
+        self.overlays.update_bar(busy=is_dragging or self.canvas_scene.has_preview)
         self.overlays.minimap_placement.update()
 
     def _show_message(self, text: str) -> None:
@@ -338,8 +338,8 @@ class CanvasView(QGraphicsView):
     def _open_search(self, at: QPointF, pending: PendingWire | None) -> None:
         self.overlays.open_search(at, pending)
 
-    def _open_menu(self, hit: Hit, place: QPoint) -> None:
-        self.overlays.open_menu(hit, place)
+    def _open_menu(self, hit: Hit, position: QPoint) -> None:
+        self.overlays.open_menu(hit, position)
 
     # -- painting and size
 
@@ -353,7 +353,7 @@ class CanvasView(QGraphicsView):
         super().scrollContentsBy(dx, dy)
         self._has_panned = True
 
-    def _paint_afresh(self) -> None:
+    def _repaint_all(self) -> None:
         """Repaint everything: after a pan Qt erases moved items at outdated positions."""
         if self._has_panned:
             self.viewport().update()
@@ -369,15 +369,15 @@ class CanvasView(QGraphicsView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.overlays.hint.place(self.viewport().rect())
-        self._place_bar()
+        self.overlays.hint.center_in(self.viewport().rect())
+        self._update_overlays()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if not self._shown:
             self._shown = True
             self.canvas_actions.open_at_readable_zoom()
-            self._take_zoom()
+            self._on_zoom_changed()
 
 
 def _is_touchpad(event: QWheelEvent) -> bool:

@@ -1,4 +1,4 @@
-"""Overlay of compiled regions on a canvas: layers, legend and clicks on signs of graph breaks."""
+"""Overlay of compiled regions on a canvas: layers, legend and clicks on markers of graph breaks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip
 
-from studio.training.regions import Bridge
+from studio.training.regions import RegionBreak
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.canvas.layers.graph_break_layer import GraphBreakLayer, sign_tooltip
+from studio.ui.canvas.layers.graph_break_layer import GraphBreakLayer, marker_tooltip
 from studio.ui.canvas.region_layer import Choice, RegionLayer
 from studio.ui.canvas.region_legend import RegionLegend
 from studio.ui.project.compile_explainer import CompileExplainer
@@ -24,20 +24,20 @@ class CompileOverlay(QObject):
 
     toggled = Signal(bool)
     break_chosen = Signal(int)
-    """Index of the graph break whose sign was clicked."""
+    """Index of the graph break whose marker was clicked."""
 
     def __init__(self, view: CanvasView, explainer: CompileExplainer) -> None:
         super().__init__(view)
         self._view, self._explainer = view, explainer
         scene = view.canvas_scene
         self.regions = RegionLayer(scene.paint_context, scene.nodes, scene.wires)
-        self.bridges = GraphBreakLayer(scene.paint_context, scene.nodes, scene.wires)
+        self.break_layer = GraphBreakLayer(scene.paint_context, scene.nodes, scene.wires)
         scene.addItem(self.regions)
-        scene.addItem(self.bridges)
+        scene.addItem(self.break_layer)
         self.legend = RegionLegend(lambda: self.show_overlay(False), explainer.explain, view.viewport())
         self.legend.hide()
         self._is_on = False
-        self._words = ("", "")
+        self._legend_text = ("", "")
         explainer.changed.connect(self._refresh)
         scene.moved.connect(self._follow)
         view.camera.changed.connect(self._follow_camera)
@@ -57,78 +57,78 @@ class CompileOverlay(QObject):
             self._view.viewport().removeEventFilter(self)
         self._refresh()
         self.regions.show_layer(on)
-        self.bridges.show_layer(on)
+        self.break_layer.show_layer(on)
         self.legend.setVisible(on)
-        self._place_legend()
+        self._update_legend()
         self.toggled.emit(on)
 
-    def choose(self, chosen: Choice | None, *, bridge: int | None = None) -> None:
-        """Highlight a kernel, a segment or the sign of a graph break."""
+    def choose(self, chosen: Choice | None, *, break_index: int | None = None) -> None:
+        """Highlight a kernel or a segment, and the marker of a graph break."""
         self.regions.choose(chosen)
-        self.bridges.choose(bridge)
+        self.break_layer.choose(break_index)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handle pointer events on signs before the canvas does."""
+        """Handle pointer events on markers before the canvas does."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            sign = self._sign(QPointF(event.pos()))
-            if sign is not None:
-                QToolTip.showText(event.globalPos(), sign_tooltip(sign), self._view)
+            graph_break = self._break_under(QPointF(event.pos()))
+            if graph_break is not None:
+                QToolTip.showText(event.globalPos(), marker_tooltip(graph_break), self._view)
                 return True
         elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonPress:
-            sign = self._sign(event.position())
-            if sign is not None and event.button() == Qt.MouseButton.LeftButton:
-                self.break_chosen.emit(sign.index)
+            graph_break = self._break_under(event.position())
+            if graph_break is not None and event.button() == Qt.MouseButton.LeftButton:
+                self.break_chosen.emit(graph_break.index)
                 return True
         elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
-            if not event.buttons() and self._sign(event.position()) is not None:
+            if not event.buttons() and self._break_under(event.position()) is not None:
                 self._view.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
                 return True
         elif event.type() == QEvent.Type.Resize:
-            self._place_legend()
+            self._update_legend()
         return False
 
-    def _sign(self, place: QPointF) -> Bridge | None:
-        return self.bridges.sign_at(self._view.camera.to_scene(place))
+    def _break_under(self, position: QPointF) -> RegionBreak | None:
+        return self.break_layer.marker_at(self._view.camera.to_scene(position))
 
     def _refresh(self) -> None:
         if not self._is_on:
             return
-        found = self._explainer
-        self.regions.show_map(found.map, faded=found.is_stale)
-        self.bridges.show_map(found.map)
-        words, action = "", ""
-        if found.state == "working":
-            words = _WORKING
-        elif found.is_stale:
-            words, action = _STALE, "Explain again"
-        elif found.state == "failed":
-            words, action = found.problem, "Try again"
-        elif found.explanation is None:
-            words, action = _EMPTY, "Explain the training step"
-        self._words = words, action
-        self._place_legend()
-        QTimer.singleShot(0, self._place_legend)  # again when new rows have their size
+        explainer = self._explainer
+        self.regions.show_map(explainer.map, faded=explainer.is_stale)
+        self.break_layer.show_map(explainer.map)
+        message, action = "", ""
+        if explainer.state == "working":
+            message = _WORKING
+        elif explainer.is_stale:
+            message, action = _STALE, "Explain again"
+        elif explainer.state == "failed":
+            message, action = explainer.problem, "Try again"
+        elif explainer.explanation is None:
+            message, action = _EMPTY, "Explain the training step"
+        self._legend_text = message, action
+        self._update_legend()
+        QTimer.singleShot(0, self._update_legend)  # again when new rows have their size
 
     def _follow(self) -> None:
         if self._is_on:
             if self._explainer.explanation is not None:
                 self.regions.show_map(self._explainer.map, faded=self._explainer.is_stale)
-                self.bridges.show_map(self._explainer.map)
+                self.break_layer.show_map(self._explainer.map)
             self.regions.refresh()
-            self.bridges.refresh()
+            self.break_layer.refresh()
 
     def _follow_camera(self) -> None:
         if self._is_on:
-            self.bridges.refresh()
-            self._place_legend()
+            self.break_layer.refresh()
+            self._update_legend()
 
-    def _place_legend(self) -> None:
+    def _update_legend(self) -> None:
         """Keep the legend in the lower left corner, and the minimap away from it."""
-        room = self._view.viewport().size()
-        self.legend.show_map(self._explainer.map, *self._words, room.width())
+        viewport = self._view.viewport().size()
+        self.legend.show_map(self._explainer.map, *self._legend_text, viewport.width())
         size = self.legend.sizeHint()
         self.legend.resize(size)
-        self.legend.move(_EDGE, room.height() - size.height() - _EDGE)
+        self.legend.move(_EDGE, viewport.height() - size.height() - _EDGE)
         self._view.overlays.minimap_placement.set_reserved_area(self.legend.geometry() if self._is_on else QRect())
 
 

@@ -38,13 +38,13 @@ def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: 
 
     Uses the first unconnected output with a matching input.
     """
-    giver = catalogue.get(document.nodes[name].type)
-    if giver is None:
+    source_type = catalogue.get(document.nodes[name].type)
+    if source_type is None:
         return None
-    used = {wire.source for wire in document.wires if wire.source.node == name}
-    for output in giver.outputs:
+    connected = {wire.source for wire in document.wires if wire.source.node == name}
+    for output in source_type.outputs:
         fitting = next((port for port in kind.inputs if port.type is output.type), None)
-        if fitting is not None and Endpoint(name, output.name) not in used:
+        if fitting is not None and Endpoint(name, output.name) not in connected:
             return Wire(Endpoint(name, output.name), Endpoint("", fitting.name))
     return None
 
@@ -65,11 +65,11 @@ def insertion_wires_for_type(
     port = source.output(wire.source.port) if source else None
     if port is None:
         return None
-    way_in = next((p for p in kind.inputs if p.type is port.type), None)
-    way_out = next((p for p in kind.outputs if p.type is port.type), None)
-    if way_in is None or way_out is None:
+    input_port = next((p for p in kind.inputs if p.type is port.type), None)
+    output_port = next((p for p in kind.outputs if p.type is port.type), None)
+    if input_port is None or output_port is None:
         return None
-    return Wire(wire.source, Endpoint(name, way_in.name)), Wire(Endpoint(name, way_out.name), wire.target)
+    return Wire(wire.source, Endpoint(name, input_port.name)), Wire(Endpoint(name, output_port.name), wire.target)
 
 
 def insert_into_wire(document: Document, wire: Wire, pair: tuple[Wire, Wire]) -> Document:
@@ -84,7 +84,7 @@ def positions_after_insertion(
     boxes: Mapping[str, Box], box: Box, name: str, wire: Wire
 ) -> dict[str, tuple[float, float]]:
     """Positions of a node inserted into a wire, and of the nodes that it pushes to the right."""
-    others = {other: place for other, place in boxes.items() if other != name}
+    others = {other: other_box for other, other_box in boxes.items() if other != name}
     source, target = others[wire.source.node], others[wire.target.node]
     forwards = target.left >= source.right
     if forwards and box.left < source.right + WIRE_LENGTH:
@@ -98,23 +98,23 @@ def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterab
     """Remove nodes and connect their inputs to their outputs, as for muted nodes."""
     for name in names:
         kind = catalogue.get(document.nodes[name].type)
-        bridges: list[Wire] = []
+        new_wires: list[Wire] = []
         for wire in document.wires:
             if wire.source.node != name or kind is None:
                 continue
-            way_in = bypass_input(kind, wire.source.port)
-            feeding = next((w.source for w in document.wires if w.target == Endpoint(name, way_in or "")), None)
-            if feeding is not None:
-                bridges.append(Wire(feeding, wire.target))
+            input_name = bypass_input(kind, wire.source.port)
+            source = next((w.source for w in document.wires if w.target == Endpoint(name, input_name or "")), None)
+            if source is not None:
+                new_wires.append(Wire(source, wire.target))
         document = edits.remove(document, [name])
-        for bridge in bridges:
-            document = edits.connect(document, bridge)
+        for new_wire in new_wires:
+            document = edits.connect(document, new_wire)
     return document
 
 
-def move_nodes(document: Document, places: Mapping[str, tuple[float, float]]) -> Document:
+def move_nodes(document: Document, positions: Mapping[str, tuple[float, float]]) -> Document:
     """Move nodes that still exist."""
-    return edits.move(document, {name: at for name, at in places.items() if name in document.nodes})
+    return edits.move(document, {name: at for name, at in positions.items() if name in document.nodes})
 
 
 def toggle_flag(document: Document, names: Iterable[str], flag: str) -> Document:

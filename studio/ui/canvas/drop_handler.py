@@ -27,7 +27,7 @@ class DropHandler:
         """`refuse` receives a message about files without a data node."""
         self._refuse = refuse
         self._context = context
-        self._do = actions
+        self._actions = actions
 
     def accepts(self, event: QDropEvent) -> bool:
         """Whether the canvas handles the drop. Files that include a project are left to the window."""
@@ -43,7 +43,7 @@ class DropHandler:
                 refused.append(path.name)
                 continue
             kind, parameter = found
-            self._do.add_at(kind, at, {parameter: str(path)})
+            self._actions.add_at(kind, at, {parameter: str(path)})
             at = at + QPointF(0, _BELOW)
         if refused:
             self._refuse(_refusal(self._context.store.catalogue, refused))
@@ -51,7 +51,7 @@ class DropHandler:
     def hover(self, event: QDropEvent) -> None:
         kind = self._kind(event)
         hit = self._context.scene.hit(self._at(event))
-        fits = kind is not None and hit.wire is not None and self._do.fits_into(kind, hit.wire)
+        fits = kind is not None and hit.wire is not None and self._actions.fits_into(kind, hit.wire)
         self._context.scene.set_hovered(Hit(wire=hit.wire) if fits else NO_HIT)
 
     def leave(self) -> None:
@@ -67,8 +67,8 @@ class DropHandler:
         if kind is None:
             return False
         wire = self._context.scene.hit(at).wire
-        if wire is None or self._do.add_into(kind, wire, at) is None:
-            self._do.add_at(kind, at)
+        if wire is None or self._actions.add_into(kind, wire, at) is None:
+            self._actions.add_at(kind, at)
         return True
 
     def _kind(self, event: QDropEvent) -> NodeType | None:

@@ -59,9 +59,9 @@ def _port(nodes: Iterable[NodeItem], x: float, y: float, reach: float) -> Hit | 
     best: tuple[float, Hit] | None = None
     for node in nodes:
         left, top = node.at
-        for side, places in node.layout.sides:
-            for name, place in places.items():
-                distance = math.hypot(left + place.x - x, top + place.y - y)
+        for side, positions in node.layout.sides:
+            for name, position in positions.items():
+                distance = math.hypot(left + position.x - x, top + position.y - y)
                 if distance <= reach and (best is None or distance < best[0]):
                     best = (distance, Hit(node.name, side, name))
     return best[1] if best else None

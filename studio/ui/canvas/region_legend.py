@@ -9,18 +9,21 @@ from PySide6.QtCore import QLineF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from studio.training.regions import Map
+from studio.training.regions import RegionMap
 from studio.ui.canvas.region_style import RegionStyle
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
 
-_MOST = 4
-"""Number of segments that are named."""
-_FEW = 2
+_MAX_SEGMENTS = 4
+"""Maximum number of segments in the legend."""
+_MAX_SEGMENTS_NARROW = 2
 """The same on a narrow canvas."""
 _NARROW = 640
-_WORDS = 260
+"""Width in pixels below which a canvas is narrow."""
+_MESSAGE_WIDTH = 260
+"""Maximum width of the message in pixels."""
+_SampleKind = Literal["region", "kernel", "break"]
 
 
 class RegionLegend(QFrame):
@@ -35,19 +38,19 @@ class RegionLegend(QFrame):
         self._samples = QHBoxLayout()
         self._samples.setSpacing(14)
         self._row.addLayout(self._samples)
-        self._words = ElidedLabel("", self)
-        self._words.setProperty("role", "dim")
-        self._words.setFont(fonts.interface(12))
-        self._row.addWidget(self._words)
+        self._message = ElidedLabel("", self)
+        self._message.setProperty("role", "dim")
+        self._message.setFont(fonts.interface(12))
+        self._row.addWidget(self._message)
         self.button = buttons.text_button("Explain", explain, kind="link", parent=self)
         self._row.addWidget(self.button)
         close = buttons.icon_button("close", "Hide compiled regions", hide, token="text-dim", size=12)
         close.setProperty("kind", "small")
         self._row.addWidget(close)
 
-    def show_map(self, map: Map, words: str, action: str, room: int) -> None:
+    def show_map(self, map: RegionMap, text: str, action: str, width: int) -> None:
         """Show samples of the drawn regions, a message, and the label of a button."""
-        shown = (map, words, action, room < _NARROW)
+        shown = (map, text, action, width < _NARROW)
         if shown == self._shown:
             return
         self._shown = shown
@@ -55,16 +58,16 @@ class RegionLegend(QFrame):
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
-        self._fill(map, _FEW if room < _NARROW else _MOST)
-        self._words.setText(words)
-        self._words.setFixedWidth(min(self._words.sizeHint().width() + 1, _WORDS))
-        self._words.setVisible(bool(words))
+        self._fill(map, _MAX_SEGMENTS_NARROW if width < _NARROW else _MAX_SEGMENTS)
+        self._message.setText(text)
+        self._message.setFixedWidth(min(self._message.sizeHint().width() + 1, _MESSAGE_WIDTH))
+        self._message.setVisible(bool(text))
         self.button.setText(action)
         self.button.setVisible(bool(action))
         self._row.activate()
         self.adjustSize()
 
-    def _fill(self, map: Map, most: int) -> None:
+    def _fill(self, map: RegionMap, most: int) -> None:
         for region in map.regions[:most]:
             self._add("region", f"Segment {region.segment}", region.segment)
         if len(map.regions) > most:
@@ -74,16 +77,16 @@ class RegionLegend(QFrame):
         grouped = next((region.segment for region in map.regions if region.groups), None)
         if grouped is not None:
             self._add("kernel", "One kernel", grouped)
-        if map.bridges:
-            self._add("bridge", "Graph break")
+        if map.breaks:
+            self._add("break", "Graph break")
 
-    def _add(self, kind: Literal["region", "kernel", "bridge"], words: str, segment: int = 1) -> None:
+    def _add(self, kind: _SampleKind, title: str, segment: int = 1) -> None:
         pair = QWidget(self)
         line = QHBoxLayout(pair)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(6)
         line.addWidget(_Sample(kind, segment))
-        text = label(words)
+        text = label(title)
         text.setFont(fonts.interface(12))
         line.addWidget(text)
         self._samples.addWidget(pair)
@@ -91,9 +94,9 @@ class RegionLegend(QFrame):
 
 
 class _Sample(QWidget):
-    """A sample of what is drawn on the canvas."""
+    """A small sample of a drawing on the canvas."""
 
-    def __init__(self, kind: str, segment: int) -> None:
+    def __init__(self, kind: _SampleKind, segment: int) -> None:
         super().__init__()
         self._kind, self._segment = kind, segment
         self.setFixedSize(QSize(24, 16))
@@ -103,8 +106,8 @@ class _Sample(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         body = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-        if self._kind == "bridge":
-            pen = QPen(style.plank(), 10, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+        if self._kind == "break":
+            pen = QPen(style.graph_break(), 10, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
             pen.setDashPattern([0.28, 0.4])
             painter.setPen(pen)
             painter.drawLine(QLineF(body.left(), body.center().y(), body.right(), body.center().y()))

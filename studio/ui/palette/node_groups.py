@@ -44,7 +44,7 @@ _MAX_UNGROUPED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NodeTypeGroup:
     """Node types under one heading: a category, or a group of a large category."""
 
     category: str
@@ -58,31 +58,31 @@ class Group:
         return f"{TITLES[self.category]} · {self.name}" if self.name else TITLES[self.category]
 
 
-def in_order(types: Iterable[NodeType]) -> tuple[Group, ...]:
+def in_order(types: Iterable[NodeType]) -> tuple[NodeTypeGroup, ...]:
     """Headings in the order of the data flow."""
     by_category: dict[str, dict[str, list[NodeType]]] = {category: {} for category in CATEGORIES}
-    for kind in sorted(types, key=lambda kind: _place(_MOST_USED, kind.key)):
+    for kind in sorted(types, key=lambda kind: _rank(_MOST_USED, kind.key)):
         by_category[kind.category].setdefault(kind.group, []).append(kind)
     return tuple(group for category, groups in by_category.items() for group in _headings(category, groups))
 
 
-def _headings(category: str, groups: Mapping[str, Sequence[NodeType]]) -> Iterator[Group]:
-    names = sorted(groups, key=lambda name: _place(_GROUPS, name))
-    every = tuple(kind for name in names for kind in groups[name])
-    if len(every) > _MAX_UNGROUPED and len(groups) > 1:
+def _headings(category: str, groups: Mapping[str, Sequence[NodeType]]) -> Iterator[NodeTypeGroup]:
+    names = sorted(groups, key=lambda name: _rank(_GROUPS, name))
+    all_types = tuple(kind for name in names for kind in groups[name])
+    if len(all_types) > _MAX_UNGROUPED and len(groups) > 1:
         for number, name in enumerate(names):
-            yield Group(category, tuple(groups[name]), name, is_open=number == 0)
-    elif every:
-        yield Group(category, every)
+            yield NodeTypeGroup(category, tuple(groups[name]), name, is_open=number == 0)
+    elif all_types:
+        yield NodeTypeGroup(category, all_types)
 
 
-def _place(order: Sequence[str], item: str) -> int:
+def _rank(order: Sequence[str], item: str) -> int:
     return order.index(item) if item in order else len(order)
 
 
-def by_rank(types: Iterable[NodeType]) -> tuple[Group, ...]:
+def by_rank(types: Iterable[NodeType]) -> tuple[NodeTypeGroup, ...]:
     """Headings ordered by their best match; `types` are sorted best first."""
     groups: dict[str, list[NodeType]] = {}
     for kind in types:
         groups.setdefault(kind.category, []).append(kind)
-    return tuple(Group(category, tuple(kinds)) for category, kinds in groups.items())
+    return tuple(NodeTypeGroup(category, tuple(kinds)) for category, kinds in groups.items())

@@ -10,7 +10,7 @@ from PySide6.QtGui import QStandardItem, QStandardItemModel
 
 from studio.nodes.types import NodeType
 from studio.ui import number_format
-from studio.ui.palette.node_groups import Group
+from studio.ui.palette.node_groups import NodeTypeGroup
 
 MIME = "application/x-gradwire-node"
 """MIME type of a dragged node type; the data is its key in UTF-8."""
@@ -27,7 +27,7 @@ class NodeTypeTree(QStandardItemModel):
         super().__init__(parent)
         self.setColumnCount(1)
 
-    def show(self, groups: Iterable[Group]) -> None:
+    def show(self, groups: Iterable[NodeTypeGroup]) -> None:
         self.clear()
         for group in groups:
             heading = _item(group.title, group, _HEADING)
@@ -40,10 +40,10 @@ class NodeTypeTree(QStandardItemModel):
         content = index.data(_CONTENT)
         return content if isinstance(content, NodeType) else None
 
-    def group(self, index: QModelIndex) -> Group | None:
+    def group(self, index: QModelIndex) -> NodeTypeGroup | None:
         """The group of a heading; None for a node type."""
         content = index.data(_CONTENT)
-        return content if isinstance(content, Group) else None
+        return content if isinstance(content, NodeTypeGroup) else None
 
     def leaves(self) -> list[QModelIndex]:
         """Indexes of all node types, top to bottom."""

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from studio.nodes.types import NodeType
-from studio.ui.palette.node_groups import Group
+from studio.ui.palette.node_groups import NodeTypeGroup
 from studio.ui.theme import fonts, icons
 from studio.ui.theme.theme import ThemeManager
 
@@ -29,7 +29,7 @@ class PaletteDelegate(QStyledItemDelegate):
         self._small = fonts.interface(12)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(160, HEADING if isinstance(index.data(Qt.ItemDataRole.UserRole), Group) else ROW)
+        return QSize(160, HEADING if isinstance(index.data(Qt.ItemDataRole.UserRole), NodeTypeGroup) else ROW)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -37,13 +37,13 @@ class PaletteDelegate(QStyledItemDelegate):
         content = index.data(Qt.ItemDataRole.UserRole)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if isinstance(content, Group):
+        if isinstance(content, NodeTypeGroup):
             self._paint_heading(painter, option, content)
         elif isinstance(content, NodeType):
             self._paint_type(painter, option, content)
         painter.restore()
 
-    def _paint_heading(self, painter: QPainter, option: QStyleOptionViewItem, group: Group) -> None:
+    def _paint_heading(self, painter: QPainter, option: QStyleOptionViewItem, group: NodeTypeGroup) -> None:
         text = QRectF(option.rect).adjusted(12, 4, -8, 0)
         dim = self._themes.color("text-dim")
         if not self._wide:
@@ -90,12 +90,12 @@ class PaletteDelegate(QStyledItemDelegate):
             text.setLeft(text.left() + max(metrics.horizontalAdvance(title) + 12, 0))
             self._paint_summary(painter, text, kind.summary)
 
-    def _paint_summary(self, painter: QPainter, room: QRectF, words: str) -> None:
+    def _paint_summary(self, painter: QPainter, room: QRectF, summary: str) -> None:
         if room.width() < 40:
             return
         painter.setFont(self._small)
         painter.setPen(self._themes.color("text-dim"))
-        line = QFontMetricsF(self._small).elidedText(words, Qt.TextElideMode.ElideRight, room.width())
+        line = QFontMetricsF(self._small).elidedText(summary, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, line)
 
     def _paint_ports(self, painter: QPainter, room: QRectF, kind: NodeType) -> float:

@@ -32,8 +32,8 @@ class SearchPalette(QWidget):
         super().__init__(parent)
         self._catalogue = catalogue
         self._themes = themes
-        self._among: Sequence[NodeType] = ()
-        self._place = QPoint()
+        self._types: Sequence[NodeType] = ()
+        self._position = QPoint()
         self.setObjectName("search-palette")
         self.setAccessibleName("Add a node")
         self.field = LineEdit()
@@ -55,10 +55,10 @@ class SearchPalette(QWidget):
         themes.changed.connect(self._repaint)
         self.hide()
 
-    def open_at(self, place: QPoint, types: Sequence[NodeType] | None = None, *, hint: str = "") -> None:
-        """Open at `place` (parent coordinates) with all node types, or only `types`."""
-        self._among = types if types is not None else tuple(self._catalogue)
-        self._place = place
+    def open_at(self, position: QPoint, types: Sequence[NodeType] | None = None, *, hint: str = "") -> None:
+        """Open at `position` (parent coordinates) with all node types, or only `types`."""
+        self._types = types if types is not None else tuple(self._catalogue)
+        self._position = position
         self.field.setPlaceholderText(hint or "Search nodes")
         self.field.clear()
         self._search("")
@@ -108,7 +108,7 @@ class SearchPalette(QWidget):
             self.tree.scrollToTop()
 
     def _search(self, text: str) -> None:
-        groups = by_rank(self._catalogue.search(text, self._among)) if text.strip() else in_order(self._among)
+        groups = by_rank(self._catalogue.search(text, self._types)) if text.strip() else in_order(self._types)
         self.model.show(groups)
         self.tree.expandAll()
         leaves = self.model.leaves()
@@ -123,14 +123,14 @@ class SearchPalette(QWidget):
     def _arrange(self, headings: int, rows: int) -> None:
         """Fit the height to the content, within the parent."""
         content = headings * HEADING + rows * ROW + 4 if rows else self.note.sizeHint().height() + 4
-        wanted = min(content + self.field.sizeHint().height() + 24, _MAX_HEIGHT)
+        height = min(content + self.field.sizeHint().height() + 24, _MAX_HEIGHT)
         parent = self.parentWidget()
         assert parent is not None
         room = parent.rect().adjusted(8, 8, -8, -8)
-        rect = QRect(self._place, QSize(WIDTH, wanted).boundedTo(room.size()))
+        rect = QRect(self._position, QSize(WIDTH, height).boundedTo(room.size()))
         rect.moveLeft(min(max(rect.left(), room.left()), room.right() - rect.width()))
         # Reserve the maximum height, so that the field does not move while typing.
-        top = min(self._place.y(), room.bottom() - _MAX_HEIGHT)
+        top = min(self._position.y(), room.bottom() - _MAX_HEIGHT)
         rect.moveTop(max(top, room.top()))
         self.setGeometry(rect)
 

@@ -17,7 +17,7 @@ from engine.compiler import Explanation
 from studio.document.model import Document
 from studio.lowering.program import LoweringError
 from studio.training.explaining import Found, Stage, explaining, is_same_step
-from studio.training.regions import Map, on_canvas
+from studio.training.regions import RegionMap, on_canvas
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.training_runner import TrainingRunner
 
@@ -46,7 +46,7 @@ class CompileExplainer(QObject):
         self._missed_news = False
         self._stale = False
         self._seconds: deque[float] = deque(maxlen=_SAMPLES)
-        self._map: Map | None = None
+        self._map: RegionMap | None = None
         self._asked: Document | None = None
         self.state: State = "empty"
         self.stage: Stage | None = None
@@ -69,11 +69,11 @@ class CompileExplainer(QObject):
         return self._stale
 
     @property
-    def map(self) -> Map:
+    def map(self) -> RegionMap:
         """Compiled regions mapped to the nodes of the canvas."""
         if self._map is None:
             document = self._store.document
-            self._map = on_canvas(self.explanation, document.nodes, document.wires) if self.explanation else Map()
+            self._map = on_canvas(self.explanation, document.nodes, document.wires) if self.explanation else RegionMap()
         return self._map
 
     @property

@@ -124,9 +124,9 @@ class DataPreviewer(QObject):
         """Request samples. Pending requests for other samples are dropped."""
         self._ask("rows", look, first, number, self.samples_ready.emit, small=True)
 
-    def request_sample(self, look: Look, place: int) -> None:
+    def request_sample(self, look: Look, index: int) -> None:
         """Request one sample with all its values."""
-        self._ask("detail", look, place, 1, self.sample_ready.emit, small=False)
+        self._ask("detail", look, index, 1, self.sample_ready.emit, small=False)
 
     def compute_statistics(self) -> None:
         """Compute the statistics of the current node, unless they are cached or being computed."""

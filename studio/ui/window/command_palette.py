@@ -32,7 +32,7 @@ class PaletteEntry:
 
     title: str
     run: Callable[[], object]
-    place: str = ""
+    category: str = ""
     """Menu or kind shown on the right, such as "File" or "Node"."""
     keys: str = ""
     icon: str = ""
@@ -113,19 +113,19 @@ class CommandPalette(QFrame):
 
     def _filter(self, text: str) -> None:
         self.list.clear()
-        found = [(score(text, choice.title), choice) for choice in self._choices]
-        fitting = [(points, choice) for points, choice in found if points is not None]
+        scored = [(score(text, choice.title), choice) for choice in self._choices]
+        matches = [(points, choice) for points, choice in scored if points is not None]
         if text:
-            fitting.sort(key=lambda pair: -pair[0])
-        for _, choice in fitting:
+            matches.sort(key=lambda pair: -pair[0])
+        for _, choice in matches:
             item = QListWidgetItem(choice.title)
             item.setData(_ROLE, choice)
             item.setSizeHint(QSize(0, _ROW))
             self.list.addItem(item)
         self.list.setCurrentRow(0)
         self.note.setText("No matching commands or nodes")
-        self.note.setVisible(not fitting)
-        self.list.setVisible(bool(fitting))
+        self.note.setVisible(not matches)
+        self.list.setVisible(bool(matches))
         self._fit()
 
     def _fit(self) -> None:
@@ -171,7 +171,7 @@ class _RowDelegate(QStyledItemDelegate):
         painter.setPen(colors.color("text-dim"))
         right = area.adjusted(0, 0, -10, 0)
         keys = QKeySequence(choice.keys).toString(QKeySequence.SequenceFormat.NativeText)
-        hint = "   ".join(filter(None, (choice.place, keys)))
+        hint = "   ".join(filter(None, (choice.category, keys)))
         painter.drawText(right, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, hint)
         used = painter.fontMetrics().horizontalAdvance(hint) + 24
         painter.setFont(fonts.interface())

@@ -53,26 +53,26 @@ class GraphThumbnail(QWidget):
         scale = self._scale()
         pen = QPen(colors.color("border-strong"), 1.5)
         for ends, route in self._layout.routes.items():
-            start, end = (scale.block(self._layout.places[name]) for name in ends)
-            painter.strokePath(_path(start, [scale.block(place) for place in route], end), pen)
-        for name, at in self._layout.places.items():
-            place = scale.block(at)
+            start, end = (scale.block(self._layout.positions[name]) for name in ends)
+            painter.strokePath(_path(start, [scale.block(point) for point in route], end), pen)
+        for name, position in self._layout.positions.items():
+            block = scale.block(position)
             painter.setPen(Qt.PenStyle.NoPen)
             color = colors.category(self._categories[name])
             painter.setBrush(color)
-            painter.drawRoundedRect(place, 4, 4)
-            side = min(place.height() - 6, place.width() - 6, 14.0)
+            painter.drawRoundedRect(block, 4, 4)
+            side = min(block.height() - 6, block.width() - 6, 14.0)
             if side >= 9:
                 picture = QRectF(0, 0, side, side)
-                picture.moveCenter(place.center())
+                picture.moveCenter(block.center())
                 icons.paint(painter, self._icons[name], picture, colors.on(color))
 
     def _scale(self) -> _Scale:
         """Scale that fits the layout into the widget, up to a maximum."""
         room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-        places = [*self._layout.places.values(), *chain.from_iterable(self._layout.routes.values())]
-        right = max((x for x, _ in places), default=0.0)
-        ys = [y for _, y in places] or [0.0]
+        points = [*self._layout.positions.values(), *chain.from_iterable(self._layout.routes.values())]
+        right = max((x for x, _ in points), default=0.0)
+        ys = [y for _, y in points] or [0.0]
         step = min(room.width() / (right + 1), _LARGEST_STEP)
         down = min(room.height() / (max(ys) - min(ys) + 1), step)
         width, height = step * 0.68, min(step * 0.68, down * 0.8)
@@ -91,16 +91,17 @@ class _Scale(NamedTuple):
     width: float
     height: float
 
-    def block(self, place: tuple[float, float]) -> QRectF:
-        x, y = place
+    def block(self, position: tuple[float, float]) -> QRectF:
+        """The rectangle of the node at a layout position."""
+        x, y = position
         return QRectF(self.left + x * self.step, self.center + (y - self.middle) * self.down, self.width, self.height)
 
 
-def _path(start: QRectF, passed: Sequence[QRectF], end: QRectF) -> QPainterPath:
+def _path(start: QRectF, crossed: Sequence[QRectF], end: QRectF) -> QPainterPath:
     """Path of a wire, horizontal where it crosses a column."""
     stops = [QPointF(start.right(), start.center().y())]
-    for place in passed:
-        stops += [QPointF(place.left(), place.center().y()), QPointF(place.right(), place.center().y())]
+    for block in crossed:
+        stops += [QPointF(block.left(), block.center().y()), QPointF(block.right(), block.center().y())]
     stops.append(QPointF(end.left(), end.center().y()))
     path = QPainterPath(stops[0])
     for before, stop in pairwise(stops):

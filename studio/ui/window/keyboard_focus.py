@@ -10,8 +10,8 @@ def focus_panel(panel: QWidget) -> bool:
     """Focus a panel, or its topmost widget that accepts Tab focus. Returns False if there is none."""
     # Do not use nextInFocusChain: PySide treats its return value as an owner and deletes both together.
     inside = [widget for widget in panel.findChildren(QWidget) if _takes_tab(widget)]
-    places = [widget.mapTo(panel, QPoint(0, 0)) for widget in inside]
-    uppermost = min(range(len(inside)), key=lambda index: (places[index].y(), places[index].x()), default=None)
+    positions = [widget.mapTo(panel, QPoint(0, 0)) for widget in inside]
+    uppermost = min(range(len(inside)), key=lambda index: (positions[index].y(), positions[index].x()), default=None)
     stop = panel if _takes_tab(panel) else None if uppermost is None else inside[uppermost]
     if stop is None:
         return False

@@ -65,7 +65,7 @@ class MainWindow(CommandWindow):
         self.tabs.setTabsClosable(True)
         self.tabs.setMovable(True)
         self.setCentralWidget(self._middle())
-        self._toolbar = self._place_topbar()
+        self._toolbar = self._add_toolbar()
         self._recent = menu_bar.build_menus(self.menuBar(), self.commands)["File/Recent"]
         self._connect()
         self.resize(_SIZE)
@@ -224,7 +224,7 @@ class MainWindow(CommandWindow):
         column.addWidget(self._central, 1)
         return middle
 
-    def _place_topbar(self) -> QToolBar:
+    def _add_toolbar(self) -> QToolBar:
         bar = QToolBar("Run")
         bar.setObjectName("topbar")
         bar.setMovable(False)

@@ -109,7 +109,7 @@ class ProjectView(QObject):
         """Keep the selection of the Compile panel and the canvas overlay in sync."""
         self.compile.node_wanted.connect(self.canvas.reveal)
         self.compile.overlay_wanted.connect(self.overlay.show_overlay)
-        self.compile.chosen.connect(self._light_up)
+        self.compile.chosen.connect(self._highlight)
         self.overlay.toggled.connect(self.compile.show_overlay)
         self.overlay.toggled.connect(self._remember_overlay)
         self.overlay.break_chosen.connect(self._show_break)
@@ -119,9 +119,9 @@ class ProjectView(QObject):
         self.canvas.setFocus()
         self.canvas.open_search()
 
-    def _light_up(self, names: Iterable[str], region: Choice | None, bridge: int | None) -> None:
+    def _highlight(self, names: Iterable[str], region: Choice | None, break_index: int | None) -> None:
         self.canvas.canvas_scene.highlight_nodes(names)
-        self.overlay.choose(region, bridge=bridge)
+        self.overlay.choose(region, break_index=break_index)
 
     def _show_trained(self, *_: object) -> None:
         """Highlight the layers that the selected optimizer trains, if it does not train all of them."""

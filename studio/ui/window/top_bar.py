@@ -182,9 +182,9 @@ class _FigureRow(QWidget):
 
     def _fit(self) -> None:
         room = self.width()
-        for place, number in enumerate(self.all):
+        for index, number in enumerate(self.all):
             room -= number.sizeHint().width()
-            number.setVisible(place < self._shown and (room >= 0 or not place))
+            number.setVisible(index < self._shown and (room >= 0 or not index))
 
 
 class _FigureWidget(QWidget):

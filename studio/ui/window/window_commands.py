@@ -28,9 +28,9 @@ def palette_choices(window: CommandWindow) -> Iterator[PaletteEntry]:
     for command in window.commands:
         if command.id != "help.commands" and window.commands.action(command.id).isEnabled():
             keys = window.commands.shortcuts(command.id)
-            place = command.menu.replace("/", " › ")
+            category = command.menu.replace("/", " › ")
             run = partial(window.commands.run, command.id)
-            yield PaletteEntry(command.title, run, place, keys[0] if keys else "", command.icon)
+            yield PaletteEntry(command.title, run, category, keys[0] if keys else "", command.icon)
     if window.project is not None and window.canvas is not None:
         store = window.project.store
         for name, node in store.document.nodes.items():
@@ -39,7 +39,7 @@ def palette_choices(window: CommandWindow) -> Iterator[PaletteEntry]:
             yield PaletteEntry(name, partial(window.canvas.reveal, name), kind.title if kind else node.type, "", icon)
 
 
-def _on(window: CommandWindow, act: Callable[[Project], object]) -> Callable[[], None]:
+def _action(window: CommandWindow, act: Callable[[Project], object]) -> Callable[[], None]:
     """Wrap an action on the current project; do nothing if no project is open."""
 
     def run() -> None:
@@ -49,22 +49,37 @@ def _on(window: CommandWindow, act: Callable[[Project], object]) -> Callable[[],
     return run
 
 
-def _if(window: CommandWindow, holds: Callable[[Project], bool]) -> Callable[[], bool]:
+def _when(window: CommandWindow, holds: Callable[[Project], bool]) -> Callable[[], bool]:
     return lambda: window.project is not None and holds(window.project)
 
 
 def _file(window: CommandWindow) -> Iterator[Command]:
     files = window.files
-    is_open = _if(window, lambda _: True)
+    is_open = _when(window, lambda _: True)
     yield Command("file.new", "New", window.new_project, ("Ctrl+N",), "File", "new")
     yield Command("file.welcome", "Templates…", window.show_welcome, ("Ctrl+Shift+N",), "File", "template")
     yield Command("file.open", "Open…", files.ask_and_open, ("Ctrl+O",), "File", "open")
     yield Command(
-        "file.save", "Save", _on(window, files.save), ("Ctrl+S",), "File", "save", enabled=is_open, separated=True
+        "file.save",
+        "Save",
+        _action(window, files.save),
+        ("Ctrl+S",),
+        "File",
+        "save",
+        enabled=is_open,
+        separated=True,
     )
-    yield Command("file.save-as", "Save as…", _on(window, files.save_as), ("Ctrl+Shift+S",), "File", enabled=is_open)
     yield Command(
-        "file.close", "Close project", _on(window, files.close), ("Ctrl+W",), "File", enabled=is_open, separated=True
+        "file.save-as", "Save as…", _action(window, files.save_as), ("Ctrl+Shift+S",), "File", enabled=is_open
+    )
+    yield Command(
+        "file.close",
+        "Close project",
+        _action(window, files.close),
+        ("Ctrl+W",),
+        "File",
+        enabled=is_open,
+        separated=True,
     )
     yield Command("file.settings", "Settings…", window.open_settings, ("Ctrl+,",), "File", "settings")
     yield Command("file.quit", "Quit", window.close, ("Ctrl+Q",), "File")
@@ -74,25 +89,25 @@ def _edit(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "edit.undo",
         "Undo",
-        _on(window, lambda project: project.store.undo()),
+        _action(window, lambda project: project.store.undo()),
         ("Ctrl+Z",),
         "Edit",
         "undo",
-        enabled=_if(window, lambda project: project.store.history.can_undo),
+        enabled=_when(window, lambda project: project.store.history.can_undo),
     )
     yield Command(
         "edit.redo",
         "Redo",
-        _on(window, lambda project: project.store.redo()),
+        _action(window, lambda project: project.store.redo()),
         ("Ctrl+Shift+Z", "Ctrl+Y"),
         "Edit",
         "redo",
-        enabled=_if(window, lambda project: project.store.history.can_redo),
+        enabled=_when(window, lambda project: project.store.history.can_redo),
     )
 
 
 def _view(window: CommandWindow) -> Iterator[Command]:
-    is_open = _if(window, lambda _: True)
+    is_open = _when(window, lambda _: True)
     for number, dock in enumerate(window.docks, start=1):
         yield Command(
             f"view.{dock.objectName()}",
@@ -136,7 +151,7 @@ def _view(window: CommandWindow) -> Iterator[Command]:
         "regions",
         help="Highlight compiled regions and the Python between them on the canvas",
         enabled=is_open,
-        checked=_if(window, lambda project: window.project_views[project].overlay.is_on),
+        checked=_when(window, lambda project: window.project_views[project].overlay.is_on),
     )
     yield Command("view.layout", "Restore default layout", window.restore_layout, (), "View", "layout", enabled=is_open)
     for mode in MODES:
@@ -153,10 +168,10 @@ def _view(window: CommandWindow) -> Iterator[Command]:
 
 def _run(window: CommandWindow) -> Iterator[Command]:
     def is_in(*states: str) -> Callable[[], bool]:
-        return _if(window, lambda project: project.runner.state in states)
+        return _when(window, lambda project: project.runner.state in states)
 
     def is_not(*states: str) -> Callable[[], bool]:
-        return _if(window, lambda project: project.runner.state not in states)
+        return _when(window, lambda project: project.runner.state not in states)
 
     yield Command(
         "run.start",
@@ -172,7 +187,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "run.pause",
         "Pause",
-        _on(window, lambda project: project.runner.pause()),
+        _action(window, lambda project: project.runner.pause()),
         ("F6",),
         "Run",
         "pause",
@@ -182,7 +197,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "run.step",
         "Run one batch",
-        _on(window, lambda project: project.runner.step()),
+        _action(window, lambda project: project.runner.step()),
         ("F10",),
         "Run",
         "step",
@@ -192,7 +207,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "run.stop",
         "Stop",
-        _on(window, lambda project: project.runner.stop()),
+        _action(window, lambda project: project.runner.stop()),
         ("Ctrl+.",),
         "Run",
         "stop",
@@ -206,7 +221,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         (),
         "Run",
         "autograd",
-        enabled=_if(window, lambda _: True),
+        enabled=_when(window, lambda _: True),
         separated=True,
     )
     yield Command(
@@ -217,7 +232,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "Run",
         "compile",
         help="Run a few steps on a copy of the model and show kernels, graph breaks and timings",
-        enabled=_if(window, lambda _: True),
+        enabled=_when(window, lambda _: True),
     )
     yield Command(
         "run.find-rate",
@@ -227,7 +242,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "Run",
         "scheduler",
         help="Train a few batches with increasing learning rates and plot the loss",
-        enabled=_if(window, lambda _: True),
+        enabled=_when(window, lambda _: True),
         separated=True,
     )
     yield Command(
@@ -238,17 +253,17 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "Run",
         "check",
         help="Train on a single batch to check that the network can learn",
-        enabled=_if(window, lambda _: True),
+        enabled=_when(window, lambda _: True),
     )
     yield Command(
         "run.compile",
         "Compile training steps",
-        _on(window, _switch_compiling),
+        _action(window, _switch_compiling),
         (),
         "Run",
         help="Compile training steps into fused kernels. Results are identical. Saved with the project.",
-        enabled=_if(window, lambda _: True),
-        checked=_if(window, lambda project: project.store.document.training.compile),
+        enabled=_when(window, lambda _: True),
+        checked=_when(window, lambda project: project.store.document.training.compile),
         separated=True,
     )
 
@@ -263,7 +278,7 @@ def _help(window: CommandWindow) -> Iterator[Command]:
         "Help",
         "help",
         help="Show help for the selected node, problem or panel (F1)",
-        enabled=_if(window, lambda _: True),
+        enabled=_when(window, lambda _: True),
     )
     yield Command("help.about", "About Gradwire", partial(_about, window), (), "Help", "info")
 

@@ -80,7 +80,7 @@ def test_one_region_holds_all_that_is_trained(digits: Document) -> None:
     found = on_canvas(explained(digits), digits.nodes, digits.wires)
     [region] = found.regions
     assert region.nodes == {"flatten", "hidden", "relu", "dropout", "logits", "cross_entropy", "accuracy", "adam"}
-    assert found.bridges == ()
+    assert found.breaks == ()
     groups = {name: group for group in region.groups for name in group.nodes}
     assert groups["hidden"] is groups["relu"], "bias and ReLU are one kernel"
     assert len([name for group in region.groups for name in group.nodes]) == len(groups), "a node in two kernels"
@@ -95,9 +95,9 @@ def test_a_break_parts_two_regions(digits: Document, monkeypatch: pytest.MonkeyP
     first, second = found.regions
     assert first.nodes == {"flatten", "hidden", "relu"}
     assert {"dropout", "logits", "adam"} <= second.nodes
-    [bridge] = found.bridges
-    assert (bridge.title, bridge.node, bridge.index) == ("Branch on tensor values", "relu", 0)
-    assert {str(wire) for wire in bridge.wires} == {"relu.output -> dropout.input"}
+    [region_break] = found.breaks
+    assert (region_break.title, region_break.node, region_break.index) == ("Branch on tensor values", "relu", 0)
+    assert {str(wire) for wire in region_break.wires} == {"relu.output -> dropout.input"}
 
 
 def test_a_break_in_a_file_of_ones_own_is_at_its_line(digits: Document, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,9 +108,9 @@ def test_a_break_in_a_file_of_ones_own_is_at_its_line(digits: Document, monkeypa
     assert (one.line.file, one.line.node) == (looking.__file__, None)
     assert one.line.code == "if not input.is_meta and input.mean() > -1000:"
     assert "engine.where(" in one.rewrite
-    [bridge] = on_canvas(explanation, digits.nodes, digits.wires).bridges
-    assert bridge.node is None
-    assert bridge.wires, "what follows is another region, wherever the line is"
+    [region_break] = on_canvas(explanation, digits.nodes, digits.wires).breaks
+    assert region_break.node is None
+    assert region_break.wires, "what follows is another region, wherever the line is"
 
 
 def test_a_break_inside_a_node_crosses_no_wire(digits: Document, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,9 +118,9 @@ def test_a_break_inside_a_node_crosses_no_wire(digits: Document, monkeypatch: py
     explanation = explained(digits)
     found = on_canvas(explanation, digits.nodes, digits.wires)
     assert len(explanation.segments) > len(found.regions) == 1
-    [bridge] = found.bridges
-    assert (bridge.node, bridge.wires) == ("adam", frozenset())
-    assert bridge.count > 1
+    [region_break] = found.breaks
+    assert (region_break.node, region_break.wires) == ("adam", frozenset())
+    assert region_break.count > 1
 
 
 def test_what_is_not_on_the_canvas_is_left_out(digits: Document) -> None:

@@ -20,7 +20,7 @@ from studio.ui.command_registry import CommandRegistry
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion
 from studio.ui.theme.theme import ThemeManager
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 
 MakeView = Callable[[Document], CanvasView]
 
@@ -124,5 +124,5 @@ def store(view: CanvasView) -> ProjectStore:
 
 
 @pytest.fixture
-def hand(view: CanvasView) -> Hand:
-    return Hand(view)
+def user(view: CanvasView) -> MouseAndKeyboard:
+    return MouseAndKeyboard(view)

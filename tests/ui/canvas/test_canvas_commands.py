@@ -17,7 +17,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion
 from tests.ui.canvas.conftest import MakeView, network
-from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
 
 Key = Qt.Key
 
@@ -26,9 +26,9 @@ def wires(store: ProjectStore) -> set[str]:
     return {str(here) for here in store.document.wires}
 
 
-def test_delete_removes_nodes_with_their_wires(hand: Hand, store: ProjectStore) -> None:
+def test_delete_removes_nodes_with_their_wires(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
-    hand.key(Key.Key_Delete)
+    user.key(Key.Key_Delete)
     assert set(store.document.nodes) == {"digits", "batches", "loss", "adam"}
     assert store.history.undo_title == "Delete 2 nodes"
     assert store.selection == frozenset()
@@ -36,172 +36,172 @@ def test_delete_removes_nodes_with_their_wires(hand: Hand, store: ProjectStore) 
     assert store.document == network()
 
 
-def test_ctrl_delete_reconnects(hand: Hand, store: ProjectStore) -> None:
+def test_ctrl_delete_reconnects(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
-    hand.key(Key.Key_Delete, CTRL)
+    user.key(Key.Key_Delete, CTRL)
     assert "batches.input -> loss.input" in wires(store)
 
 
-def test_duplicate_keeps_the_wires_among_the_copies(hand: Hand, store: ProjectStore) -> None:
+def test_duplicate_keeps_the_wires_among_the_copies(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
-    hand.key(Key.Key_D, CTRL)
+    user.key(Key.Key_D, CTRL)
     assert store.selection == {"hidden_2", "relu_2"}
     assert "hidden_2.output -> relu_2.input" in wires(store)
     assert store.document.nodes["hidden_2"].at == (464, 24)
     assert "batches.input -> hidden_2.input" not in wires(store)
 
 
-def test_copy_and_paste_is_json_text_on_the_clipboard(hand: Hand, store: ProjectStore) -> None:
+def test_copy_and_paste_is_json_text_on_the_clipboard(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
-    hand.key(Key.Key_C, CTRL)
+    user.key(Key.Key_C, CTRL)
     assert '"nn.Linear"' in QGuiApplication.clipboard().text()
-    hand.move(hand.at(600, 240))
-    hand.key(Key.Key_V, CTRL)
+    user.move(user.at(600, 240))
+    user.key(Key.Key_V, CTRL)
     assert store.selection == {"hidden_2"}
     assert store.document.nodes["hidden_2"].at == (600, 240)
-    hand.key(Key.Key_V, CTRL)
+    user.key(Key.Key_V, CTRL)
     assert store.document.nodes["hidden_3"].at == (624, 264)
 
 
-def test_paste_with_inputs(hand: Hand, store: ProjectStore) -> None:
+def test_paste_with_inputs(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
-    hand.key(Key.Key_C, CTRL)
-    hand.key(Key.Key_V, CTRL | SHIFT)
+    user.key(Key.Key_C, CTRL)
+    user.key(Key.Key_V, CTRL | SHIFT)
     assert "batches.input -> hidden_2.input" in wires(store)
 
 
-def test_cut(hand: Hand, store: ProjectStore) -> None:
+def test_cut(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["adam"])
-    hand.key(Key.Key_X, CTRL)
+    user.key(Key.Key_X, CTRL)
     assert "adam" not in store.document.nodes
     assert '"optim.Adam"' in QGuiApplication.clipboard().text()
 
 
-def test_foreign_text_is_refused_with_a_reason(hand: Hand, store: ProjectStore) -> None:
+def test_foreign_text_is_refused_with_a_reason(user: MouseAndKeyboard, store: ProjectStore) -> None:
     reasons: list[str] = []
     store.refused.connect(reasons.append)
     QGuiApplication.clipboard().setText("import this")
-    hand.key(Key.Key_V, CTRL)
+    user.key(Key.Key_V, CTRL)
     assert store.document == network()
     assert "clipboard" in reasons[0]
 
 
-def test_select_all_and_escape(hand: Hand, store: ProjectStore) -> None:
-    hand.key(Key.Key_A, CTRL)
+def test_select_all_and_escape(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    user.key(Key.Key_A, CTRL)
     assert store.selection == set(network().nodes)
-    hand.key(Key.Key_Escape)
+    user.key(Key.Key_Escape)
     assert store.selection == frozenset()
 
 
-def test_m_mutes_and_unmutes(hand: Hand, store: ProjectStore) -> None:
+def test_m_mutes_and_unmutes(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["relu", "hidden"])
-    hand.key(Key.Key_M)
+    user.key(Key.Key_M)
     assert store.document.nodes["relu"].muted
     assert store.history.undo_title == "Mute 2 nodes"
-    hand.key(Key.Key_M)
+    user.key(Key.Key_M)
     assert not store.document.nodes["relu"].muted
     assert store.history.undo_title == "Unmute 2 nodes"
 
 
-def test_arrows_go_from_node_to_node(hand: Hand, store: ProjectStore) -> None:
+def test_arrows_go_from_node_to_node(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
-    hand.key(Key.Key_Right)
+    user.key(Key.Key_Right)
     assert store.selection == {"relu"}
-    hand.key(Key.Key_Left)
-    hand.key(Key.Key_Left)
+    user.key(Key.Key_Left)
+    user.key(Key.Key_Left)
     assert store.selection == {"batches"}
-    hand.key(Key.Key_Down)
+    user.key(Key.Key_Down)
     assert store.selection == {"batches"}
 
 
-def test_the_first_arrow_selects_the_node_nearest_the_middle(hand: Hand, store: ProjectStore) -> None:
-    hand.view.camera.center_on(QPointF(1100, 30))
-    hand.key(Key.Key_Right)
+def test_the_first_arrow_selects_the_node_nearest_the_middle(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    user.view.camera.center_on(QPointF(1100, 30))
+    user.key(Key.Key_Right)
     assert store.selection == {"adam"}
 
 
-def test_an_arrow_brings_the_node_into_view(hand: Hand, store: ProjectStore) -> None:
-    hand.view.camera.center_on(QPointF(-600, 0))
+def test_an_arrow_brings_the_node_into_view(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    user.view.camera.center_on(QPointF(-600, 0))
     store.select(["digits"])
-    hand.key(Key.Key_Right)
-    box = hand.view.canvas_scene.nodes["batches"].box
-    assert hand.view.camera.visible.contains(QPointF(box.right, box.bottom))
+    user.key(Key.Key_Right)
+    box = user.view.canvas_scene.nodes["batches"].box
+    assert user.view.camera.visible.contains(QPointF(box.right, box.bottom))
 
 
-def test_shift_and_arrows_nudge_in_one_step_of_undo(hand: Hand, store: ProjectStore) -> None:
+def test_shift_and_arrows_nudge_in_one_step_of_undo(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["adam"])
-    hand.key(Key.Key_Right, SHIFT)
-    hand.key(Key.Key_Right, SHIFT)
-    hand.key(Key.Key_Down, SHIFT)
+    user.key(Key.Key_Right, SHIFT)
+    user.key(Key.Key_Right, SHIFT)
+    user.key(Key.Key_Down, SHIFT)
     assert store.document.nodes["adam"].at == (1096, 8)
     store.undo()
     assert store.document.nodes["adam"].at == (1080, 0)
 
 
-def test_f_fits_the_selection_and_home_everything(hand: Hand, store: ProjectStore) -> None:
-    camera, canvas = hand.view.camera, hand.view.canvas_scene
+def test_f_fits_the_selection_and_home_everything(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    camera, canvas = user.view.camera, user.view.canvas_scene
     store.select(["hidden"])
-    hand.key(Key.Key_F)
+    user.key(Key.Key_F)
     box = canvas.nodes["hidden"].box
     assert (camera.visible.center() - QPointF(*box.center)).manhattanLength() <= 2
-    hand.key(Key.Key_Home)
+    user.key(Key.Key_Home)
     assert all(camera.visible.contains(QPointF(*box.center)) for box in canvas.boxes().values())
 
 
 @pytest.mark.parametrize(("key", "keys", "scale"), [(Key.Key_Plus, CTRL, 1.2), (Key.Key_Minus, CTRL, 1 / 1.2)])
-def test_zoom_keys(hand: Hand, key: Qt.Key, keys: Qt.KeyboardModifier, scale: float) -> None:
-    middle = hand.view.camera.visible.center()
-    hand.key(key, keys)
-    assert hand.view.camera.scale == pytest.approx(scale)
-    assert (hand.view.camera.visible.center() - middle).manhattanLength() <= 3
-    hand.key(Key.Key_0, CTRL)
-    assert hand.view.camera.scale == 1.0
+def test_zoom_keys(user: MouseAndKeyboard, key: Qt.Key, keys: Qt.KeyboardModifier, scale: float) -> None:
+    middle = user.view.camera.visible.center()
+    user.key(key, keys)
+    assert user.view.camera.scale == pytest.approx(scale)
+    assert (user.view.camera.visible.center() - middle).manhattanLength() <= 3
+    user.key(Key.Key_0, CTRL)
+    assert user.view.camera.scale == 1.0
 
 
 # -- the search palette
 
 
 @pytest.mark.parametrize(("key", "keys"), [(Key.Key_Tab, Qt.KeyboardModifier.NoModifier), (Key.Key_A, SHIFT)])
-def test_the_search_opens_at_the_pointer(hand: Hand, key: Qt.Key, keys: Qt.KeyboardModifier) -> None:
-    hand.move(QPoint(300, 120))
-    hand.key(key, keys)
-    assert hand.view.overlays.search.isVisible()
-    assert hand.view.overlays.search.pos() == QPoint(300, 120)
-    assert hand.view.overlays.search.field.hasFocus()
+def test_the_search_opens_at_the_pointer(user: MouseAndKeyboard, key: Qt.Key, keys: Qt.KeyboardModifier) -> None:
+    user.move(QPoint(300, 120))
+    user.key(key, keys)
+    assert user.view.overlays.search.isVisible()
+    assert user.view.overlays.search.pos() == QPoint(300, 120)
+    assert user.view.overlays.search.field.hasFocus()
 
 
-def test_a_tap_on_space_opens_the_search(hand: Hand) -> None:
-    QTest.keyPress(hand.view, Key.Key_Space)
-    assert not hand.view.overlays.search.isVisible()
-    QTest.keyRelease(hand.view, Key.Key_Space)
-    assert hand.view.overlays.search.isVisible()
+def test_a_tap_on_space_opens_the_search(user: MouseAndKeyboard) -> None:
+    QTest.keyPress(user.view, Key.Key_Space)
+    assert not user.view.overlays.search.isVisible()
+    QTest.keyRelease(user.view, Key.Key_Space)
+    assert user.view.overlays.search.isVisible()
 
 
-def test_escape_leaves_the_search_and_gives_the_focus_back(hand: Hand, store: ProjectStore) -> None:
-    hand.key(Key.Key_Tab)
-    hand.key(Key.Key_Escape, target=hand.view.overlays.search.field)
-    assert not hand.view.overlays.search.isVisible()
-    assert hand.view.hasFocus()
+def test_escape_leaves_the_search_and_gives_the_focus_back(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    user.key(Key.Key_Tab)
+    user.key(Key.Key_Escape, target=user.view.overlays.search.field)
+    assert not user.view.overlays.search.isVisible()
+    assert user.view.hasFocus()
     assert store.document == network()
 
 
-def test_going_elsewhere_closes_the_search(hand: Hand) -> None:
-    hand.key(Key.Key_Tab)
-    hand.click(hand.at(600, 300))
-    assert not hand.view.overlays.search.isVisible()
+def test_going_elsewhere_closes_the_search(user: MouseAndKeyboard) -> None:
+    user.key(Key.Key_Tab)
+    user.click(user.at(600, 300))
+    assert not user.view.overlays.search.isVisible()
 
 
-def test_a_new_node_is_wired_behind_the_selected_one(hand: Hand, store: ProjectStore) -> None:
-    hand.view.canvas_actions.add_behind(store.catalogue["nn.GELU"], "adam")  # an optimizer feeds no activation
+def test_a_new_node_is_wired_after_the_selected_node(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    user.view.canvas_actions.add_after(store.catalogue["nn.GELU"], "adam")  # an optimizer feeds no activation
     assert store.document == network()
     store.edit("Delete", lambda document: edits.remove(document, ["relu"]))
     store.select(["hidden"])
-    hand.key(Key.Key_Tab)
-    hand.type("gelu", hand.view.overlays.search.field)
-    hand.key(Key.Key_Return, target=hand.view.overlays.search.field)
+    user.key(Key.Key_Tab)
+    user.type("gelu", user.view.overlays.search.field)
+    user.key(Key.Key_Return, target=user.view.overlays.search.field)
     assert "hidden.output -> gelu.input" in wires(store)
     x, y = store.document.nodes["gelu"].at
-    assert x > hand.view.canvas_scene.nodes["hidden"].box.right
+    assert x > user.view.canvas_scene.nodes["hidden"].box.right
     assert y == 0
     assert store.selection == {"gelu"}
     store.undo()
@@ -210,11 +210,11 @@ def test_a_new_node_is_wired_behind_the_selected_one(hand: Hand, store: ProjectS
 
 def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
     view = make_view(Document())
-    hand = Hand(view)
+    user = MouseAndKeyboard(view)
     for words in ("digits", "loader", "flatten", "linear", "cross entropy", "adam"):
-        hand.key(Key.Key_Tab)
-        hand.type(words, view.overlays.search.field)
-        hand.key(Key.Key_Return, target=view.overlays.search.field)
+        user.key(Key.Key_Tab)
+        user.type(words, view.overlays.search.field)
+        user.key(Key.Key_Return, target=view.overlays.search.field)
     assert wires(view.store) == {
         "digits.samples -> loader.samples",
         "loader.input -> flatten.input",
@@ -229,73 +229,75 @@ def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
 # -- renaming
 
 
-def test_f2_renames_in_place(hand: Hand, store: ProjectStore) -> None:
+def test_f2_renames_in_place(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
-    hand.key(Key.Key_F2)
-    editor = hand.view.overlays.editor
+    user.key(Key.Key_F2)
+    editor = user.view.overlays.editor
     assert editor is not None
     assert editor.hasFocus()
     assert editor.selectedText() == "hidden"
-    hand.type("first", editor)
-    hand.key(Key.Key_Return, target=editor)
+    user.type("first", editor)
+    user.key(Key.Key_Return, target=editor)
     assert "first" in store.document.nodes
     assert "first.output -> relu.input" in wires(store)
     assert store.selection == {"first"}
-    assert hand.view.overlays.editor is None
-    assert hand.view.hasFocus()
+    assert user.view.overlays.editor is None
+    assert user.view.hasFocus()
 
 
 @pytest.mark.parametrize(("name", "reason"), [("relu", "already"), ("!", "empty"), ("", "empty")])
-def test_a_bad_name_is_refused_while_it_is_typed(hand: Hand, store: ProjectStore, name: str, reason: str) -> None:
+def test_invalid_name_is_refused_while_typing(
+    user: MouseAndKeyboard, store: ProjectStore, name: str, reason: str
+) -> None:
     store.select(["hidden"])
-    hand.key(Key.Key_F2)
-    editor = hand.view.overlays.editor
+    user.key(Key.Key_F2)
+    editor = user.view.overlays.editor
     assert editor is not None
     editor.clear()
-    hand.type(name, editor)
+    user.type(name, editor)
     assert reason in editor.reason.text()
     assert editor.reason.isVisible()
-    hand.key(Key.Key_Return, target=editor)
+    user.key(Key.Key_Return, target=editor)
     assert store.document == network()
-    hand.key(Key.Key_Escape, target=editor)
-    assert hand.view.overlays.editor is None
+    user.key(Key.Key_Escape, target=editor)
+    assert user.view.overlays.editor is None
 
 
-def test_the_editor_of_a_name_stays_within_the_view(hand: Hand, store: ProjectStore) -> None:
+def test_the_editor_of_a_name_stays_within_the_view(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Move", lambda document: edits.move(document, {"hidden": (5000.0, 0.0)}))
     store.select(["hidden"])
-    hand.key(Key.Key_F2)
-    editor = hand.view.overlays.editor
+    user.key(Key.Key_F2)
+    editor = user.view.overlays.editor
     assert editor is not None
-    assert hand.view.viewport().rect().contains(editor.geometry())
+    assert user.view.viewport().rect().contains(editor.geometry())
 
 
-def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(hand: Hand, store: ProjectStore) -> None:
+def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
-    hand.key(Key.Key_F2)
-    editor = hand.view.overlays.editor
+    user.key(Key.Key_F2)
+    editor = user.view.overlays.editor
     assert editor is not None
-    hand.type("my first layer", editor)
+    user.type("my first layer", editor)
     assert editor.reason.isVisible() and "my_first_layer" in editor.reason.text()
-    hand.key(Key.Key_Return, target=editor)
+    user.key(Key.Key_Return, target=editor)
     assert "my_first_layer" in store.document.nodes
 
 
-def test_a_node_that_goes_away_takes_the_editor_with_it(hand: Hand, store: ProjectStore) -> None:
+def test_a_node_that_goes_away_takes_the_editor_with_it(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
-    hand.key(Key.Key_F2)
+    user.key(Key.Key_F2)
     store.edit("Delete", lambda document: edits.remove(document, ["hidden"]))
-    assert hand.view.overlays.editor is None
+    assert user.view.overlays.editor is None
 
 
 # -- arranging
 
 
-def test_l_lays_out(hand: Hand, store: ProjectStore, qtbot: QtBot) -> None:
+def test_l_lays_out(user: MouseAndKeyboard, store: ProjectStore, qtbot: QtBot) -> None:
     store.edit("Mess", lambda document: edits.move(document, {"relu": (0, 400), "adam": (200, 300)}))
-    with qtbot.waitSignal(hand.view.auto_layout.finished):
-        hand.key(Key.Key_L)
-    boxes = hand.view.canvas_scene.boxes()
+    with qtbot.waitSignal(user.view.auto_layout.finished):
+        user.key(Key.Key_L)
+    boxes = user.view.canvas_scene.boxes()
     order = ("digits", "batches", "hidden", "relu", "loss", "adam")
     assert all(boxes[a].right < boxes[b].left for a, b in itertools.pairwise(order))
     assert store.history.undo_title == "Lay out 6 nodes"
@@ -303,11 +305,11 @@ def test_l_lays_out(hand: Hand, store: ProjectStore, qtbot: QtBot) -> None:
     assert store.document.nodes["relu"].at == (0, 400)
 
 
-def test_l_lays_out_only_the_selection(hand: Hand, store: ProjectStore, qtbot: QtBot) -> None:
+def test_l_lays_out_only_the_selection(user: MouseAndKeyboard, store: ProjectStore, qtbot: QtBot) -> None:
     store.edit("Mess", lambda document: edits.move(document, {"relu": (440, 400), "adam": (200, 300)}))
     store.select(["hidden", "relu"])
-    with qtbot.waitSignal(hand.view.auto_layout.finished):
-        hand.key(Key.Key_L)
+    with qtbot.waitSignal(user.view.auto_layout.finished):
+        user.key(Key.Key_L)
     assert store.document.nodes["adam"].at == (200, 300)
     assert store.document.nodes["hidden"].at[1] == store.document.nodes["relu"].at[1]
 
@@ -345,13 +347,13 @@ def test_a_movement_ends_where_the_document_says(view: CanvasView, store: Projec
     assert all(item.at == store.document.nodes[name].at for name, item in view.canvas_scene.nodes.items())
 
 
-def test_freezing_and_recomputing_show_their_badges(hand: Hand, store: ProjectStore) -> None:
+def test_freezing_and_recomputing_show_their_badges(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
-    hand.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
+    user.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
     assert {name for name, node in store.document.nodes.items() if node.frozen} == {"hidden", "relu"}
-    assert hand.view.canvas_scene.nodes["hidden"].content.frozen
-    hand.view.canvas_actions.recompute()
-    assert hand.view.canvas_scene.nodes["relu"].content.recomputed
+    assert user.view.canvas_scene.nodes["hidden"].content.frozen
+    user.view.canvas_actions.recompute()
+    assert user.view.canvas_scene.nodes["relu"].content.recomputed
     store.undo()
-    hand.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
+    user.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
     assert not any(node.frozen or node.recomputed for node in store.document.nodes.values())

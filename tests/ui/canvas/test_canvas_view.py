@@ -24,18 +24,18 @@ from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion
 from studio.ui.theme.theme import ThemeManager, contrast
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
-from tests.ui.canvas.hand import MIDDLE, Hand
+from tests.ui.canvas.mouse_and_keyboard import MIDDLE, MouseAndKeyboard
 
 
-def drop(view: CanvasView, key: str, place: QPoint) -> None:
+def drop(view: CanvasView, key: str, position: QPoint) -> None:
     """Drag a node type over the canvas and let it go."""
     data = QMimeData()
     data.setData(MIME, key.encode())
     copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     for event in (
-        QDragEnterEvent(place, copy, data, left, none),
-        QDragMoveEvent(place, copy, data, left, none),
-        QDropEvent(QPointF(place), copy, data, left, none),
+        QDragEnterEvent(position, copy, data, left, none),
+        QDragMoveEvent(position, copy, data, left, none),
+        QDropEvent(QPointF(position), copy, data, left, none),
     ):
         QApplication.sendEvent(view.viewport(), event)
 
@@ -43,29 +43,29 @@ def drop(view: CanvasView, key: str, place: QPoint) -> None:
 # -- dropping from the palette
 
 
-def test_a_dropped_type_becomes_a_node_there(hand: Hand, store: ProjectStore) -> None:
-    drop(hand.view, "nn.GELU", hand.at(704, 300))
+def test_a_dropped_type_becomes_a_node_there(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    drop(user.view, "nn.GELU", user.at(704, 300))
     assert store.document.nodes["gelu"].at == (680, 288)
     assert store.selection == {"gelu"}
     assert store.history.undo_title == "Add GELU"
 
 
-def test_a_type_dropped_on_a_wire_is_inserted(hand: Hand, store: ProjectStore) -> None:
-    drop(hand.view, "nn.Dropout", hand.wire("hidden.output -> relu.input"))
+def test_a_type_dropped_on_a_wire_is_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    drop(user.view, "nn.Dropout", user.wire("hidden.output -> relu.input"))
     assert wire("hidden.output -> dropout.input") in store.document.wires
     assert wire("dropout.output -> relu.input") in store.document.wires
     store.undo()
     assert store.document == network()
 
 
-def test_a_type_that_does_not_fit_a_wire_is_only_added(hand: Hand, store: ProjectStore) -> None:
-    drop(hand.view, "optim.SGD", hand.wire("hidden.output -> relu.input"))
+def test_a_type_that_does_not_fit_a_wire_is_only_added(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    drop(user.view, "optim.SGD", user.wire("hidden.output -> relu.input"))
     assert store.document.wires == network().wires
     assert "sgd" in store.document.nodes
 
 
-def test_a_foreign_type_is_ignored(hand: Hand, store: ProjectStore) -> None:
-    drop(hand.view, "nn.Gone", hand.at(700, 300))
+def test_a_foreign_type_is_ignored(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    drop(user.view, "nn.Gone", user.at(700, 300))
     assert store.document == network()
 
 
@@ -74,19 +74,19 @@ def test_a_foreign_type_is_ignored(hand: Hand, store: ProjectStore) -> None:
 
 def test_an_empty_canvas_says_how_to_begin(make_view: MakeView, qtbot: QtBot) -> None:
     view = make_view(Document())
-    assert view.overlays.hint.words.isVisible()
+    assert view.overlays.hint.content.isVisible()
     with qtbot.waitSignal(view.template_requested):
         qtbot.mouseClick(view.overlays.hint.button, Qt.MouseButton.LeftButton)
     view.store.edit("Add", lambda document: edits.add(document, "a", Node("nn.ReLU")))
-    assert not view.overlays.hint.words.isVisible()
+    assert not view.overlays.hint.content.isVisible()
     assert not view.overlays.hint.button.isVisible()
     view.store.undo()
-    assert view.overlays.hint.words.isVisible()
+    assert view.overlays.hint.content.isVisible()
 
 
 def test_the_hint_lets_presses_through(make_view: MakeView) -> None:
     view = make_view(Document())
-    Hand(view).double_click(view.overlays.hint.words.geometry().center())
+    MouseAndKeyboard(view).double_click(view.overlays.hint.content.geometry().center())
     assert view.overlays.search.isVisible()
 
 
@@ -127,14 +127,14 @@ def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, s
     assert view.hasFocus()
 
 
-def test_the_tools_are_away_while_nodes_are_dragged(hand: Hand, store: ProjectStore) -> None:
+def test_the_tools_are_away_while_nodes_are_dragged(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
-    bar, start = hand.view.overlays.bar, hand.node("hidden")
-    hand.hold(start, start + QPoint(20, 120))
+    bar, start = user.view.overlays.bar, user.node("hidden")
+    user.hold(start, start + QPoint(20, 120))
     assert not bar.isVisible()
-    hand.release(start + QPoint(20, 120))
+    user.release(start + QPoint(20, 120))
     assert bar.isVisible()
-    above = hand.view.camera.to_view(QPointF(0, hand.view.canvas_scene.nodes["hidden"].box.top)).y()
+    above = user.view.camera.to_view(QPointF(0, user.view.canvas_scene.nodes["hidden"].box.top)).y()
     assert bar.geometry().bottom() < above
 
 
@@ -224,19 +224,19 @@ def test_a_zoom_takes_a_moment_unless_movement_is_unwanted(view: CanvasView, qtb
 
 
 def test_a_node_that_moves_after_a_pan_leaves_nothing_behind(
-    qtbot: QtBot, view: CanvasView, hand: Hand, store: ProjectStore
+    qtbot: QtBot, view: CanvasView, user: MouseAndKeyboard, store: ProjectStore
 ) -> None:
     """Looks at the screen: a picture of the widget would be painted again."""
     window, screen = view.window(), view.screen()
     assert screen is not None
     store.edit("Move", lambda document: edits.move(document, {"relu": (640, 200)}))
     qtbot.wait(50)
-    start = hand.at(600, 300)
-    hand.press(start, MIDDLE)
+    start = user.at(600, 300)
+    user.press(start, MIDDLE)
     for step in range(1, 5):
-        hand.move(start + QPoint(-30 * step, 0), button=MIDDLE)
+        user.move(start + QPoint(-30 * step, 0), button=MIDDLE)
         qtbot.wait(20)
-    hand.release(start + QPoint(-120, 0), MIDDLE)
+    user.release(start + QPoint(-120, 0), MIDDLE)
     store.undo()
     qtbot.wait(50)
     shown = screen.grabWindow(window.winId()).toImage()

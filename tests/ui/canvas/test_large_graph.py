@@ -19,7 +19,7 @@ from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.wires import wire_item
 from studio.ui.canvas.wires.wire_item import WireItem
 from tests.ui.canvas.conftest import MakeView
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 
 COLUMNS, COUNT = 50, 2000
 
@@ -95,12 +95,12 @@ def test_dragging_one_node_touches_its_wires_only(view: CanvasView, counts: Coun
     view.camera.center_on(QPointF(5000, 1600))
     settle(view, qtbot)
     counts.clear()
-    hand = Hand(view)
-    start = hand.node("n1025")
-    hand.hold(start, *(start + QPoint(3 * step, 5 * step) for step in range(1, 11)))
+    user = MouseAndKeyboard(view)
+    start = user.node("n1025")
+    user.hold(start, *(start + QPoint(3 * step, 5 * step) for step in range(1, 11)))
     assert counts["layouts"] == 0
     assert counts["routes"] <= 2 * 12
-    hand.release(start + QPoint(30, 50))
+    user.release(start + QPoint(30, 50))
     assert counts["layouts"] == 0
     assert counts["routes"] <= 2 * 15
     assert view.store.history.undo_title == "Move n1025"

@@ -23,7 +23,7 @@ from studio.ui.canvas.layout.push_nodes import push_right
 from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.project.project_store import ProjectStore
 from tests.ui.canvas.conftest import Checks, MakeView, network, wire
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 from tests.ui.canvas.test_canvas_view import drop
 
 
@@ -58,27 +58,27 @@ def test_room_is_made_and_nothing_new_overlaps(others: list[Box], box: Box) -> N
         assert named[a].meets(named[b]) or not after[a].meets(after[b])
 
 
-def test_a_type_dropped_on_a_short_wire_pushes_what_follows(hand: Hand, store: ProjectStore) -> None:
+def test_a_type_dropped_on_a_short_wire_pushes_what_follows(user: MouseAndKeyboard, store: ProjectStore) -> None:
     before = places(store)
-    drop(hand.view, "nn.Dropout", hand.wire("hidden.output -> relu.input"))
-    assert overlapping(hand.view) == []
+    drop(user.view, "nn.Dropout", user.wire("hidden.output -> relu.input"))
+    assert overlapping(user.view) == []
     assert store.document.nodes["relu"].at[0] > before["relu"][0]
     assert store.document.nodes["digits"].at == before["digits"]
     gaps = [
-        item.curve.end.x - item.curve.start.x for w, item in hand.view.canvas_scene.wires.items() if "dropout" in str(w)
+        item.curve.end.x - item.curve.start.x for w, item in user.view.canvas_scene.wires.items() if "dropout" in str(w)
     ]
     assert min(gaps) >= 105  # "64×1×28×28" on the wire
     store.undo()
     assert places(store) == before
 
 
-def test_a_node_dragged_onto_a_short_wire_pushes_what_follows(hand: Hand, store: ProjectStore) -> None:
+def test_a_node_dragged_onto_a_short_wire_pushes_what_follows(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout", at=(560, 200))))
     before = places(store)
-    goal = hand.wire("hidden.output -> relu.input")
-    hand.drag(hand.node("drop"), goal + QPoint(0, -20), goal)
+    goal = user.wire("hidden.output -> relu.input")
+    user.drag(user.node("drop"), goal + QPoint(0, -20), goal)
     assert wire("hidden.output -> drop.input") in store.document.wires
-    assert overlapping(hand.view) == []
+    assert overlapping(user.view) == []
     store.undo()
     assert places(store) == before
 
@@ -197,7 +197,7 @@ def crowded() -> Document:
 def test_the_minimap_folds_where_nodes_are_in_all_corners(make_view: MakeView, qtbot: QtBot, size: QSize) -> None:
     view = make_view(crowded())
     view.window().resize(size)
-    hand, small = Hand(view), view.overlays.minimap
+    user, small = MouseAndKeyboard(view), view.overlays.minimap
     seen = 0
     for x in range(1400, 1560, 40):
         for y in range(900, 980, 20):
@@ -206,7 +206,7 @@ def test_the_minimap_folds_where_nodes_are_in_all_corners(make_view: MakeView, q
             assert not covers or not small.isVisible(), rect
             seen += small.isVisible() and small.is_collapsed
     assert seen > 5
-    hand.click(hand.node("n10_9"))
+    user.click(user.node("n10_9"))
     assert view.store.selection == {"n10_9"}
     rect = small.geometry()
     assert small.isVisible() and rect.width() <= 32

@@ -15,7 +15,7 @@ from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.wires.wire_curve import WireCurve
 from tests.ui.canvas.conftest import Checks, MakeView
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 
 STEP = 1.0
 """Distance between the points of a wire that are compared."""
@@ -83,7 +83,7 @@ def test_wires_of_a_template_cross_no_node_and_do_not_merge(
     checks.report = check(template.document, catalogue())
     view = make_view(template.document)
     assert faults(view) == []
-    Hand(view).key(Qt.Key.Key_L)
+    MouseAndKeyboard(view).key(Qt.Key.Key_L)
     qtbot.waitUntil(lambda: view.store.history.position == 1 and not view.auto_layout.is_busy)
     assert faults(view) == []
     for wire, item in view.canvas_scene.wires.items():

@@ -21,7 +21,7 @@ from studio.ui.canvas.wires.wire_curve import WireCurve, wire_curve
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import ThemeManager
 from tests.ui.canvas.conftest import Checks, MakeView, dispose, wire
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 
 ROUND = ("abx", "bcx", "cdx", "dex", "efx", "acy", "bdy", "cfy", "fay")
 """Wires by source, target and input."""
@@ -93,12 +93,12 @@ def test_wires_follow_nodes_that_come_move_and_go(make_view: MakeView) -> None:
     assert hits(view) == []
     assert len(item.curve.pieces) > 1
     before = item.curve
-    hand = Hand(view)
-    start = hand.node("b")
-    hand.hold(start, start + QPoint(0, 6), start + QPoint(0, 12))
+    user = MouseAndKeyboard(view)
+    start = user.node("b")
+    user.hold(start, start + QPoint(0, 6), start + QPoint(0, 12))
     assert hits(view) == []
-    hand.release(start)
-    hand.drag(hand.node("b"), hand.node("b") + QPoint(0, 240))
+    user.release(start)
+    user.drag(user.node("b"), user.node("b") + QPoint(0, 240))
     assert hits(view) == []
     view.store.edit("Remove", lambda document: edits.remove(document, ["c"]))
     assert len(item.curve.pieces) == 1

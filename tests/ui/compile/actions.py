@@ -10,7 +10,7 @@ from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.compile.step_outline import RowKey
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from tests.ui.canvas.hand import CTRL, SHIFT
+from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -20,7 +20,7 @@ from studio.ui.project import compile_explainer as explainer_module
 from studio.ui.project.project import Project
 from studio.ui.window import help_page
 from studio.ui.window.main_window import MainWindow
-from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
 from tests.ui.compile.actions import click, click_row, explain, marked
 
 
@@ -66,8 +66,8 @@ def test_a_node_shows_its_kernels(
     tell(whole)
     explain(qtbot, window, project)
     assert window.canvas is not None
-    hand = Hand(window.canvas)
-    hand.click(hand.node("dropout"))
+    user = MouseAndKeyboard(window.canvas)
+    user.click(user.node("dropout"))
     assert project.store.selection == {"dropout"}
     titles = [item.text(0) for item in panel.outline.selectedItems()]
     assert titles

@@ -1,4 +1,4 @@
-"""Compiled regions and bridges on the canvas, with mouse and keys."""
+"""Compiled regions and graph breaks on the canvas, with mouse and keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from studio.ui.project.project import Project
 from studio.ui.theme import theme as themes
 from studio.ui.theme.theme import contrast
 from studio.ui.window.main_window import MainWindow
-from tests.ui.canvas.hand import CTRL, SHIFT, Hand
+from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
 from tests.ui.compile.actions import LEFT, explain, marked
 
 
@@ -74,10 +74,10 @@ def test_the_sign_of_a_break_opens_its_row(
     project.explainer.explain()
     qtbot.waitUntil(lambda: project.explainer.state == "ready")
     overlay.show_overlay(True)
-    [(bridge, sign)] = overlay.bridges.signs()
-    assert bridge.node == "relu"
+    [(graph_break, marker)] = overlay.break_layer.markers()
+    assert graph_break.node == "relu"
     assert window.canvas is not None
-    place = window.canvas.camera.to_view(sign.center()).toPoint()
+    place = window.canvas.camera.to_view(marker.center()).toPoint()
     QTest.mouseMove(window.canvas.viewport(), place)
     QTest.mouseClick(window.canvas.viewport(), LEFT, pos=place)
     panel = window.project_views[project].compile
@@ -100,18 +100,18 @@ def test_regions_follow_their_nodes(
     explain(qtbot, window, project)
     overlay.show_overlay(True)
     assert window.canvas is not None
-    hand = Hand(window.canvas)
+    user = MouseAndKeyboard(window.canvas)
     box = window.canvas.canvas_scene.nodes["accuracy"].box
-    hand.drag(hand.node("accuracy"), hand.node("accuracy") + QPoint(0, 60))
+    user.drag(user.node("accuracy"), user.node("accuracy") + QPoint(0, 60))
     moved = window.canvas.canvas_scene.nodes["accuracy"].box
     assert moved.top > box.top
     assert color_at(window, moved.right - 20, moved.bottom + 12) == RegionStyle(themes.current()).fill(1).name()
     project.store.edit("Remove", lambda document: edits.remove(document, ["accuracy"]))
-    assert all("accuracy" not in drawn.region.nodes for drawn in overlay.regions._drawn or ())
+    assert all("accuracy" not in drawing.region.nodes for drawing in overlay.regions._drawings or ())
     assert project.explainer.is_stale
 
 
-def test_signs_keep_a_readable_size(
+def test_markers_keep_a_readable_size(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -125,8 +125,8 @@ def test_signs_keep_a_readable_size(
     assert window.canvas is not None
     for scale in (1.5, 1.0, 0.5, 0.34):
         window.canvas.camera.zoom_to(scale, animated=False)
-        [(_, sign)] = overlay.bridges.signs()
-        assert sign.height() * scale >= 20
+        [(_, marker)] = overlay.break_layer.markers()
+        assert marker.height() * scale >= 20
     window.canvas.viewport().grab()
 
 
@@ -184,4 +184,4 @@ def test_regions_contrast_with_the_background_and_are_readable(name: str) -> Non
         assert contrast(style.text(segment), ground) >= 4.5, segment
         for back in (style.fill(segment), style.band(segment)):
             assert contrast(theme.color("text"), back) >= 4.5, segment
-    assert contrast(style.plank(), ground) >= 3
+    assert contrast(style.graph_break(), ground) >= 3

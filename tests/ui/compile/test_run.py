@@ -13,7 +13,7 @@ from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from tests.ui.canvas.hand import CTRL
+from tests.ui.canvas.mouse_and_keyboard import CTRL
 from tests.ui.compile.actions import click
 
 

@@ -23,7 +23,7 @@ from studio.ui.panels.data import sample_painting
 from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.window.main_window import MainWindow
 from tests.studio.training.data_documents import arrays, chained
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 from tests.ui.data.conftest import LEFT, Show, click, click_sample, is_filled
 
 
@@ -50,13 +50,13 @@ def test_nothing_is_read_until_somebody_looks(window: MainWindow, qtbot: QtBot) 
 def test_it_follows_the_selection(qtbot: QtBot, window: MainWindow, digits: DataPanel) -> None:
     assert node_shown(digits) == "batches"
     assert window.canvas is not None
-    hand = Hand(window.canvas)
-    hand.click(hand.node("scale"))
+    user = MouseAndKeyboard(window.canvas)
+    user.click(user.node("scale"))
     qtbot.waitUntil(lambda: node_shown(digits) == "scale" and is_filled(digits))
     sample = digits.grid.sample(0)
     assert sample is not None and sample.before is not None
     assert digits.header.words.text() == "1×8×8 uint8 → 1×8×8 float32"
-    hand.click(hand.node("relu"))
+    user.click(user.node("relu"))
     qtbot.waitUntil(lambda: node_shown(digits) == "batches")
 
 

@@ -23,7 +23,7 @@ from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.window.main_window import MainWindow
 from tests.studio.lowering.graphs import document
 from tests.studio.lowering.test_every_type import PARAMS
-from tests.ui.canvas.hand import Hand
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 from tests.ui.data.conftest import click, is_filled
 
 DATA = [kind for kind in catalogue() if kind.role in DATA_ROLES]
@@ -61,9 +61,9 @@ def added(qtbot: QtBot, window: MainWindow, kind: NodeType, files: Path) -> str:
     assert view is not None
     qtbot.waitUntil(lambda: store.is_checked)
     view.canvas_actions.fit(store.document.nodes, animated=False)
-    hand = Hand(view)
+    user = MouseAndKeyboard(view)
     if kind.role is not Role.SOURCE:
-        hand.click(hand.node("scale"))
+        user.click(user.node("scale"))
     before = set(store.document.nodes)
     palette = window.project_views[project].panels["palette"]
     assert isinstance(palette, PalettePanel)
@@ -84,7 +84,7 @@ def added(qtbot: QtBot, window: MainWindow, kind: NodeType, files: Path) -> str:
     store.edit("Set", set_all)
     if kind.role is not Role.LOADER:
         view.canvas_actions.fit(store.document.nodes, animated=False)
-        hand.drag(hand.port(name, "output", "samples"), hand.port("batches", "input", "samples"))
+        user.drag(user.port(name, "output", "samples"), user.port("batches", "input", "samples"))
         assert any(wire.source.node == name and wire.target.node == "batches" for wire in store.document.wires)
     qtbot.waitUntil(lambda: store.is_checked)
     return name
@@ -113,7 +113,7 @@ def test_from_the_palette_to_its_samples(qtbot: QtBot, window: MainWindow, files
     report = project.store.report
 
     assert [problem.message for problem in report.problems if problem.node == name] == []
-    place = Hand(view).node(name)
+    place = MouseAndKeyboard(view).node(name)
     QApplication.sendEvent(
         view.viewport(), QHelpEvent(QHelpEvent.Type.ToolTip, place, view.viewport().mapToGlobal(place))
     )

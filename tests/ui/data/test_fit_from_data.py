@@ -21,7 +21,7 @@ from studio.ui.project import transform_fitter as fitter_module
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.window.main_window import MainWindow
 from tests.studio.training.data_documents import arrays, chained
-from tests.ui.canvas.hand import CTRL, Hand
+from tests.ui.canvas.mouse_and_keyboard import CTRL, MouseAndKeyboard
 from tests.ui.data.conftest import click
 
 NORMALIZE = chained("data.Digits", "transforms.Normalize")
@@ -35,9 +35,9 @@ def chosen(qtbot: QtBot, window: MainWindow) -> Callable[[Document], FitFromData
         project = window.open_projects.new(document)
         qtbot.waitUntil(lambda: project.store.is_checked)
         assert window.canvas is not None
-        hand = Hand(window.canvas)
+        user = MouseAndKeyboard(window.canvas)
         window.canvas.canvas_actions.fit(document.nodes, animated=False)
-        hand.click(hand.node("b"))
+        user.click(user.node("b"))
         return row(window)
 
     return choose

@@ -34,5 +34,5 @@ class Gesture(ABC):
 
     def is_drag(self, pointer: PointerState) -> bool:
         """Whether the pointer has moved too far for a click."""
-        way = pointer.view - self.start.view
-        return way.manhattanLength() >= QApplication.startDragDistance()
+        delta = pointer.view - self.start.view
+        return delta.manhattanLength() >= QApplication.startDragDistance()

@@ -30,7 +30,7 @@ class MoveNodesGesture(Gesture):
     def __init__(self, context: CanvasContext, start: PointerState, name: str) -> None:
         super().__init__(context, start)
         self._name = name
-        self._before = context.store.selection
+        self._previous_selection = context.store.selection
         self._boxes: dict[str, Box] = {}
         self._frame = Box(0, 0, 0, 0)
         self._wire: Wire | None = None
@@ -39,7 +39,7 @@ class MoveNodesGesture(Gesture):
         if not self._boxes:
             if not self.is_drag(pointer):
                 return
-            self._lift(pointer)
+            self._start_drag(pointer)
         offset = self._offset(pointer)
         scene = self.context.scene
         scene.preview({name: (box.left + offset.dx, box.top + offset.dy) for name, box in self._boxes.items()})
@@ -56,8 +56,8 @@ class MoveNodesGesture(Gesture):
         self._clear()
         offset, wire = self._offset(pointer), self._wire
         boxes = {name: box.moved(offset.dx, offset.dy) for name, box in self._boxes.items()}
-        places = {name: (box.left, box.top) for name, box in boxes.items()}
-        what = next(iter(places)) if len(places) == 1 else f"{len(places)} nodes"
+        positions = {name: (box.left, box.top) for name, box in boxes.items()}
+        moved = next(iter(positions)) if len(positions) == 1 else f"{len(positions)} nodes"
         pair = (
             composite_edits.insertion_wires(self.context.store.document, self.context.store.catalogue, self._name, wire)
             if wire
@@ -65,24 +65,24 @@ class MoveNodesGesture(Gesture):
         )
 
         if wire and pair:
-            places |= composite_edits.positions_after_insertion(
+            positions |= composite_edits.positions_after_insertion(
                 self.context.scene.boxes(), boxes[self._name], self._name, wire
             )
 
-        def function(document: Document) -> Document:
-            document = composite_edits.move_nodes(document, places)
+        def change(document: Document) -> Document:
+            document = composite_edits.move_nodes(document, positions)
             return composite_edits.insert_into_wire(document, wire, pair) if wire and pair else document
 
-        title = f"Insert {self._name} into a wire" if pair else f"Move {what}"
-        if not self.context.store.edit(title, function):
+        title = f"Insert {self._name} into a wire" if pair else f"Move {moved}"
+        if not self.context.store.edit(title, change):
             self.context.scene.end_preview()
 
     def cancel(self) -> None:
         self._clear()
         self.context.scene.end_preview()
-        self.context.store.select(self._before)
+        self.context.store.select(self._previous_selection)
 
-    def _lift(self, pointer: PointerState) -> None:
+    def _start_drag(self, pointer: PointerState) -> None:
         store = self.context.store
         if self._name not in store.selection:
             adds = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(
@@ -93,14 +93,14 @@ class MoveNodesGesture(Gesture):
         self._frame = bounds(self._boxes.values()) or self._frame
 
     def _offset(self, pointer: PointerState) -> SnapResult:
-        way = pointer.scene - self.start.scene
+        delta = pointer.scene - self.start.scene
         scene, visible = self.context.scene, self.context.camera.visible
         if pointer.holds(Qt.KeyboardModifier.AltModifier):
-            return SnapResult(round(way.x()), round(way.y()))
+            return SnapResult(round(delta.x()), round(delta.y()))
         neighbors: list[Box] = []
         if scene.paint_context.zoom.detail is not LevelOfDetail.COLOR:
             neighbors = [node.box for node in scene.near(visible)[0] if node.name not in self._boxes]
-        return snap_to_neighbors(self._frame, way.x(), way.y(), neighbors, min(_REACH * self.context.hair, 8.0))
+        return snap_to_neighbors(self._frame, delta.x(), delta.y(), neighbors, min(_REACH * self.context.hair, 8.0))
 
     def _wire_below(self, frame: Box, pointer: PointerState) -> Wire | None:
         """The wire below a single unconnected node, nearest to the pointer."""

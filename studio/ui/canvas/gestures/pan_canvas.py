@@ -13,19 +13,19 @@ class PanGesture(Gesture):
 
     def __init__(self, context: CanvasContext, start: PointerState) -> None:
         super().__init__(context, start)
-        self._at = start.view
-        self._moved = QPointF()
+        self._last_position = start.view
+        self._total = QPointF()
 
     def move(self, pointer: PointerState) -> None:
-        self._pan(pointer.view - self._at)
-        self._at = pointer.view
+        self._pan(pointer.view - self._last_position)
+        self._last_position = pointer.view
 
     def release(self, pointer: PointerState) -> None:
         self.move(pointer)
 
     def cancel(self) -> None:
-        self._pan(-self._moved)
+        self._pan(-self._total)
 
-    def _pan(self, way: QPointF) -> None:
-        self.context.camera.pan(way.x(), way.y())
-        self._moved += way
+    def _pan(self, delta: QPointF) -> None:
+        self.context.camera.pan(delta.x(), delta.y())
+        self._total += delta

@@ -39,17 +39,17 @@ class OverviewLayer(QGraphicsRectItem):
         """Mark the layer for repainting. Does nothing while it is hidden."""
         self._stale = True
         if self.isVisible():
-            self._frame()
+            self._update_bounds()
             self.update()
 
     def show_layer(self, visible: bool) -> None:
         if visible:
-            self._frame()
+            self._update_bounds()
         self.setVisible(visible)
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         if self._stale:
-            self._gather()
+            self._collect_shapes()
         style = self._paint_context.style
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for role, path in self._paths.items():
@@ -84,7 +84,7 @@ class OverviewLayer(QGraphicsRectItem):
         pen.setCosmetic(True)
         return pen
 
-    def _gather(self) -> None:
+    def _collect_shapes(self) -> None:
         patches: defaultdict[str, list[QRectF]] = defaultdict(list)
         for node in self._nodes.values():
             patches[node.content.category].append(_rect(node))
@@ -93,7 +93,7 @@ class OverviewLayer(QGraphicsRectItem):
             paths[wire.role].addPath(wire.path)
         self._patches, self._paths, self._stale = dict(patches), dict(paths), False
 
-    def _frame(self) -> None:
+    def _update_bounds(self) -> None:
         self.setRect(_around(item.sceneBoundingRect() for item in (*self._nodes.values(), *self._wires.values())))
 
 
@@ -102,7 +102,7 @@ def _rect(node: NodeItem) -> QRectF:
 
 
 def _around(rects: Iterable[QRectF]) -> QRectF:
-    whole = QRectF()
+    area = QRectF()
     for rect in rects:
-        whole = whole.united(rect)
-    return whole
+        area = area.united(rect)
+    return area

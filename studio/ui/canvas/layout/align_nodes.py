@@ -39,11 +39,11 @@ def distributed_positions(boxes: Mapping[str, Box], axis: Axis) -> Positions:
     first, last = order[0][1], order[-1][1]
     room = (last.right - first.left if horizontal else last.bottom - first.top) - sum(sizes)
     gap = room / (len(order) - 1)
-    places: Positions = {}
+    positions: Positions = {}
     position = first.left if horizontal else first.top
     for (name, box), size in zip(order, sizes, strict=True):
         inner = name not in (order[0][0], order[-1][0])
         at = snap(position) if inner else (box.left if horizontal else box.top)
-        places[name] = (at, box.top) if horizontal else (box.left, at)
+        positions[name] = (at, box.top) if horizontal else (box.left, at)
         position += size + gap
-    return places
+    return positions

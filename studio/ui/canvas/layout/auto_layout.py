@@ -35,15 +35,15 @@ class AutoLayout(QObject):
         self._store = store
         self._scene = scene
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="layout")
-        self._given_up = Event()
+        self._cancelled = Event()
         self._document: Document | None = None
         self._from: Positions = {}
         self._to: Positions = {}
         self._animation = QVariantAnimation(self, startValue=0.0, endValue=1.0)
         self._animation.setEasingCurve(motion.EASING)
         self._animation.valueChanged.connect(self._advance)
-        self._animation.finished.connect(self._arrive)
-        self._computed.connect(self._take)
+        self._animation.finished.connect(self._finish_animation)
+        self._computed.connect(self._on_computed)
         store.document_changed.connect(self.cancel)
 
     @property
@@ -67,19 +67,19 @@ class AutoLayout(QObject):
             for wire, item in self._scene.wires.items()
             if wire.source.node in boxes and wire.target.node in boxes
         ]
-        self._document, self._given_up = self._store.document, Event()
+        self._document, self._cancelled = self._store.document, Event()
         sizes = {name: (box.width, box.height) for name, box in boxes.items()}
-        job = self._pool.submit(arrange, sizes, links, SPACING, self._given_up.is_set)
-        job.add_done_callback(partial(self._hand_over, self._document, boxes))
+        job = self._pool.submit(arrange, sizes, links, SPACING, self._cancelled.is_set)
+        job.add_done_callback(partial(self._deliver, self._document, boxes))
 
-    def move_to(self, title: str, places: Positions) -> None:
+    def move_to(self, title: str, positions: Positions) -> None:
         """Move nodes in one edit, with an animation."""
-        before = {name: self._scene.nodes[name].at for name in places if name in self._scene.nodes}
-        if not self._store.edit(title, lambda document: composite_edits.move_nodes(document, places)):
+        before = {name: self._scene.nodes[name].at for name in positions if name in self._scene.nodes}
+        if not self._store.edit(title, lambda document: composite_edits.move_nodes(document, positions)):
             return
         duration = motion.duration(140)
-        if duration and before != places:
-            self._from, self._to = before, places
+        if duration and before != positions:
+            self._from, self._to = before, positions
             self._scene.preview(before)
             self._animation.setDuration(duration)
             self._animation.start()
@@ -88,27 +88,27 @@ class AutoLayout(QObject):
 
     def cancel(self) -> None:
         """Cancel the layout being computed and end the animation."""
-        self._given_up.set()
+        self._cancelled.set()
         self._document = None
         if self._animation.state() == QVariantAnimation.State.Running:
             self._animation.stop()
-            self._arrive()
+            self._finish_animation()
 
     def close(self) -> None:
         self.cancel()
         self._pool.shutdown(wait=True)
 
-    def _hand_over(self, document: Document, boxes: dict[str, Box], job: Future[LayeredLayout[str]]) -> None:
+    def _deliver(self, document: Document, boxes: dict[str, Box], job: Future[LayeredLayout[str]]) -> None:
         """Runs in the worker thread."""
         if not isinstance(job.exception(), CancelledError):
-            self._computed.emit(document, _anchored(job.result().places, boxes))
+            self._computed.emit(document, _anchored(job.result().positions, boxes))
 
-    def _take(self, document: Document, places: Positions) -> None:
+    def _on_computed(self, document: Document, positions: Positions) -> None:
         if document is not self._document:
             return
         self._document = None
-        what = next(iter(places)) if len(places) == 1 else f"{len(places)} nodes"
-        self.move_to(f"Lay out {what}", places)
+        moved = next(iter(positions)) if len(positions) == 1 else f"{len(positions)} nodes"
+        self.move_to(f"Lay out {moved}", positions)
 
     def _advance(self, t: float) -> None:
         self._scene.preview(
@@ -122,17 +122,17 @@ class AutoLayout(QObject):
             }
         )
 
-    def _arrive(self) -> None:
+    def _finish_animation(self) -> None:
         self._scene.end_preview()
         self._from, self._to = {}, {}
         self.finished.emit()
 
 
-def _anchored(places: Positions, boxes: dict[str, Box]) -> Positions:
+def _anchored(positions: Positions, boxes: dict[str, Box]) -> Positions:
     """The layout moved to the previous center of the nodes."""
-    new = bounds(Box(x, y, x + boxes[name].width, y + boxes[name].height) for name, (x, y) in places.items())
+    new = bounds(Box(x, y, x + boxes[name].width, y + boxes[name].height) for name, (x, y) in positions.items())
     old = bounds(boxes.values())
     if new is None or old is None:
-        return places
+        return positions
     dx, dy = snap(old.center.x - new.center.x), snap(old.center.y - new.center.y)
-    return {name: (x + dx, y + dy) for name, (x, y) in places.items()}
+    return {name: (x + dx, y + dy) for name, (x, y) in positions.items()}

@@ -26,35 +26,37 @@ def shifted_clear_of(box: Box, others: Iterable[Box]) -> Box:
 def push_right(
     boxes: Mapping[str, Box], box: Box, name: str = "", *, ahead: Mapping[str, float] | None = None
 ) -> Positions:
-    """The places of the nodes to push right so that none lies under `box`, the new bounds of node `name`.
+    """New positions of the nodes to push right so that none overlaps `box`, the new bounds of node `name`.
 
-    Everything that begins at or right of the first node in the way moves by one distance, which can make no two of
-    the others meet. `ahead` maps nodes further right to the distance that they keep even in another row.
+    All nodes at or right of the leftmost overlapping node move by the same distance, so no new overlaps result.
+    `ahead` maps nodes to their minimum distance from `box`, which they keep even in another row.
     """
-    wanted = dict(ahead or {})
-    for other, place in boxes.items():
-        if place.left >= box.left and _widened(box).meets(place):
-            wanted.setdefault(other, MIN_GAP)
-    wanted.pop(name, None)
-    steps = {other: snap_up(box.right + gap - boxes[other].left) for other, gap in wanted.items()}
+    gaps = dict(ahead or {})
+    for other, other_box in boxes.items():
+        if other_box.left >= box.left and _widened(box).meets(other_box):
+            gaps.setdefault(other, MIN_GAP)
+    gaps.pop(name, None)
+    steps = {other: snap_up(box.right + gap - boxes[other].left) for other, gap in gaps.items()}
     steps = {other: step for other, step in steps.items() if step > 0}
     if not steps:
         return {}
     cut, step = min(boxes[other].left for other in steps), max(steps.values())
     return {
-        other: (place.left + step, place.top) for other, place in boxes.items() if place.left >= cut and other != name
+        other: (other_box.left + step, other_box.top)
+        for other, other_box in boxes.items()
+        if other_box.left >= cut and other != name
     }
 
 
 def push_for_wider_nodes(boxes: Mapping[str, Box], widths: Mapping[str, float]) -> Positions:
-    """The nodes to push right for nodes that were narrower before; `widths` are their old ones."""
-    now = dict(boxes)
+    """New positions of the nodes to push right for nodes that became wider; `widths` are their previous widths."""
+    current = dict(boxes)
     for name in sorted((name for name in widths if name in boxes), key=lambda name: boxes[name].left):
-        box = now[name]
-        right = {other: place for other, place in now.items() if place.left >= box.left + widths[name]}
-        places = push_right(right, box, name)
-        now |= {other: Box(x, y, x + now[other].width, y + now[other].height) for other, (x, y) in places.items()}
-    return {name: (box.left, box.top) for name, box in now.items() if box != boxes[name]}
+        box = current[name]
+        right = {other: each for other, each in current.items() if each.left >= box.left + widths[name]}
+        for other, (x, y) in push_right(right, box, name).items():
+            current[other] = Box(x, y, x + current[other].width, y + current[other].height)
+    return {name: (box.left, box.top) for name, box in current.items() if box != boxes[name]}
 
 
 def _widened(box: Box) -> Box:

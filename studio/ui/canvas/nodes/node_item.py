@@ -27,8 +27,8 @@ class NodeItem(QGraphicsRectItem):
         self.state = NodeState()
         self.content = content
         self.layout: NodeLayout
-        self._sketch: NodeDrawing | None = None
-        self._arrange()
+        self._drawing: NodeDrawing | None = None
+        self._update_layout()
 
     @property
     def name(self) -> str:
@@ -44,8 +44,8 @@ class NodeItem(QGraphicsRectItem):
 
     def port(self, side: Side, name: str) -> Point:
         """Scene position of a port."""
-        place = self.layout.port(side, name)
-        return Point(place.x + self.x(), place.y + self.y())
+        position = self.layout.port(side, name)
+        return Point(position.x + self.x(), position.y + self.y())
 
     def set_content(self, content: NodeContent) -> bool:
         """Set the content. Returns whether ports may have moved."""
@@ -53,12 +53,12 @@ class NodeItem(QGraphicsRectItem):
             return False
         old = self.layout
         self.content = content
-        self._arrange()
+        self._update_layout()
         return self.layout != old
 
     def restyle(self) -> None:
         """Apply a changed theme or font."""
-        self._arrange()
+        self._update_layout()
 
     def set_selected(self, selected: bool) -> None:
         self.state.selected = selected
@@ -71,13 +71,13 @@ class NodeItem(QGraphicsRectItem):
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         style = self._paint_context.style
-        if self._sketch is None:
-            self._sketch = prepare_drawing(self.content, self.layout, style)
-        paint_node(painter, self._sketch, self.state, style, self._paint_context.zoom)
+        if self._drawing is None:
+            self._drawing = prepare_drawing(self.content, self.layout, style)
+        paint_node(painter, self._drawing, self.state, style, self._paint_context.zoom)
 
-    def _arrange(self) -> None:
+    def _update_layout(self) -> None:
         style = self._paint_context.style
         self.layout = node_layout(self.content, style.measure)
-        self._sketch = None  # created on first paint: most nodes of a large graph are off screen
+        self._drawing = None  # created on first paint: most nodes of a large graph are off screen
         self.setRect(QRectF(0, 0, self.layout.width, self.layout.height).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
         self.update()

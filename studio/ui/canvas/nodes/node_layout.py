@@ -49,15 +49,17 @@ class NodeLayout:
 
     def port(self, side: Side, name: str) -> Point:
         """Position of a port; the center of the edge for an unknown port."""
-        known = (self.inputs if side == "input" else self.outputs).get(name)
-        return known or Point(0.0 if side == "input" else self.width, self.height / 2)
+        position = (self.inputs if side == "input" else self.outputs).get(name)
+        return position or Point(0.0 if side == "input" else self.width, self.height / 2)
 
 
 def node_layout(content: NodeContent, measure: MeasureText) -> NodeLayout:
     """Compute the layout: width from the content, height on the grid. Live values do not change the size."""
     width = _width(content, measure)
     if content.collapsed:
-        return NodeLayout(width, _COLLAPSED, _spread(content.inputs, 0.0), _spread(content.outputs, width), line=None)
+        return NodeLayout(
+            width, _COLLAPSED, _spread_evenly(content.inputs, 0.0), _spread_evenly(content.outputs, width), line=None
+        )
     rows = max(len(content.inputs), len(content.outputs), 1)
     height = FIRST_PORT + ROW * (rows - 1) + 12
     line: float | None = FIRST_PORT
@@ -86,6 +88,6 @@ def _width(content: NodeContent, measure: MeasureText) -> float:
     return min(max(snap_up(max(title, labels, line)), _NARROWEST), _WIDEST)
 
 
-def _spread(ports: Sequence[Port], x: float) -> dict[str, Point]:
+def _spread_evenly(ports: Sequence[Port], x: float) -> dict[str, Point]:
     step = _COLLAPSED / (len(ports) + 1)
     return {port.name: Point(x, step * (index + 1)) for index, port in enumerate(ports)}

@@ -79,8 +79,8 @@ def prepare_drawing(content: NodeContent, layout: NodeLayout, style: CanvasStyle
         kind_x,
         style.elided(content.line, "mono", width - 24),
         tuple(
-            (port, QPointF(*places[port.name]))
-            for ports, places in ((content.inputs, layout.inputs), (content.outputs, layout.outputs))
+            (port, QPointF(*positions[port.name]))
+            for ports, positions in ((content.inputs, layout.inputs), (content.outputs, layout.outputs))
             for port in ports
         ),
         () if content.collapsed else _labels(content, layout, style),
@@ -90,9 +90,9 @@ def prepare_drawing(content: NodeContent, layout: NodeLayout, style: CanvasStyle
 def _labels(content: NodeContent, layout: NodeLayout, style: CanvasStyle) -> tuple[tuple[str, QPointF], ...]:
     left = ((label, QPointF(12, style.baseline(layout.inputs[label].y, "text"))) for label in content.input_labels)
     right = (
-        (label, QPointF(layout.width - 12 - style.measure(label, "text"), style.baseline(place.y, "text")))
+        (label, QPointF(layout.width - 12 - style.measure(label, "text"), style.baseline(position.y, "text")))
         for label in content.output_labels
-        for place in (layout.outputs[label],)
+        for position in (layout.outputs[label],)
     )
     return (*left, *right)
 
@@ -139,8 +139,8 @@ def _paint_text(painter: QPainter, node: NodeDrawing, style: CanvasStyle) -> Non
         return
     painter.setFont(style.fonts["text"])
     painter.setPen(style.dim)
-    for label, place in node.labels:
-        painter.drawText(place, label)
+    for label, position in node.labels:
+        painter.drawText(position, label)
     if node.kind:
         painter.setPen(style.quiet[node.content.category])
         painter.drawText(QPointF(node.kind_x, style.baseline(HEADER / 2, "name")), node.kind)
@@ -159,13 +159,13 @@ def _paint_state(painter: QPainter, layout: NodeLayout, state: NodeState, style:
 
 
 def _paint_ports(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle) -> None:
-    for index, (port, place) in enumerate(node.ports):
+    for index, (port, position) in enumerate(node.ports):
         carried = wire_role(port.type, port.name)
         key = f"{'input' if index < len(node.content.inputs) else 'output'}.{port.name}"
         if key in state.fitting_ports:
             painter.setPen(style.no_pen)
             painter.setBrush(style.port_glow[carried])
-            painter.drawEllipse(place, PORT + 5, PORT + 5)
+            painter.drawEllipse(position, PORT + 5, PORT + 5)
         grown = 1.5 if key == state.hovered_port else 0.0
         if key in state.wired_ports or key == state.hovered_port:
             painter.setPen(style.rim)
@@ -174,7 +174,7 @@ def _paint_ports(painter: QPainter, node: NodeDrawing, state: NodeState, style: 
             painter.setPen(style.port_ring[carried])
             painter.setBrush(style.body)
             grown -= 0.5
-        painter.drawEllipse(place, PORT + grown, PORT + grown)
+        painter.drawEllipse(position, PORT + grown, PORT + grown)
 
 
 def _paint_patch(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom: Zoom) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QAction
 
 from studio.nodes.types import NodeType
@@ -26,12 +26,12 @@ from studio.ui.theme.theme import ThemeManager
 _PORT_LINE = HEADER * 1.5
 _NEW_WIDTH = 120.0
 _EDGE = 12
-_EDITOR = QPoint(160, 28)
-"""Smallest width, and height."""
+_EDITOR_SIZE = QSize(160, 28)
+"""Minimum width, and height, of the name editor in pixels."""
 
 
 class CanvasOverlays(QObject):
-    """Opens, places and closes these widgets.
+    """Opens, positions and closes these widgets.
 
     Selection bar and minimap are children of the viewport and repositioned after each scroll: siblings on top of the
     viewport would disable pixel scrolling in Qt.
@@ -42,7 +42,7 @@ class CanvasOverlays(QObject):
         super().__init__(view)
         self._context = context
         self._view = view
-        self._do = actions
+        self._actions = actions
         self._themes = themes
         self.find_action: Callable[[str], QAction | None] = lambda _: None
         self.search = SearchPalette(context.store.catalogue, themes, view)
@@ -52,17 +52,17 @@ class CanvasOverlays(QObject):
         self.hint = EmptyCanvasHint(view)
         self.pointer_message = PointerMessage(themes, view)
         self.editor: RenameEditor | None = None
-        self._place = QPointF()
+        self._search_position = QPointF()
         self._pending: PendingWire | None = None
         self.search.chosen.connect(self._add_chosen)
-        self.search.closed.connect(self._take_focus_back)
+        self.search.closed.connect(self._restore_focus)
         self.search.closed.connect(self.show_hint)
 
     # -- adding nodes
 
     def open_search(self, at: QPointF, pending: PendingWire | None = None) -> None:
         """Open the search palette for a scene position, with the node types that match `pending`."""
-        self._place, self._pending = at, pending
+        self._search_position, self._pending = at, pending
         types, hint = None, "Search nodes"
         if pending is not None:
             types = self._context.store.catalogue.fitting(pending.kind, pending.loose_side)
@@ -70,12 +70,12 @@ class CanvasOverlays(QObject):
         self.hint.show_hint(False)
         self.search.open_at(self._context.camera.to_view(at).toPoint(), types, hint=hint)
 
-    def add_behind_selected(self, kind: NodeType) -> bool:
+    def add_after_selected(self, kind: NodeType) -> bool:
         """Add a node after the selected node if their ports match."""
         store, scene, camera = self._context.store, self._context.scene, self._context.camera
         if len(store.selection) != 1:
             return False
-        name = self._do.add_behind(kind, next(iter(store.selection)))
+        name = self._actions.add_after(kind, next(iter(store.selection)))
         for box in scene.boxes([name] if name else []).values():
             camera.reveal(QRectF(box.left, box.top, box.width, box.height))
         return name is not None
@@ -85,38 +85,38 @@ class CanvasOverlays(QObject):
         if pending is not None:
             # Put the connected port where the wire was dropped.
             back = QPointF(0 if pending.loose_side == "input" else _NEW_WIDTH, _PORT_LINE)
-            self._do.add(kind, self._place - back, pending)
-        elif not self.add_behind_selected(kind):
-            self._do.add_at(kind, self._place)
+            self._actions.add(kind, self._search_position - back, pending)
+        elif not self.add_after_selected(kind):
+            self._actions.add_at(kind, self._search_position)
 
     # -- renaming
 
     def open_editor(self, name: str) -> None:
-        """Rename a node in place."""
+        """Open an editor over the header of a node to rename it."""
         if self.editor is not None:
             self.editor.close_editor()
         camera, node = self._context.camera, self._context.scene.nodes[name]
         camera.reveal(QRectF(node.x(), node.y(), node.layout.width, node.layout.height))
         camera.finish()
         corner = camera.to_view(QPointF(*node.at)).toPoint()
-        width = max(round(node.layout.width * camera.scale), _EDITOR.x())
+        width = max(round(node.layout.width * camera.scale), _EDITOR_SIZE.width())
         self.editor = RenameEditor(self._context.store, self._themes, name, self._view)
-        self.editor.closed.connect(self._forget_editor)
+        self.editor.closed.connect(self._on_editor_closed)
         corner.setX(max(min(corner.x(), self._view.viewport().width() - width - _EDGE), 0))
-        self.editor.open_at(QRect(corner, corner + QPoint(width, _EDITOR.y())))
+        self.editor.open_at(QRect(corner, corner + QPoint(width, _EDITOR_SIZE.height())))
 
-    def _forget_editor(self) -> None:
+    def _on_editor_closed(self) -> None:
         self.editor = None
-        self._take_focus_back()
+        self._restore_focus()
 
-    # -- menus and words
+    # -- menus and messages
 
-    def open_menu(self, hit: Hit, place: QPoint) -> None:
+    def open_menu(self, hit: Hit, position: QPoint) -> None:
         """Open the context menu for a hit at a screen position."""
         menu = context_menu(hit, len(self._context.store.selection), self.find_action, self._view)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if not menu.isEmpty():
-            menu.popup(place)
+            menu.popup(position)
 
     def open_menu_of_selection(self) -> None:
         """Open the context menu of the selection from the keyboard."""
@@ -128,12 +128,12 @@ class CanvasOverlays(QObject):
 
     def show_message(self, text: str, at: QPointF | None) -> None:
         """Show a short text beside the pointer."""
-        place = at or QPointF(self._view.viewport().rect().center())
-        self.pointer_message.show_message(text, place.toPoint())
+        position = at or QPointF(self._view.viewport().rect().center())
+        self.pointer_message.show_message(text, position.toPoint())
 
-    # -- places
+    # -- selection bar and hint
 
-    def place_bar(self, *, busy: bool) -> None:
+    def update_bar(self, *, busy: bool) -> None:
         """Show the selection bar above several selected nodes, except during a drag."""
         box = self._context.scene.frame_selection()
         if box is None or busy:
@@ -141,7 +141,7 @@ class CanvasOverlays(QObject):
             return
         camera = self._context.camera
         corners = camera.to_view(QPointF(box.left, box.top)), camera.to_view(QPointF(box.right, box.bottom))
-        self.bar.place(QRectF(*corners).toRect(), len(self._context.store.selection))
+        self.bar.show_beside(QRectF(*corners).toRect(), len(self._context.store.selection))
 
     def show_hint(self) -> None:
         """Show the hint on an empty canvas unless the search palette is open."""
@@ -152,6 +152,6 @@ class CanvasOverlays(QObject):
         self.hint.show_run_requirements()
         self.show_hint()
 
-    def _take_focus_back(self) -> None:
+    def _restore_focus(self) -> None:
         if self._view.isVisible() and not self.search.isVisible():
             self._view.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -21,9 +21,9 @@ class EmptyCanvasHint(QObject):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.words = QWidget(parent)
-        self.words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        column = QVBoxLayout(self.words)
+        self.content = QWidget(parent)
+        self.content.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        column = QVBoxLayout(self.content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(IconWidget("layer", "border-strong", 40), 0, Qt.AlignmentFlag.AlignHCenter)
@@ -35,7 +35,7 @@ class EmptyCanvasHint(QObject):
             label("or drag one here from the palette on the left.", "dim"),
         ):
             column.addWidget(text, 0, Qt.AlignmentFlag.AlignHCenter)
-        self._room = QRect()
+        self._area = QRect()
         self._explain(False)
         self.button = buttons.text_button(
             "Start from a template", self.template_requested.emit, icon="template", parent=parent
@@ -44,7 +44,7 @@ class EmptyCanvasHint(QObject):
     def show_run_requirements(self) -> None:
         """Explain why an empty graph cannot run, until a node is added."""
         self._explain(True)
-        self.place(self._room)
+        self.center_in(self._area)
 
     def _explain(self, refused: bool) -> None:
         self.heading.setText(_REFUSED if refused else _EMPTY)
@@ -53,14 +53,14 @@ class EmptyCanvasHint(QObject):
     def show_hint(self, visible: bool) -> None:
         if not visible:
             self._explain(False)
-        self.words.setVisible(visible)
+        self.content.setVisible(visible)
         self.button.setVisible(visible)
 
-    def place(self, room: QRect) -> None:
-        """Center the hint in `room`."""
-        self._room = room
-        words, button = self.words.sizeHint(), self.button.sizeHint()
-        top = room.center().y() - (words.height() + _GAP + button.height()) // 2
-        self.words.setGeometry(room.center().x() - words.width() // 2, top, words.width(), words.height())
-        left = room.center().x() - button.width() // 2
-        self.button.setGeometry(left, top + words.height() + _GAP, button.width(), button.height())
+    def center_in(self, area: QRect) -> None:
+        """Center the hint in `area`."""
+        self._area = area
+        content, button = self.content.sizeHint(), self.button.sizeHint()
+        top = area.center().y() - (content.height() + _GAP + button.height()) // 2
+        self.content.setGeometry(area.center().x() - content.width() // 2, top, content.width(), content.height())
+        left = area.center().x() - button.width() // 2
+        self.button.setGeometry(left, top + content.height() + _GAP, button.width(), button.height())

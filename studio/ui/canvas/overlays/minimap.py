@@ -70,13 +70,13 @@ class Minimap(QWidget):
             return None
         return size
 
-    def show_at(self, place: QRect, *, collapsed: bool) -> None:
+    def show_at(self, geometry: QRect, *, collapsed: bool) -> None:
         """Set the geometry and whether the minimap is collapsed."""
-        if place.size() != self.size() or collapsed != self._is_collapsed:
+        if geometry.size() != self.size() or collapsed != self._is_collapsed:
             self._is_collapsed = collapsed
-            self.setFixedSize(place.size())
+            self.setFixedSize(geometry.size())
             self._picture = None
-        self.setGeometry(place)
+        self.setGeometry(geometry)
 
     def refresh(self) -> None:
         """Repaint the nodes."""
@@ -113,7 +113,7 @@ class Minimap(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._picture is None or self._picture.devicePixelRatio() != self.devicePixelRatioF():
-            self._picture = self._drawn()
+            self._picture = self._render()
         style = self._scene.paint_context.style
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -127,7 +127,7 @@ class Minimap(QWidget):
         painter.setBrush(style.band_fill)
         painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
 
-    def _drawn(self) -> QPixmap:
+    def _render(self) -> QPixmap:
         ratio = self.devicePixelRatioF()
         picture = QPixmap(round(self.width() * ratio), round(self.height() * ratio))
         picture.setDevicePixelRatio(ratio)
@@ -152,9 +152,9 @@ class Minimap(QWidget):
         painter.end()
         return picture
 
-    def _center_on(self, place: QPointF, *, animated: bool) -> None:
+    def _center_on(self, point: QPointF, *, animated: bool) -> None:
         scale, offset = self._mapping()
-        self._camera.center_on((place - offset) / scale, animated=animated)
+        self._camera.center_on((point - offset) / scale, animated=animated)
 
     def _to_map(self, point: QPointF) -> QPointF:
         scale, offset = self._mapping()

@@ -27,35 +27,35 @@ class MinimapPlacement(QObject):
         self._viewport = context.view.viewport()
         self._map = minimap
         self._bar = bar
-        self._is_wanted = True
+        self._is_enabled = True
         self._reserved_area = QRect()
-        self._place = QRect()
+        self._geometry = QRect()
         """Current geometry of the minimap or its tab in the viewport."""
         minimap.hovered.connect(self.update)
 
     def toggle(self) -> None:
         """Show or hide the minimap."""
-        self._is_wanted = not self._is_wanted
+        self._is_enabled = not self._is_enabled
         self.update()
 
-    def set_reserved_area(self, place: QRect) -> None:
+    def set_reserved_area(self, area: QRect) -> None:
         """Keep the minimap off this area of the viewport; an empty rectangle resets it."""
-        if place != self._reserved_area:
-            self._reserved_area = QRect(place)
+        if area != self._reserved_area:
+            self._reserved_area = QRect(area)
             self.update()
 
     def update(self) -> None:
         """Update the placement. A small canvas has no minimap."""
         graph_box, visible = self._map.graph_box, self._context.camera.visible
         hidden = not visible.contains(QRectF(graph_box.left, graph_box.top, graph_box.width, graph_box.height))
-        wanted = self._is_wanted and bool(self._context.scene.nodes) and (hidden or self._map.is_pressed)
-        size = self._map.size_for(self._viewport.size()) if wanted else None
-        place = self._find_position(size) if size is not None else None
-        if place is not None:
-            self._place = place
+        is_shown = self._is_enabled and bool(self._context.scene.nodes) and (hidden or self._map.is_pressed)
+        size = self._map.size_for(self._viewport.size()) if is_shown else None
+        geometry = self._find_position(size) if size is not None else None
+        if geometry is not None:
+            self._geometry = geometry
             # Scrolling the viewport has moved it, since it is a child.
-            self._map.show_at(place, collapsed=place.size() == COLLAPSED_SIZE)
-        self._map.setVisible(place is not None)
+            self._map.show_at(geometry, collapsed=geometry.size() == COLLAPSED_SIZE)
+        self._map.setVisible(geometry is not None)
 
     def _find_position(self, size: QSize) -> QRect | None:
         """The current position if in use or free, else a free corner or tab position, or None."""
@@ -64,19 +64,23 @@ class MinimapPlacement(QObject):
             if self._map.is_pressed or not self._overlaps_reserved(expanded):
                 return expanded
         corners = [rect for rect in self._corners(size) if self._is_free(rect)]
-        if self._place in corners:
-            return self._place
+        if self._geometry in corners:
+            return self._geometry
         if corners:
             return corners[0]
-        if self._place.size() == COLLAPSED_SIZE and self._inner.contains(self._place) and self._is_free(self._place):
-            return self._place
+        if (
+            self._geometry.size() == COLLAPSED_SIZE
+            and self._inner.contains(self._geometry)
+            and self._is_free(self._geometry)
+        ):
+            return self._geometry
         return next((rect for rect in self._collapsed_positions() if self._is_free(rect)), None)
 
     def _expanded(self, size: QSize) -> QRect:
         """Geometry of the expanded minimap at its tab."""
-        inner, place = self._inner, self._place
-        lefts = (min(place.left(), inner.right() + 1 - size.width()), place.right() + 1 - size.width())
-        tops = (min(place.top(), inner.bottom() + 1 - size.height()), place.bottom() + 1 - size.height())
+        inner, geometry = self._inner, self._geometry
+        lefts = (min(geometry.left(), inner.right() + 1 - size.width()), geometry.right() + 1 - size.width())
+        tops = (min(geometry.top(), inner.bottom() + 1 - size.height()), geometry.bottom() + 1 - size.height())
         found = [QRect(QPoint(left, top), size) for top in tops for left in lefts]
         return next((rect for rect in found if inner.contains(rect) and not self._overlaps_reserved(rect)), found[0])
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.ui.theme.theme import ThemeManager
 
-_WIDEST, _GAP, _STAYS = 320, 16, 4000
+_WIDEST, _GAP, _DURATION_MS = 320, 16, 4000
 
 
 class PointerMessage(QLabel):
@@ -21,7 +21,7 @@ class PointerMessage(QLabel):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setWordWrap(True)
         self.setMargin(8)
-        self._timer = QTimer(self, singleShot=True, interval=_STAYS)
+        self._timer = QTimer(self, singleShot=True, interval=_DURATION_MS)
         self._timer.timeout.connect(self.hide)
         self.hide()
 

@@ -25,8 +25,8 @@ class RenameEditor(LineEdit):
         self._done = False
         self.setAccessibleName(f"New name of {name}")
         self.reason = PointerMessage(themes, parent)
-        self.textChanged.connect(self._judge)
-        self.returnPressed.connect(self._take)
+        self.textChanged.connect(self._validate)
+        self.returnPressed.connect(self._accept)
         store.document_changed.connect(self._document_changed)
         self.installEventFilter(self)
 
@@ -65,7 +65,7 @@ class RenameEditor(LineEdit):
             return True
         return super().eventFilter(watched, event)
 
-    def _judge(self, text: str) -> None:
+    def _validate(self, text: str) -> None:
         problem = self.problem(text)
         self.setProperty("invalid", "true" if problem else "false")
         self.style().unpolish(self)
@@ -74,7 +74,7 @@ class RenameEditor(LineEdit):
         becomes = f"Will be named {new}" if new != text.strip() else ""
         self.reason.show_message(problem or becomes, self.geometry().bottomLeft() - QPoint(16, 10))
 
-    def _take(self) -> None:
+    def _accept(self) -> None:
         new, old = node_names.name_from_title(self.text()), self._name
         if self.problem(self.text()) is not None:
             return

@@ -47,8 +47,8 @@ class SelectionBar(QWidget):
             row.addWidget(button)
         self.hide()
 
-    def place(self, selected: QRect, count: int) -> None:
-        """Place the bar above the bounds of `count` nodes, below them without room, or hide it out of view."""
+    def show_beside(self, selected: QRect, count: int) -> None:
+        """Show the bar above `count` nodes with the bounds `selected`, or below without space; hide it out of view."""
         parent = self.parentWidget()
         assert parent is not None
         room = parent.rect().adjusted(8, 8, -8, -8)

@@ -90,10 +90,10 @@ def _conflicts(curve: WireCurve, near: Obstacles, margin: float = -1.0, *, most:
 
 def _candidate_routes(a: Point, b: Point, boxes: Sequence[Box], margin: float) -> Iterator[WireCurve]:
     if b.x > a.x:
-        kept = [Box(box.left, box.top - margin, box.right, box.bottom + margin) for box in boxes]
-        yield from _forward_routes(a, b, kept, _CLEAR - margin)
+        enlarged = [Box(box.left, box.top - margin, box.right, box.bottom + margin) for box in boxes]
+        yield from _forward_routes(a, b, enlarged, _CLEAR - margin)
         for lane in range(_LANES):
-            yield from _routes_between_rows(a, b, kept, lane)
+            yield from _routes_between_rows(a, b, enlarged, lane)
     else:
         yield from _backward_routes(a, b, boxes)
 

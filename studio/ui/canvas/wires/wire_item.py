@@ -58,9 +58,9 @@ class WireItem(QGraphicsRectItem):
         start, end = self._direct.start, self._direct.end
         return abs(end.x - start.x) + abs(end.y - start.y), self.wire
 
-    def avoid(self, look: Callable[[Box], Obstacles]) -> None:
+    def avoid(self, find_obstacles: Callable[[Box], Obstacles]) -> None:
         """Route the wire around the obstacles in a box."""
-        curve = find_route(self._direct, look)
+        curve = find_route(self._direct, find_obstacles)
         if curve != self.curve:
             self._follow(curve)
 
@@ -71,7 +71,7 @@ class WireItem(QGraphicsRectItem):
         self._frame()
         self.update()
 
-    def carry(self, kind: PortType, label: str, error: str) -> None:
+    def set_content(self, kind: PortType, label: str, error: str) -> None:
         """Set port type, label and error message."""
         if (kind, label, error) != (self.kind, self.label, self.error):
             self.kind, self.label, self.error = kind, label, error

@@ -47,8 +47,8 @@ def free_label(curve: WireCurve, text: str, paint_context: PaintContext, *, rese
     if paint_context.zoom.detail is not LevelOfDetail.FULL or not readable(MONO_PX, paint_context.zoom.scale):
         return None
     texts = dict.fromkeys((text, text.partition(" ")[0]))
-    places = ((words, t) for spots in (_SPOTS, _OUTER_SPOTS) for words in texts for t in spots)
-    labels = (WireLabel(words, _box(curve, words, MONO_PX, t), MONO_PX) for words, t in places)
+    candidates = ((label_text, t) for spots in (_SPOTS, _OUTER_SPOTS) for label_text in texts for t in spots)
+    labels = (WireLabel(label_text, _box(curve, label_text, MONO_PX, t), MONO_PX) for label_text, t in candidates)
     fitting = (label for label in labels if _has_room(curve, label.box, 2 * reserved))
     return next((label for label in fitting if not paint_context.is_covered(label.box, curve)), None)
 

@@ -48,14 +48,14 @@ class GraphView(QGraphicsView):
         """Show a graph."""
         self.scene().clear()
         self._edges = [
-            EdgeItem(layout.places[behind], route, layout.places[before])
+            EdgeItem(layout.positions[behind], route, layout.positions[before])
             for (behind, before), route in layout.routes.items()
         ]
         self.items_by_id = {node.id: OpItem(node, snapshot.nodes.get(node.id), scale) for node in snapshot.graph.nodes}
         for edge in self._edges:
             self.scene().addItem(edge)
         for number, item in self.items_by_id.items():
-            item.setPos(*layout.places[number])
+            item.setPos(*layout.positions[number])
             self.scene().addItem(item)
         self.show_initial()
 

@@ -172,7 +172,7 @@ class RunActions(QObject):
 
         def over(error: FileError | None) -> None:
             self._library.remove([gone[one.path] for one in thrown])
-            self._trash = list(thrown) if all(one.place is not None for one in thrown) else []
+            self._trash = list(thrown) if all(one.trash_path is not None for one in thrown) else []
             if error is not None:
                 self.status_message.emit(str(error))
             if thrown:

@@ -1,4 +1,4 @@
-"""The mouse and the keyboard of a user, in places of the canvas."""
+"""Simulated mouse and keyboard input on the canvas, addressed by nodes, ports and wires."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ CTRL, SHIFT, ALT = (
 )
 
 
-class Hand:
+class MouseAndKeyboard:
     """Presses, drags and types on one view."""
 
     def __init__(self, view: CanvasView) -> None:
         self.view = view
         self.target = view.viewport()
 
-    # -- where
+    # -- viewport points
 
     def at(self, x: float, y: float) -> QPoint:
-        """The point of the viewport over a place on the canvas."""
+        """The viewport point of a scene position."""
         return self.view.camera.to_view(QPointF(x, y)).toPoint()
 
     def node(self, name: str) -> QPoint:
-        """On the header of a node."""
+        """A point on the header of a node."""
         x, y = self.view.canvas_scene.nodes[name].at
         return self.at(x + 40, y + 12)
 
@@ -41,53 +41,53 @@ class Hand:
         return self.at(*self.view.canvas_scene.nodes[name].port(side, port))
 
     def wire(self, text: str, t: float = 0.5) -> QPoint:
-        """On a wire, written as "a.output -> b.input"."""
+        """The point at parameter `t` of a wire, written as "a.output -> b.input"."""
         item = next(item for wire, item in self.view.canvas_scene.wires.items() if str(wire) == text)
         return self.at(*item.curve.at(t))
 
     # -- the mouse
 
     def move(
-        self, place: QPoint, *, button: Qt.MouseButton = Qt.MouseButton.NoButton, keys: Qt.KeyboardModifier = NO_KEY
+        self, position: QPoint, *, button: Qt.MouseButton = Qt.MouseButton.NoButton, keys: Qt.KeyboardModifier = NO_KEY
     ) -> None:
-        where = QPointF(place)
+        where = QPointF(position)
         event = QMouseEvent(
             QMouseEvent.Type.MouseMove,
             where,
-            QPointF(self.target.mapToGlobal(place)),
+            QPointF(self.target.mapToGlobal(position)),
             Qt.MouseButton.NoButton,
             button,
             keys,
         )
         QApplication.sendEvent(self.target, event)
 
-    def press(self, place: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY) -> None:
-        QTest.mousePress(self.target, button, keys, place)
+    def press(self, position: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY) -> None:
+        QTest.mousePress(self.target, button, keys, position)
 
-    def release(self, place: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY) -> None:
-        QTest.mouseRelease(self.target, button, keys, place)
+    def release(self, position: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY) -> None:
+        QTest.mouseRelease(self.target, button, keys, position)
 
-    def click(self, place: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY) -> None:
-        QTest.mouseClick(self.target, button, keys, place)
+    def click(self, position: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY) -> None:
+        QTest.mouseClick(self.target, button, keys, position)
 
-    def double_click(self, place: QPoint) -> None:
-        QTest.mouseClick(self.target, LEFT, NO_KEY, place)
-        QTest.mouseDClick(self.target, LEFT, NO_KEY, place)
+    def double_click(self, position: QPoint) -> None:
+        QTest.mouseClick(self.target, LEFT, NO_KEY, position)
+        QTest.mouseDClick(self.target, LEFT, NO_KEY, position)
 
     def hold(
-        self, start: QPoint, *places: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY
+        self, start: QPoint, *positions: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY
     ) -> None:
-        """Press and move, without letting go."""
+        """Press at `start` and move through `positions`, without a release."""
         self.press(start, button, keys)
         self.move(start + QPoint(12, 0), button=button, keys=keys)
-        for place in places:
-            self.move(place, button=button, keys=keys)
+        for position in positions:
+            self.move(position, button=button, keys=keys)
 
     def drag(
-        self, start: QPoint, *places: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY
+        self, start: QPoint, *positions: QPoint, button: Qt.MouseButton = LEFT, keys: Qt.KeyboardModifier = NO_KEY
     ) -> None:
-        self.hold(start, *places, button=button, keys=keys)
-        self.release(places[-1], button, keys)
+        self.hold(start, *positions, button=button, keys=keys)
+        self.release(positions[-1], button, keys)
 
     # -- the keyboard
 
