@@ -112,8 +112,8 @@ def test_two_optimizers_train_the_layers_that_are_checked_for_them(
     for optimizer, other in (("adam", "logits"), (sgd, "hidden")):
         user.click(user.node(optimizer))
         layers: TrainedLayersList = shown(window, project, TrainedLayersList)
-        qtbot.waitUntil(lambda: layers.everything.isVisible() and "logits" in layers.boxes)  # noqa: B023
-        press(layers.everything)
+        qtbot.waitUntil(lambda: layers.all_layers.isVisible() and "logits" in layers.boxes)  # noqa: B023
+        press(layers.all_layers)
         press(layers.boxes[other])
     nodes = canvas.store.document.nodes
     assert (nodes["adam"].trains, nodes[sgd].trains) == (("hidden",), ("logits",))

@@ -20,7 +20,7 @@ from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.node_header import NodeHeader
 from studio.ui.panels.inspector.parameter_row import LABEL_WIDTH, ParameterRow, RowState
-from studio.ui.panels.inspector.parameter_text import ValueRefusedError, read, shown, stepped
+from studio.ui.panels.inspector.parameter_text import InvalidTextError, read, shown, stepped
 from studio.ui.panels.inspector.path_edit import PathEdit
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.text_fields import NumberField, TypedField
@@ -280,7 +280,7 @@ def test_texts_are_read_as_values(parameter: Parameter, text: str, value: object
 
 @pytest.mark.parametrize("text", ["", "x", "1.5", "1e999", "0"])
 def test_texts_that_are_no_positive_whole_numbers(text: str) -> None:
-    with pytest.raises(ValueRefusedError):
+    with pytest.raises(InvalidTextError):
         read(Parameter("x", "int", range=Range(ge=1)), text)
 
 

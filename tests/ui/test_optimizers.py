@@ -52,13 +52,13 @@ def test_layers_are_chosen_with_the_mouse(qtbot: QtBot, window: MainWindow, two:
     store = two.store
     listed = layers(window, two, "adam")
     assert list(listed.boxes) == ["hidden", "logits"]
-    assert listed.everything.isChecked() and not listed.boxes["hidden"].isEnabled()
+    assert listed.all_layers.isChecked() and not listed.boxes["hidden"].isEnabled()
     assert [problem.code for problem in store.report.errors] == ["shared-layers"]
-    click(listed.everything)
+    click(listed.all_layers)
     click(listed.boxes["logits"])
     assert store.document.nodes["adam"].trains == ("hidden",)
     listed = layers(window, two, "sgd")
-    click(listed.everything)
+    click(listed.all_layers)
     click(listed.boxes["hidden"])
     qtbot.waitUntil(lambda: store.is_checked and not store.report.problems)
     store.undo()
@@ -68,7 +68,7 @@ def test_layers_are_chosen_with_the_mouse(qtbot: QtBot, window: MainWindow, two:
 
 def test_the_last_layer_stays(window: MainWindow, two: Project) -> None:
     listed = layers(window, two, "adam")
-    click(listed.everything)
+    click(listed.all_layers)
     click(listed.boxes["logits"])
     click(listed.boxes["hidden"])
     assert two.store.document.nodes["adam"].trains == ("hidden",)
@@ -77,8 +77,8 @@ def test_the_last_layer_stays(window: MainWindow, two: Project) -> None:
 
 def test_layers_are_chosen_with_keys(window: MainWindow, two: Project) -> None:
     listed = layers(window, two, "adam")
-    listed.everything.setFocus()
-    QTest.keyClick(listed.everything, Qt.Key.Key_Space)
+    listed.all_layers.setFocus()
+    QTest.keyClick(listed.all_layers, Qt.Key.Key_Space)
     listed.boxes["hidden"].setFocus()
     QTest.keyClick(listed.boxes["hidden"], Qt.Key.Key_Space)
     assert two.store.document.nodes["adam"].trains == ("logits",)

@@ -55,7 +55,7 @@ def test_it_follows_the_selection(qtbot: QtBot, window: MainWindow, digits: Data
     qtbot.waitUntil(lambda: node_shown(digits) == "scale" and is_filled(digits))
     sample = digits.grid.sample(0)
     assert sample is not None and sample.before is not None
-    assert digits.header.words.text() == "1×8×8 uint8 → 1×8×8 float32"
+    assert digits.header.description.text() == "1×8×8 uint8 → 1×8×8 float32"
     user.click(user.node("relu"))
     qtbot.waitUntil(lambda: node_shown(digits) == "batches")
 
@@ -69,7 +69,7 @@ def test_pages_by_keys_wheel_and_number(qtbot: QtBot, digits: DataPanel) -> None
     qtbot.waitUntil(lambda: is_filled(digits))
     assert grid.current == 1437
     assert 1437 in grid.in_view
-    assert digits.header.place.value() == 1437
+    assert digits.header.index_box.value() == 1437
     QTest.keyClick(grid, Qt.Key.Key_Home)
     QTest.keyClick(grid, Qt.Key.Key_Right)
     QTest.keyClick(grid, Qt.Key.Key_PageDown)
@@ -88,10 +88,10 @@ def test_pages_by_keys_wheel_and_number(qtbot: QtBot, digits: DataPanel) -> None
     )
     QApplication.sendEvent(grid.viewport(), wheel)
     assert grid.in_view.start > before
-    digits.header.place.setFocus()
-    digits.header.place.selectAll()
-    QTest.keyClicks(digits.header.place, "700")
-    QTest.keyClick(digits.header.place, Qt.Key.Key_Return)
+    digits.header.index_box.setFocus()
+    digits.header.index_box.selectAll()
+    QTest.keyClicks(digits.header.index_box, "700")
+    QTest.keyClick(digits.header.index_box, Qt.Key.Key_Return)
     assert grid.current == 700
     assert 700 in grid.in_view
     qtbot.waitUntil(lambda: is_filled(digits))
@@ -128,7 +128,7 @@ def test_one_class_only(qtbot: QtBot, digits: DataPanel) -> None:
     category.setFocus()
     QTest.keyClicks(category, "7")
     QTest.keyClick(category, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: digits.header.place.maximum() < 200 and is_filled(digits))
+    qtbot.waitUntil(lambda: digits.header.index_box.maximum() < 200 and is_filled(digits))
     assert category.currentText() == "7"
     labels = {sample.label for place in digits.grid.in_view if (sample := digits.grid.sample(place))}
     assert labels == {"7"}
@@ -137,7 +137,7 @@ def test_one_class_only(qtbot: QtBot, digits: DataPanel) -> None:
 def test_validation_samples(qtbot: QtBot, digits: DataPanel) -> None:
     click(digits.header.parts["validation"])
     qtbot.waitUntil(lambda: is_filled(digits))
-    assert digits.header.place.maximum() == 358
+    assert digits.header.index_box.maximum() == 358
 
 
 def test_drawing_again(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
@@ -145,14 +145,14 @@ def test_drawing_again(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     panel = show(chained(arrays(tmp_path, images, np.arange(30) % 2), "transforms.RandomAffine"))
     first = panel.grid.sample(0)
     assert first is not None and first.input is not None
-    click(panel.header.again)
+    click(panel.header.redraw)
     qtbot.waitUntil(lambda: (now := panel.grid.sample(0)) is not None and now.input is not first.input)
     again = panel.grid.sample(0)
     assert again is not None and again.input is not None
     assert not np.array_equal(again.input, first.input)
     np.testing.assert_array_equal(again.before, first.before)  # pyright: ignore[reportArgumentType]
     click(panel.header.parts["validation"])
-    assert not panel.header.again.isVisible()
+    assert not panel.header.redraw.isVisible()
 
 
 def test_edits_show_at_once_and_undo_brings_back(qtbot: QtBot, window: MainWindow, show: Show) -> None:
@@ -184,7 +184,7 @@ def test_statistics_by_one_click(qtbot: QtBot, digits: DataPanel) -> None:
     qtbot.waitUntil(page.sheet.isVisible)
     assert page.bars.text(0) == "0: 138 training, 40 validation samples"
     assert page.table.item(0, 0).text() == "brightness"
-    assert not digits.header.place.isVisible()
+    assert not digits.header.index_box.isVisible()
 
 
 def test_in_a_narrow_panel_statistics_stand_below_each_other_without_gaps(
@@ -279,10 +279,10 @@ def test_a_file_that_was_mended_meanwhile_is_read(qtbot: QtBot, window: MainWind
     path.write_text("a,y\n1,0\n2,1\n3,1\n")
     QApplication.sendEvent(panel, QEvent(QEvent.Type.ActivationChange))
     qtbot.waitUntil(lambda: is_filled(panel))
-    assert panel.header.place.maximum() == 2
+    assert panel.header.index_box.maximum() == 2
     path.write_text("a,y\n1,0\n2,1\n3,1\n4,0\n")
     QApplication.sendEvent(panel, QEvent(QEvent.Type.ActivationChange))
-    qtbot.waitUntil(lambda: panel.header.place.maximum() == 3)
+    qtbot.waitUntil(lambda: panel.header.index_box.maximum() == 3)
 
 
 def test_an_empty_project_offers_to_add_data(qtbot: QtBot, window: MainWindow, show: Show) -> None:
@@ -313,7 +313,7 @@ def test_closing_the_project_ends_the_threads(qtbot: QtBot, window: MainWindow, 
     window.open_projects.close(project)
     assert previewer._pool._shutdown
     assert previewer._describer is None or not previewer._describer.is_alive()
-    digits._ask(0, 3)  # as its view may, before it is gone
+    digits._request_samples(0, 3)  # as its view can do until it is deleted
     previewer.compute_statistics()
     previewer.watch(True)
 
@@ -329,7 +329,7 @@ def test_an_image_is_sharp_and_highlights_nan(qtbot: QtBot) -> None:
 @pytest.mark.parametrize("count", [12, 60_000, 3_000_000])
 def test_the_number_of_a_sample_can_be_read_in_full(qtbot: QtBot, tmp_path: Path, show: Show, count: int) -> None:
     panel = show(chained(arrays(tmp_path, np.zeros((count, 1), np.uint8), np.arange(count) % 2)))
-    place = panel.header.place
+    place = panel.header.index_box
     QTest.keyClick(panel.grid, Qt.Key.Key_End)
     qtbot.waitUntil(lambda: place.value() == place.maximum() > count * 0.7)
     line = place.lineEdit()
@@ -347,7 +347,7 @@ def test_a_small_window_leaves_room_for_the_number_of_a_sample(
     window.resize(1280, 800)
     qtbot.waitUntil(lambda: window.width() == 1280)
     QApplication.processEvents()
-    assert panel.header.place.isVisible() and panel.header.category.isVisible()
+    assert panel.header.index_box.isVisible() and panel.header.category.isVisible()
 
 
 def test_long_names_of_columns_leave_room_for_numbers(qtbot: QtBot, tmp_path: Path, show: Show) -> None:

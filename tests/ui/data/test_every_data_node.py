@@ -140,9 +140,9 @@ def test_from_the_palette_to_its_samples(qtbot: QtBot, window: MainWindow, files
 @pytest.mark.parametrize("kind", VARIED, ids=lambda kind: kind.key)
 def test_augmentations_can_be_drawn_again(qtbot: QtBot, window: MainWindow, files: Path, kind: NodeType) -> None:
     panel = looked_at(qtbot, window, added(qtbot, window, kind, files))
-    assert panel.header.again.isVisible()
+    assert panel.header.redraw.isVisible()
     first = [panel.view.sample(place) for place in panel.view.in_view]
-    click(panel.header.again)
+    click(panel.header.redraw)
     qtbot.waitUntil(lambda: is_filled(panel) and panel.view.sample(0) is not first[0])
     again = [panel.view.sample(place) for place in panel.view.in_view]
     pairs = [(one.input, other.input) for one, other in zip(first, again, strict=True) if one and other]

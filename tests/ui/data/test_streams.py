@@ -16,8 +16,8 @@ from tests.ui.data.conftest import Show, click, is_filled
 def test_the_first_samples_of_a_stream_are_shown(qtbot: QtBot, show: Show, tmp_path: Path) -> None:
     panel: DataPanel = show(streamed(shards(tmp_path / "shards")))
     assert is_filled(panel)
-    assert panel.header.place.suffix() == " / 25+"
-    assert "the first 25 samples of a stream" in panel.header.place.toolTip()
+    assert panel.header.index_box.suffix() == " / 25+"
+    assert "the first 25 samples of a stream" in panel.header.index_box.toolTip()
     click(panel.header.pages["statistics"])
     qtbot.waitUntil(lambda: panel._previewer.statistics is not None)
     told = [label.text() for label in panel.statistics.counts.parentWidget().findChildren(type(panel.header.title))]

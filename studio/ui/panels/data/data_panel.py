@@ -79,8 +79,8 @@ class DataPanel(QWidget):
 
     def refresh(self) -> None:
         """Show the current state of the previewer."""
-        found = self._previewer
-        facts = found.facts if found.state == "ready" else None
+        previewer = self._previewer
+        facts = previewer.facts if previewer.state == "ready" else None
         if facts is not self._facts:
             self._facts = facts
             node = self._store.document.nodes.get(facts.node) if facts is not None else None
@@ -90,11 +90,11 @@ class DataPanel(QWidget):
             else:
                 self.header.show_facts(facts)
             self.detail.hide()
-            self._look_anew()
-        if found.state == "failed" and found.problem is not None:
-            node = found.problem.node
+            self._reload()
+        if previewer.state == "failed" and previewer.problem is not None:
+            node = previewer.problem.node
             self.failed.set_text(
-                (f"{node} outputs no samples") if node else "The data cannot be shown", str(found.problem)
+                f"{node} outputs no samples" if node else "The data cannot be shown", str(previewer.problem)
             )
             if self.failed.button is not None:
                 self.failed.button.setVisible(bool(node))
@@ -102,7 +102,7 @@ class DataPanel(QWidget):
         self._show_page()
 
     def set_in_sight(self, in_sight: bool) -> None:
-        """Whether the panel is visible. Qt also reports a panel behind another tab as visible."""
+        """Set whether the user sees the panel. Qt also reports panels behind other tabs as visible."""
         self._previewer.watch(in_sight)
 
     def sizeHint(self) -> QSize:
@@ -117,22 +117,22 @@ class DataPanel(QWidget):
     # -- widgets
 
     def _connect(self) -> None:
-        header, found = self.header, self._previewer
-        header.look_changed.connect(self._look_anew)
-        header.page_changed.connect(self._turn)
-        header.go_wanted.connect(self._go)
-        header.turned.connect(self._page)
+        header, previewer = self.header, self._previewer
+        header.look_changed.connect(self._reload)
+        header.page_changed.connect(self._show_chosen_page)
+        header.index_chosen.connect(self._go_to)
+        header.page_scrolled.connect(self._scroll_page)
         for view in (self.grid, self.table):
-            view.wanted.connect(self._ask)
+            view.samples_wanted.connect(self._request_samples)
             view.chosen.connect(self._choose)
-            view.left.connect(self._close_detail)
+            view.escaped.connect(self._close_detail)
         self.detail.closed.connect(self._close_detail)
         self.statistics.sample_wanted.connect(self.show_sample)
         self.statistics.fix_wanted.connect(lambda fix: self._store.edit(fix.title, fix.edit))
-        found.state_changed.connect(self.refresh)
-        found.samples_ready.connect(self._put)
-        found.sample_ready.connect(self._show_detail)
-        found.statistics_changed.connect(self._show_statistics)
+        previewer.state_changed.connect(self.refresh)
+        previewer.samples_ready.connect(self._show_samples)
+        previewer.sample_ready.connect(self._show_detail)
+        previewer.statistics_changed.connect(self._show_statistics)
 
     def _show_page(self) -> None:
         state = self._previewer.state
@@ -141,7 +141,7 @@ class DataPanel(QWidget):
             page = self.splitter if self.header.page == "samples" else self.statistics
         self._stack.setCurrentWidget(page)
 
-    def _turn(self, page: str) -> None:
+    def _show_chosen_page(self, page: str) -> None:
         self._show_page()
         if page == "statistics" and self._previewer.statistics is None and not self._previewer.statistics_problem:
             self._previewer.compute_statistics()
@@ -156,7 +156,7 @@ class DataPanel(QWidget):
     def _total(self) -> int:
         return self._facts.counts[self.header.look.part] if self._facts is not None else 0
 
-    def _look_anew(self) -> None:
+    def _reload(self) -> None:
         """Show other samples of the same node, or those of another node."""
         facts, look = self._facts, self.header.look
         if facts is None:
@@ -164,7 +164,7 @@ class DataPanel(QWidget):
         self._close_detail()
         total = self._total
         self.header.show_total(total)
-        self.header.show_place(0)
+        self.header.show_index(0)
         self._views.setCurrentWidget(self.view if total else self.nothing)
         self.view.show_facts(facts, total)
         if look.category is not None:
@@ -173,73 +173,73 @@ class DataPanel(QWidget):
             self._previewer.compute_statistics()
             self._show_statistics()
 
-    def _ask(self, first: int, number: int) -> None:
+    def _request_samples(self, first: int, number: int) -> None:
         self._previewer.request_samples(self.header.look, first, number)
 
-    def _put(self, answer: SampleBatch) -> None:
-        if answer.look != self.header.look or self._facts is None:
+    def _show_samples(self, batch: SampleBatch) -> None:
+        if batch.look != self.header.look or self._facts is None:
             return
-        self.header.show_total(answer.total)
-        self._views.setCurrentWidget(self.view if answer.total else self.nothing)
-        self.view.put(answer.first, answer.samples, answer.total)
+        self.header.show_total(batch.total)
+        self._views.setCurrentWidget(self.view if batch.total else self.nothing)
+        self.view.add_samples(batch.first, batch.samples, batch.total)
         if self._jump is not None:
-            place, self._jump = self._jump, None
-            self.view.go(place)
+            index, self._jump = self._jump, None
+            self.view.select_sample(index)
         self.view.request_missing()
 
-    def _go(self, place: int) -> None:
-        self.view.go(place)
+    def _go_to(self, index: int) -> None:
+        self.view.select_sample(index)
 
-    def _page(self, step: int) -> None:
-        self.view.page(step)
+    def _scroll_page(self, step: int) -> None:
+        self.view.scroll_pages(step)
 
-    def _choose(self, place: int) -> None:
-        self.header.show_place(place)
-        self._previewer.request_sample(self.header.look, place)
+    def _choose(self, index: int) -> None:
+        self.header.show_index(index)
+        self._previewer.request_sample(self.header.look, index)
 
-    def _show_detail(self, answer: SampleBatch) -> None:
-        if answer.look != self.header.look or self._facts is None or not answer.samples:
+    def _show_detail(self, batch: SampleBatch) -> None:
+        if batch.look != self.header.look or self._facts is None or not batch.samples:
             return
-        self.detail.show_sample(self._facts, answer.look.part, answer.samples[0])
+        self.detail.show_sample(self._facts, batch.look.part, batch.samples[0])
         if self.detail.isHidden():
             self.detail.show()
             width = self.splitter.width()
             self.splitter.setSizes([width - width * 2 // 5, width * 2 // 5])
-            place = self.view.current
-            if place is not None and place not in self.view.in_view:
-                self.view.go(place)
+            index = self.view.current
+            if index is not None and index not in self.view.in_view:
+                self.view.select_sample(index)
 
     def _close_detail(self) -> None:
         if not self.detail.isHidden():
             had_focus = self.detail.isAncestorOf(self.focusWidget()) if self.focusWidget() is not None else False
             self.detail.hide()
-            self.view.go(None)
+            self.view.select_sample(None)
             if had_focus:
                 self.view.setFocus()
 
     def show_sample(self, part: Part, row: int) -> None:
-        """Show an example of a finding."""
+        """Show the sample at an index of a data part, an example of a finding."""
         self._jump = row
         self.header.choose(part)
-        self._look_anew()
+        self._reload()
 
     # -- statistics
 
     def _show_statistics(self) -> None:
-        found = self._previewer
-        self.statistics.show_state(found.statistics, found.progress, found.statistics_problem)
-        known = found.statistics
-        self.table.show_figures(known.part(self.header.look.part) if known is not None else None)
+        previewer = self._previewer
+        self.statistics.show_state(previewer.statistics, previewer.progress, previewer.statistics_problem)
+        statistics = previewer.statistics
+        self.table.show_figures(statistics.part(self.header.look.part) if statistics is not None else None)
         if (
             self.header.page == "statistics"
-            and found.state == "ready"
-            and known is None
-            and found.progress is None
-            and not found.statistics_problem
+            and previewer.state == "ready"
+            and statistics is None
+            and previewer.progress is None
+            and not previewer.statistics_problem
             and self._stack.currentWidget() is self.statistics
-            and not found.was_cancelled
+            and not previewer.was_cancelled
         ):
-            found.compute_statistics()
+            previewer.compute_statistics()
 
 
 class _LoadingView(QWidget):

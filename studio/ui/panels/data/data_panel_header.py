@@ -22,23 +22,23 @@ from studio.ui.widgets.inputs import ComboBox, SpinBox
 from studio.ui.widgets.labels import ElidedLabel, label
 
 _PAGES = ("samples", "statistics")
-_WORDS = 120
+_DESCRIPTION_WIDTH = 120
 """Minimum width of the node's description; it is hidden below this width."""
 _MAX_INDEX = 2**31 - 1
-_AROUND = 28
-"""Pixels of the header outside the widgets."""
-_EDGE, _CURSOR = 6, 4
-"""Margins of the sample number in pixels, including the cursor."""
-_GO_TO = "Sample index, from 0"
+_HEADER_MARGINS = 28
+"""Total width of the margins and the spacing around the widgets, in pixels."""
+_EDGE_MARGIN, _CURSOR_WIDTH = 6, 4
+"""Left margin and cursor width of the sample index, in pixels."""
+_INDEX_TIP = "Sample index, from 0"
 
 
 class DataPanelHeader(QWidget):
     look_changed = Signal()
     page_changed = Signal(str)
     """"samples" or "statistics"."""
-    go_wanted = Signal(int)
+    index_chosen = Signal(int)
     """Index of a sample among the shown ones."""
-    turned = Signal(int)
+    page_scrolled = Signal(int)
     """Number of pages to scroll."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -50,11 +50,11 @@ class DataPanelHeader(QWidget):
         row.setSpacing(8)
         self._icon = IconWidget("data", category="data")
         self.title = label("Data")
-        self.words = ElidedLabel()
-        self.words.setProperty("role", "dim")
+        self.description = ElidedLabel()
+        self.description.setProperty("role", "dim")
         row.addWidget(self._icon)
         row.addWidget(self.title)
-        row.addWidget(self.words, 1)
+        row.addWidget(self.description, 1)
         self.parts = {part: buttons.toggle_button(part.capitalize()) for part in PARTS}
         part_group = QButtonGroup(self)
         for chip in self.parts.values():
@@ -67,24 +67,25 @@ class DataPanelHeader(QWidget):
         self.category.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.category.setMinimumContentsLength(6)
         self.category.activated.connect(self._changed)
-        self.place = _SampleSpinBox()
-        self.place.setAccessibleName("Sample index")
-        self.place.setToolTip(_GO_TO)
-        self.place.setKeyboardTracking(False)
-        self.place.valueChanged.connect(self.go_wanted)
-        self.back = buttons.icon_button("chevron-up", "Previous page (PgUp)", partial(self.turned.emit, -1), size=14)
-        self.forth = buttons.icon_button("chevron-down", "Next page (PgDn)", partial(self.turned.emit, 1), size=14)
-        self.again = buttons.icon_button("reset", "Draw new random transforms", self._draw_again)
-        self._of_samples: list[QWidget] = [
+        self.index_box = _SampleSpinBox()
+        self.index_box.setAccessibleName("Sample index")
+        self.index_box.setToolTip(_INDEX_TIP)
+        self.index_box.setKeyboardTracking(False)
+        self.index_box.valueChanged.connect(self.index_chosen)
+        up, down = partial(self.page_scrolled.emit, -1), partial(self.page_scrolled.emit, 1)
+        self.previous_page = buttons.icon_button("chevron-up", "Previous page (PgUp)", up, size=14)
+        self.next_page = buttons.icon_button("chevron-down", "Next page (PgDn)", down, size=14)
+        self.redraw = buttons.icon_button("reset", "Draw new random transforms", self._redraw_samples)
+        self._sample_controls: list[QWidget] = [
             *self.parts.values(),
             self.category,
-            self.place,
-            self.back,
-            self.forth,
-            self.again,
+            self.index_box,
+            self.previous_page,
+            self.next_page,
+            self.redraw,
         ]
         row.addSpacing(4)
-        for widget in self._of_samples:
+        for widget in self._sample_controls:
             row.addWidget(widget)
         row.addSpacing(8)
         self.pages = {page: buttons.toggle_button(page.capitalize()) for page in _PAGES}
@@ -115,11 +116,11 @@ class DataPanelHeader(QWidget):
         self._facts = facts
         if facts is None:
             self.title.setText("Data")
-            self.words.setText("")
+            self.description.setText("")
             self._icon.set_icon("data", category="data")
         else:
             self.title.setText(facts.node)
-            self.words.setText(_shape_text(facts))
+            self.description.setText(_shape_text(facts))
             self._icon.set_icon(icon, category=category)
             if not facts.counts["validation"]:
                 self.parts["training"].setChecked(True)
@@ -133,25 +134,25 @@ class DataPanelHeader(QWidget):
 
     def show_total(self, total: int) -> None:
         """Set the number of samples."""
-        self.place.blockSignals(True)
-        self.place.setRange(0, max(0, min(total - 1, _MAX_INDEX)))
+        self.index_box.blockSignals(True)
+        self.index_box.setRange(0, max(0, min(total - 1, _MAX_INDEX)))
         is_stream = self._facts is not None and self._facts.is_stream
-        self.place.setSuffix(f" / {total:,}{'+' if is_stream else ''}")
-        self.place.setToolTip(
-            _GO_TO + ((f". Only the first {total:,} samples of a stream can be shown") if is_stream else "")
+        self.index_box.setSuffix(f" / {total:,}{'+' if is_stream else ''}")
+        self.index_box.setToolTip(
+            _INDEX_TIP + (f". Only the first {total:,} samples of a stream can be shown" if is_stream else "")
         )
-        self.place.setEnabled(total > 0)
-        self.place.blockSignals(False)
+        self.index_box.setEnabled(total > 0)
+        self.index_box.blockSignals(False)
         self._fit()
 
-    def show_place(self, place: int) -> None:
+    def show_index(self, index_box: int) -> None:
         """Set the current sample index."""
-        self.place.blockSignals(True)
-        self.place.setValue(place)
-        self.place.blockSignals(False)
+        self.index_box.blockSignals(True)
+        self.index_box.setValue(index_box)
+        self.index_box.blockSignals(False)
 
     def choose(self, part: Part) -> None:
-        """All samples of a part."""
+        """Show all samples of a part."""
         self.parts[part].setChecked(True)
         self.category.setCurrentIndex(0)
         self.pages["samples"].setChecked(True)
@@ -165,7 +166,7 @@ class DataPanelHeader(QWidget):
         self._fit()
         self.page_changed.emit(page)
 
-    def _draw_again(self) -> None:
+    def _redraw_samples(self) -> None:
         self._draw += 1
         self._fit()
         self.look_changed.emit()
@@ -177,19 +178,19 @@ class DataPanelHeader(QWidget):
     def _fit(self) -> None:
         facts, samples = self._facts, self.page == "samples"
         varies = facts is not None and facts.varies and self.look.part == "training"
-        shown = dict.fromkeys(self._of_samples, samples and facts is not None)
+        shown = dict.fromkeys(self._sample_controls, samples and facts is not None)
         shown[self.category] &= facts is not None and bool(facts.class_names)
-        shown[self.again] &= varies
-        shown |= dict.fromkeys((*self.pages.values(), self.words), facts is not None)
+        shown[self.redraw] &= varies
+        shown |= dict.fromkeys((*self.pages.values(), self.description), facts is not None)
         room = self.width() - sum(_width(widget) for widget, is_shown in shown.items() if is_shown)
-        room -= _width(self._icon) + _width(self.title) + _AROUND
-        for widget in (self.forth, self.back, self.words, self.place, self.category):
+        room -= _width(self._icon) + _width(self.title) + _HEADER_MARGINS
+        for widget in (self.next_page, self.previous_page, self.description, self.index_box, self.category):
             if room < 0 and shown[widget]:
                 shown[widget] = False
                 room += _width(widget)
-        for widget, is_shown in shown.items():  # once each, because showing and hiding triggers a new layout
+        for widget, is_shown in shown.items():  # each once: every change of visibility triggers a layout
             widget.setVisible(is_shown)
-        self.again.setToolTip(f"Draw new random transforms. Shown: epoch {self._draw + 1}")
+        self.redraw.setToolTip(f"Draw new random transforms. Shown: epoch {self._draw + 1}")
 
 
 class _SampleSpinBox(SpinBox):
@@ -200,7 +201,7 @@ class _SampleSpinBox(SpinBox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lineEdit().setTextMargins(_EDGE, 0, 0, 0)
+        self.lineEdit().setTextMargins(_EDGE_MARGIN, 0, 0, 0)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
@@ -209,7 +210,7 @@ class _SampleSpinBox(SpinBox):
         self.initStyleOption(option)
         option.rect = QRect(0, 0, width, self.height())  # pyright: ignore[reportAttributeAccessIssue] - in a base's stub
         inner = self.style().subControlRect(QStyle.ComplexControl.CC_SpinBox, option, field, self)
-        return QSize(width + _EDGE + 2 * _CURSOR + width - inner.width(), super().sizeHint().height())
+        return QSize(width + _EDGE_MARGIN + 2 * _CURSOR_WIDTH + width - inner.width(), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -217,11 +218,11 @@ class _SampleSpinBox(SpinBox):
 
 def _width(widget: QWidget) -> int:
     """Width including spacing."""
-    return (_WORDS if isinstance(widget, ElidedLabel) else widget.sizeHint().width()) + 8
+    return (_DESCRIPTION_WIDTH if isinstance(widget, ElidedLabel) else widget.sizeHint().width()) + 8
 
 
 def _shape_text(facts: Facts) -> str:
-    """The node's effect on the sample shapes."""
+    """Shapes of a sample before and after the node, or its shapes if the node does not change them."""
     if facts.input_before is not None and facts.input_before != facts.input:
         return f"{facts.input_before} → {facts.input}"
     if facts.target_before is not None:

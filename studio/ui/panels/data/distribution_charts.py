@@ -27,63 +27,63 @@ class ClassBars(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._found: Statistics | None = None
+        self._statistics: Statistics | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Class balance")
         theme.manager().changed.connect(self.update)
 
-    def show_statistics(self, found: Statistics) -> None:
-        self._found = found
-        self.setAccessibleDescription("; ".join(self.text(row) for row in range(min(len(found.class_names), 20))))
+    def show_statistics(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self.setAccessibleDescription("; ".join(self.text(row) for row in range(min(len(statistics.class_names), 20))))
         self.updateGeometry()
         self.update()
 
     def text(self, row: int) -> str:
         """Text of a class row."""
-        if self._found is None:
+        if self._statistics is None:
             return ""
-        counts = (f"{part.classes[row]:,} {part.part}" for part in self._found.parts)
-        return f"{self._found.class_names[row]}: {', '.join(counts)} samples"
+        counts = (f"{part.classes[row]:,} {part.part}" for part in self._statistics.parts)
+        return f"{self._statistics.class_names[row]}: {', '.join(counts)} samples"
 
     def sizeHint(self) -> QSize:
-        return QSize(280, _ROW * len(self._found.class_names) if self._found else 0)
+        return QSize(280, _ROW * len(self._statistics.class_names) if self._statistics else 0)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(220, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        found = self._found
-        if found is None:
+        statistics = self._statistics
+        if statistics is None:
             return
         colors, painter = theme.current(), QPainter(self)
         painter.setFont(fonts.interface(12))
         measure = painter.fontMetrics()
-        longest = max((measure.horizontalAdvance(name) for name in found.class_names[:500]), default=0)
+        longest = max((measure.horizontalAdvance(name) for name in statistics.class_names[:500]), default=0)
         name_width = min(longest + 2, _MAX_NAME_WIDTH)  # advances are rounded
         left = name_width + 10
         room = max(self.width() - left - _COUNT_WIDTH, 20)
-        most = max((max(part.classes, default=0) / max(part.samples, 1) for part in found.parts), default=1) or 1
+        most = max((max(part.classes, default=0) / max(part.samples, 1) for part in statistics.parts), default=1) or 1
         first = max(event.rect().top() // _ROW, 0)
-        for row in range(first, min(event.rect().bottom() // _ROW + 1, len(found.class_names))):
+        for row in range(first, min(event.rect().bottom() // _ROW + 1, len(statistics.class_names))):
             top = row * _ROW
             painter.setPen(colors.color("text"))
-            name = measure.elidedText(found.class_names[row], Qt.TextElideMode.ElideRight, name_width)
+            name = measure.elidedText(statistics.class_names[row], Qt.TextElideMode.ElideRight, name_width)
             painter.drawText(QRect(0, top, name_width, _ROW), _LEFT, name)
-            heights = len(found.parts) * _BAR + (len(found.parts) - 1)
+            heights = len(statistics.parts) * _BAR + (len(statistics.parts) - 1)
             y = top + (_ROW - heights) // 2
-            for part in found.parts:
+            for part in statistics.parts:
                 share = part.classes[row] / max(part.samples, 1)
                 bar = QRectF(left, y, max(room * share / most, 1 if part.classes[row] else 0), _BAR)
                 painter.fillRect(bar, QColor(colors.series[COLORS[part.part]]))
                 y += _BAR + 1
             painter.setPen(colors.color("text-dim"))
-            counts = " / ".join(f"{part.classes[row]:,}" for part in found.parts)
+            counts = " / ".join(f"{part.classes[row]:,}" for part in statistics.parts)
             painter.drawText(QRect(self.width() - _COUNT_WIDTH + 8, top, _COUNT_WIDTH - 8, _ROW), _RIGHT, counts)
 
     def event(self, event: QEvent) -> bool:
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._found is not None:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._statistics is not None:
             row = event.pos().y() // _ROW
-            if 0 <= row < len(self._found.class_names):
+            if 0 <= row < len(self._statistics.class_names):
                 QToolTip.showText(event.globalPos(), tip(self.text(row)))
                 return True
         return super().event(event)
@@ -127,12 +127,12 @@ class HistogramView(QWidget):
         unit = area.width() / ((high - low) or 1)
         for (part, channel), density in zip(self._channels, densities, strict=True):
             color = QColor(colors.series[COLORS[part]])
-            found = channel.histogram
+            statistics = channel.histogram
             steps: list[QPointF] = []
-            for place, height in enumerate(density):
-                left = area.left() + (found.low + place * found.width - low) * unit
+            for index, height in enumerate(density):
+                left = area.left() + (statistics.low + index * statistics.width - low) * unit
                 bar = QRectF(
-                    left, area.bottom(), max(found.width * unit, 1), -area.height() * height / most
+                    left, area.bottom(), max(statistics.width * unit, 1), -area.height() * height / most
                 ).normalized()
                 if part == "training":
                     painter.fillRect(bar, color)
@@ -156,7 +156,7 @@ class PointsView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._found: Statistics | None = None
+        self._statistics: Statistics | None = None
         self.setMinimumSize(140, 110)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Scatter plot of the samples")
@@ -165,15 +165,16 @@ class PointsView(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(180, 160)
 
-    def show_statistics(self, found: Statistics) -> None:
-        self._found = found
-        self.setVisible(any(part.points for part in found.parts))
+    def show_statistics(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self.setVisible(any(part.points for part in statistics.parts))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        points = [point for part in self._found.parts for point in part.points] if self._found is not None else []
+        statistics = self._statistics
+        points = [point for part in statistics.parts for point in part.points] if statistics is not None else []
         finite = [(x, y) for x, y, _ in points if math.isfinite(x) and math.isfinite(y)]
-        if self._found is None or not finite:
+        if statistics is None or not finite:
             return
         colors, painter = theme.current(), QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -182,21 +183,21 @@ class PointsView(QWidget):
         width, height = (max(pair[axis] for pair in finite) - start for axis, start in ((0, left), (1, low)))
         scale = min(area.width() / (width or 1), area.height() / (height or 1))
         across, up = (area.width() - width * scale) / 2, (area.height() - height * scale) / 2
-        for part in self._found.parts:
+        for part in statistics.parts:
             for x, y, number in part.points:
                 if not (math.isfinite(x) and math.isfinite(y)):
                     continue
                 color = QColor(colors.series[max(number, 0) % len(colors.series)])
                 painter.setPen(QPen(color, 1) if part.part == "validation" else Qt.PenStyle.NoPen)
                 painter.setBrush(color if part.part == "training" else Qt.BrushStyle.NoBrush)
-                place = QPointF(area.left() + across + (x - left) * scale, area.bottom() - up - (y - low) * scale)
-                painter.drawEllipse(place, 2, 2)
+                center = QPointF(area.left() + across + (x - left) * scale, area.bottom() - up - (y - low) * scale)
+                painter.drawEllipse(center, 2, 2)
 
 
 def number(value: float) -> str:
     """Four significant digits, but never fewer than the integer part has."""
-    whole = abs(value) < 1e6 and (abs(value) >= 1000 or value == int(value))
-    return f"{value:,.0f}" if whole else f"{value:.4g}"
+    is_integer = abs(value) < 1e6 and (abs(value) >= 1000 or value == int(value))
+    return f"{value:,.0f}" if is_integer else f"{value:.4g}"
 
 
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

@@ -31,7 +31,7 @@ from studio.ui.widgets.row_layout import row_of
 
 _COLORS = ["Red", "Green", "Blue"]
 _MAX_NAME_WIDTH = 160
-"""Minimum pixels of a column name, so that the value stays visible."""
+"""Maximum width of a column name in pixels, so that the value stays visible."""
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -78,7 +78,7 @@ class SampleDetail(QWidget):
         self.setMinimumWidth(260)
 
     def show_sample(self, facts: Facts, part: Part, sample: Sample) -> None:
-        """Caption of the sample."""
+        """Show a sample of a data part."""
         self._facts, self._sample = facts, sample
         name = f" · {sample.label}" if sample.label and facts.kind != "text" else ""
         self.title.setText(f"#{sample.row:,}{name}")
@@ -100,9 +100,9 @@ class SampleDetail(QWidget):
             widget.setVisible(shown)
         if values is None:
             return
-        early = self._shows_before and sample.before is not None
-        kind = facts.kind_before if early else facts.kind
-        scale = facts.scale_before if early else facts.scale
+        is_before = self._shows_before and sample.before is not None
+        kind = facts.kind_before if is_before else facts.kind
+        scale = facts.scale_before if is_before else facts.scale
         self.picture.show_values(values, kind, scale)
         self.picture.setVisible(kind in ("images", "series", "vectors"))
         target = sample.target_before if self._shows_before and sample.target_before is not None else sample.target
@@ -124,9 +124,9 @@ class SampleDetail(QWidget):
             return
         if facts.kind == "text" and self._sample is not None and self._sample.target is not None:
             rows: NDArray[Any] = np.stack([values.reshape(-1), self._sample.target.reshape(-1)[: values.size]])
-            words = [[_unit(facts, number) for number in row] for row in rows.tolist()]
-            names = ("sees", "learns")
-            self._set_model(_ValueModel(rows, names, words))
+            tokens = [[_token(facts, number) for number in row] for row in rows.tolist()]
+            names = ("input", "target")
+            self._set_model(_ValueModel(rows, names, tokens))
             return
         if values.ndim == 3:
             values = values[max(self.channel.currentIndex(), 0)]
@@ -166,7 +166,7 @@ class _SampleImage(QWidget):
         self._kind: Kind = "images"
         self._scale = Scale()
         self._image: QImage | None = None
-        self._place = QRectF()
+        self._image_rect = QRectF()
         self.setMinimumSize(96, 96)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Sample image")
@@ -183,7 +183,7 @@ class _SampleImage(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         if self._image is not None:
-            self._place = sample_painting.draw_image(painter, self.rect(), self._image)
+            self._image_rect = sample_painting.draw_image(painter, self.rect(), self._image)
         elif self._values is not None and self._kind in ("series", "vectors"):
             sample_painting.paint_numbers(painter, self.rect(), self._values, self._kind, self._scale)
 
@@ -195,10 +195,10 @@ class _SampleImage(QWidget):
         return super().event(event)
 
     def _number_at(self, x: float, y: float) -> str:
-        if self._image is None or self._values is None or not self._place.contains(x, y):
+        if self._image is None or self._values is None or not self._image_rect.contains(x, y):
             return ""
-        column = int((x - self._place.left()) / self._place.width() * self._image.width())
-        row = int((y - self._place.top()) / self._place.height() * self._image.height())
+        column = int((x - self._image_rect.left()) / self._image_rect.width() * self._image.width())
+        row = int((y - self._image_rect.top()) / self._image_rect.height() * self._image.height())
         planes = sample_painting.as_planes(self._values)
         return f"Row {row}, column {column}: " + ", ".join(f"{value:.4g}" for value in planes[:, row, column].tolist())
 
@@ -206,9 +206,9 @@ class _SampleImage(QWidget):
 class _ValueModel(QAbstractTableModel):
     """Table model of the sample's values."""
 
-    def __init__(self, rows: NDArray[Any], names: tuple[str, ...] = (), words: list[list[str]] | None = None) -> None:
+    def __init__(self, rows: NDArray[Any], names: tuple[str, ...] = (), tokens: list[list[str]] | None = None) -> None:
         super().__init__()
-        self._rows, self._names, self._words = rows, names, words
+        self._rows, self._names, self._tokens = rows, names, tokens
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's default
         return 0 if parent.isValid() else len(self._rows)
@@ -227,7 +227,7 @@ class _ValueModel(QAbstractTableModel):
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-                return f"{self._words[index.row()][index.column()]} {shown}" if self._words is not None else shown
+                return f"{self._tokens[index.row()][index.column()]} {shown}" if self._tokens is not None else shown
             case Qt.ItemDataRole.ForegroundRole if value != value:
                 return theme.current().color("error")
             case Qt.ItemDataRole.ToolTipRole:
@@ -263,15 +263,15 @@ def _figures(name: str, values: NDArray[Any]) -> str:
         return f"{head} = {value:.6g}" if isinstance(value, float) else f"{head} = {value}"
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     if not finite.size:
-        return f"{head}, no values"
+        return f"{head}, all NaN or infinite" if values.size else f"{head}, no values"
     low, high, mean = (float(each) for each in (finite.min(), finite.max(), finite.mean()))
-    odd = values.size - finite.size
-    return f"{head}, {low:.4g} to {high:.4g}, mean {mean:.4g}" + (f", {odd} NaN or infinite" if odd else "")
+    nonfinite = values.size - finite.size
+    return f"{head}, {low:.4g} to {high:.4g}, mean {mean:.4g}" + (f", {nonfinite} NaN or infinite" if nonfinite else "")
 
 
-def _unit(facts: Facts, number: int) -> str:
-    known = facts.vocabulary
-    return sample_painting.shown_unit(known[number]) if 0 <= number < len(known) else "·"
+def _token(facts: Facts, number: int) -> str:
+    vocabulary = facts.vocabulary
+    return sample_painting.visible_token(vocabulary[number]) if 0 <= number < len(vocabulary) else "·"
 
 
 __all__ = ["SampleDetail"]

@@ -18,13 +18,13 @@ _WHEEL_STEP = 120
 
 
 class SampleGrid(QAbstractScrollArea):
-    """Samples by index among the shown ones. The scroll bar counts rows of cells."""
+    """Samples in cells, by index in the shown selection. The scroll bar counts rows of cells."""
 
-    wanted = Signal(int, int)
+    samples_wanted = Signal(int, int)
     """Visible samples are missing: first index and number."""
     chosen = Signal(int)
     """A sample was clicked or selected by keyboard."""
-    left = Signal()
+    escaped = Signal()
     """Escape was pressed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -45,7 +45,7 @@ class SampleGrid(QAbstractScrollArea):
     # -- content
 
     def show_facts(self, facts: Facts, total: int) -> None:
-        """Show other samples and drop the cache."""
+        """Show other samples and clear the cache."""
         self._facts, self._total = facts, total
         self._samples.clear()
         self._current = None
@@ -53,23 +53,18 @@ class SampleGrid(QAbstractScrollArea):
         self.verticalScrollBar().setValue(0)
         self.request_missing()
 
-    def renew(self) -> None:
-        """Show the same samples with new random transforms."""
-        self._samples.clear()
-        self.request_missing()
-
-    def put(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
+    def add_samples(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
         """Add samples that were requested."""
         self._samples.update(enumerate(samples, first))
-        for place in list(self._samples)[: max(len(self._samples) - _CACHE_SIZE, 0)]:
-            del self._samples[place]
+        for index in list(self._samples)[: max(len(self._samples) - _CACHE_SIZE, 0)]:
+            del self._samples[index]
         if total != self._total:
             self._total = total
             self._arrange()
         self.viewport().update()
 
-    def sample(self, place: int) -> Sample | None:
-        return self._samples.get(place)
+    def sample(self, index: int) -> Sample | None:
+        return self._samples.get(index)
 
     @property
     def current(self) -> int | None:
@@ -83,29 +78,29 @@ class SampleGrid(QAbstractScrollArea):
         rows = -(-self.viewport().height() // (self._cell.height() + GAP))
         return range(first, min(first + max(rows, 1) * columns, self._total))
 
-    def go(self, place: int | None) -> None:
+    def select_sample(self, index: int | None) -> None:
         """Select a sample and scroll to it."""
-        self._current = place
-        if place is not None:
-            self._current = place = max(0, min(place, self._total - 1))
-            row, bar = place // self._columns, self.verticalScrollBar()
+        self._current = index
+        if index is not None:
+            self._current = index = max(0, min(index, self._total - 1))
+            row, bar = index // self._columns, self.verticalScrollBar()
             if row < bar.value():
                 bar.setValue(row)
             elif row >= bar.value() + self._rows_shown:
                 bar.setValue(row - self._rows_shown + 1)
-            self.chosen.emit(place)
+            self.chosen.emit(index)
         self.viewport().update()
 
-    def page(self, step: int) -> None:
+    def scroll_pages(self, step: int) -> None:
         """Scroll by pages."""
         bar = self.verticalScrollBar()
         bar.setValue(bar.value() + step * self._rows_shown)
 
     def request_missing(self) -> None:
         """Request the visible samples that are missing."""
-        missing = [place for place in self.in_view if place not in self._samples]
+        missing = [index for index in self.in_view if index not in self._samples]
         if missing and self._facts is not None:
-            self.wanted.emit(missing[0], missing[-1] - missing[0] + 1)
+            self.samples_wanted.emit(missing[0], missing[-1] - missing[0] + 1)
         self.viewport().update()
 
     # -- geometry
@@ -128,18 +123,18 @@ class SampleGrid(QAbstractScrollArea):
         """Number of fully visible rows."""
         return max(1, (self.viewport().height() - GAP // 2) // (self._cell.height() + GAP))
 
-    def cell_rect(self, place: int) -> QRect:
+    def cell_rect(self, index: int) -> QRect:
         """Rectangle of a sample in the viewport."""
         cell = self._cell
-        row, column = divmod(place, self._columns)
+        row, column = divmod(index, self._columns)
         row -= self.verticalScrollBar().value()
         return QRect(
             GAP + column * (cell.width() + GAP), GAP // 2 + row * (cell.height() + GAP), cell.width(), cell.height()
         )
 
-    def place_at(self, point: QPoint) -> int | None:
+    def index_at(self, point: QPoint) -> int | None:
         return next(
-            (place for place in self.in_view if self.cell_rect(place).adjusted(-4, -4, 4, 4).contains(point)), None
+            (index for index in self.in_view if self.cell_rect(index).adjusted(-4, -4, 4, 4).contains(point)), None
         )
 
     def _arrange(self) -> None:
@@ -165,10 +160,10 @@ class SampleGrid(QAbstractScrollArea):
         painter.fillRect(self.viewport().rect(), colors.color("surface"))
         if self._facts is None:
             return
-        for place in self.in_view:
-            area = self.cell_rect(place)
-            sample_painting.paint(painter, area, self._samples.get(place), self._facts)
-            if place == self._current:
+        for index in self.in_view:
+            area = self.cell_rect(index)
+            sample_painting.paint(painter, area, self._samples.get(index), self._facts)
+            if index == self._current:
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setPen(QPen(colors.color("accent"), 2))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -178,9 +173,9 @@ class SampleGrid(QAbstractScrollArea):
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        place = self.place_at(event.position().toPoint())
-        if place is not None and event.button() == Qt.MouseButton.LeftButton:
-            self.go(place)
+        index = self.index_at(event.position().toPoint())
+        if index is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.select_sample(index)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self._wheel += event.angleDelta().y()
@@ -190,7 +185,7 @@ class SampleGrid(QAbstractScrollArea):
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        columns, here = self._columns, self._current if self._current is not None else self.in_view.start - 1
+        columns, current = self._columns, self._current if self._current is not None else self.in_view.start - 1
         page = self._rows_shown * columns
         steps = {
             Qt.Key.Key_Right: 1,
@@ -204,20 +199,20 @@ class SampleGrid(QAbstractScrollArea):
         }
         key = Qt.Key(event.key())
         if key == Qt.Key.Key_Escape and self._current is not None:
-            self.go(None)
-            self.left.emit()
+            self.select_sample(None)
+            self.escaped.emit()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._total:
-            self.go(max(here, 0))
+            self.select_sample(max(current, 0))
         elif key in steps and self._total:
             arrow = abs(steps[key]) in (1, columns)
-            self.go(self.in_view.start if self._current is None and arrow else here + steps[key])
+            self.select_sample(self.in_view.start if self._current is None and arrow else current + steps[key])
         else:
             super().keyPressEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            place = self.place_at(event.pos())
-            sample = self._samples.get(place) if place is not None else None
+            index = self.index_at(event.pos())
+            sample = self._samples.get(index) if index is not None else None
             if sample is not None:
                 text = sample.problem or f"Sample {sample.row:,}: {sample.label}"
                 QToolTip.showText(event.globalPos(), tip(text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,8 @@ CAPTION = 18
 ARROW = 16
 TEXT_HEIGHT = 46
 _FEW_BARS = 32
-_UNIT = 26
-"""Width of a character and its number."""
+_TOKEN_WIDTH = 26
+"""Minimum width of a token and its number, in pixels."""
 
 
 def size_of(facts: Facts) -> QSize:
@@ -60,7 +59,7 @@ def paint(painter: QPainter, area: QRect, sample: Sample | None, facts: Facts) -
 
 
 def paint_numbers(painter: QPainter, area: QRect, values: NDArray[Any], kind: Kind, scale: Scale) -> None:
-    """Paint the values of a sample."""
+    """Paint values as an image, lines, bars, or a grayscale strip if there are too many for bars."""
     match kind:
         case "images":
             draw_image(painter, area, image_of(values, scale))
@@ -89,13 +88,13 @@ def image_of(values: NDArray[Any], scale: Scale) -> QImage:
 def draw_image(painter: QPainter, area: QRect, image: QImage) -> QRectF:
     """Scale an image to fit, with sharp pixels when enlarged. Returns its rectangle."""
     size = QRectF(image.rect()).size().scaled(QRectF(area).size(), Qt.AspectRatioMode.KeepAspectRatio)
-    place = QRectF(0, 0, size.width(), size.height())
-    place.moveCenter(QRectF(area).center())
+    target = QRectF(0, 0, size.width(), size.height())
+    target.moveCenter(QRectF(area).center())
     ratio = painter.device().devicePixelRatioF()
     shrinks = size.width() * ratio < image.width()
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, shrinks)
-    painter.drawImage(place, image)
-    return place
+    painter.drawImage(target, image)
+    return target
 
 
 # -- kinds ------------------------------------------------------------------------------------
@@ -118,8 +117,8 @@ def _paint_lines(painter: QPainter, area: QRect, values: NDArray[Any], scale: Sc
     y = inner.bottom() - (columns - scale.low) * (inner.height() / (scale.high - scale.low))
     for number in range(min(columns.shape[1], len(colors.series))):
         painter.setPen(QPen(QColor(colors.series[number]), 1.25))
-        there = np.isfinite(y[:, number])
-        points = [QPointF(*pair) for pair in zip(x[there].tolist(), y[there, number].tolist(), strict=True)]
+        finite = np.isfinite(y[:, number])
+        points = [QPointF(*pair) for pair in zip(x[finite].tolist(), y[finite, number].tolist(), strict=True)]
         painter.drawPolyline(QPolygonF(points))
     painter.restore()
 
@@ -133,9 +132,9 @@ def _paint_bars(painter: QPainter, area: QRect, values: NDArray[np.float64], sca
     unit = inner.height() / ((high - low) or 1)
     zero = inner.bottom() + low * unit
     step = inner.width() / max(len(values), 1)
-    for place, value in enumerate(np.clip(values, low, high).tolist()):
-        left, width = inner.left() + place * step, max(step - min(step / 4, 3), 1)
-        if not np.isfinite(values[place]):
+    for index, value in enumerate(np.clip(values, low, high).tolist()):
+        left, width = inner.left() + index * step, max(step - min(step / 4, 3), 1)
+        if not np.isfinite(values[index]):
             painter.fillRect(QRectF(left, inner.top(), width, inner.height()), colors.color("error-soft"))
         else:
             bar = QRectF(left, zero, width, -value * unit).normalized()
@@ -163,8 +162,8 @@ def _paint_text(painter: QPainter, area: QRect, sample: Sample, vocabulary: tupl
     painter.drawText(QRect(area.left(), area.top() + 4, gutter - 10, 20), _RIGHT, f"#{sample.row:,}")
     left = area.left() + gutter
     for number in sample.input.reshape(-1).tolist():
-        text = shown_unit(vocabulary[number]) if 0 <= number < len(vocabulary) else "·"
-        width = max(_UNIT, measure.horizontalAdvance(text) + 8)
+        text = visible_token(vocabulary[number]) if 0 <= number < len(vocabulary) else "·"
+        width = max(_TOKEN_WIDTH, measure.horizontalAdvance(text) + 8)
         if left + width > area.right() - 16:
             painter.setPen(colors.color("text-dim"))
             painter.drawText(QRect(left, area.top() + 4, 16, 20), _MIDDLE, "…")
@@ -178,7 +177,7 @@ def _paint_text(painter: QPainter, area: QRect, sample: Sample, vocabulary: tupl
         left += width
 
 
-def shown_unit(text: str) -> str:
+def visible_token(text: str) -> str:
     """Make whitespace and control characters visible."""
     return {" ": "␣", "\n": "↵", "\t": "⇥"}.get(text, text if text.isprintable() else "·")
 
@@ -209,6 +208,4 @@ _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _MIDDLE = int(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter)
 
-Paint = Callable[[QPainter, QRect, Sample | None, Facts], None]
-
-__all__ = ["CAPTION", "SIDE", "draw_image", "image_of", "paint", "paint_numbers", "shown_unit", "size_of"]
+__all__ = ["CAPTION", "SIDE", "draw_image", "image_of", "paint", "paint_numbers", "visible_token", "size_of"]

@@ -22,7 +22,7 @@ _CACHE_SIZE = 5000
 _WITH_MISSING = 160
 """Width of a column whose header shows the number of missing values."""
 _ROW_HEIGHT = 24
-_AROUND, _WIDEST = 24, 280
+_HEADER_PADDING, _MAX_INITIAL_WIDTH = 24, 280
 """Padding of a column header, and maximum initial width of a column, in pixels."""
 _PREFETCHED_ROWS = 20
 """Number of rows read beyond the visible ones."""
@@ -32,9 +32,9 @@ _MAX_ROWS = 2**31 - 1
 class SampleTable(QTableView):
     """Same interface as `SampleGrid`."""
 
-    wanted = Signal(int, int)
+    samples_wanted = Signal(int, int)
     chosen = Signal(int)
-    left = Signal()
+    escaped = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,8 +65,8 @@ class SampleTable(QTableView):
         self.setColumnWidth(0, 72)
         metrics = self.horizontalHeader().fontMetrics()
         for column in range(1, self._model.columnCount()):
-            named = metrics.horizontalAdvance(self._model.name(column)) + _AROUND
-            self.setColumnWidth(column, max(168 if facts.pairs else 112, min(named, _WIDEST)))
+            title_width = metrics.horizontalAdvance(self._model.name(column)) + _HEADER_PADDING
+            self.setColumnWidth(column, max(168 if facts.pairs else 112, min(title_width, _MAX_INITIAL_WIDTH)))
         self.scrollToTop()
         self.request_missing()
 
@@ -78,15 +78,11 @@ class SampleTable(QTableView):
             if self._model.name(column) in missing:
                 self.setColumnWidth(column, max(self.columnWidth(column), _WITH_MISSING))
 
-    def renew(self) -> None:
-        self._model.forget()
-        self.request_missing()
+    def add_samples(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
+        self._model.add_samples(first, samples, total)
 
-    def put(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
-        self._model.put(first, samples, total)
-
-    def sample(self, place: int) -> Sample | None:
-        return self._model.samples.get(place)
+    def sample(self, row: int) -> Sample | None:
+        return self._model.samples.get(row)
 
     @property
     def current(self) -> int | None:
@@ -99,24 +95,24 @@ class SampleTable(QTableView):
         total = self._model.rowCount()
         return range(max(first, 0), total if last < 0 else last + 1)
 
-    def go(self, place: int | None) -> None:
-        if place is None:
+    def select_sample(self, row: int | None) -> None:
+        if row is None:
             self.setCurrentIndex(QModelIndex())
             self.clearSelection()
             return
-        place = max(0, min(place, self._model.rowCount() - 1))
-        index = self._model.index(place, max(self.currentIndex().column(), 0))
+        row = max(0, min(row, self._model.rowCount() - 1))
+        index = self._model.index(row, max(self.currentIndex().column(), 0))
         self.setCurrentIndex(index)
         self.scrollTo(index)
 
-    def page(self, step: int) -> None:
+    def scroll_pages(self, step: int) -> None:
         bar = self.verticalScrollBar()
         bar.setValue(bar.value() + step * max(len(self.in_view) - 1, 1))
 
     def request_missing(self, *_: object) -> None:
-        missing = [place for place in self.in_view if place not in self._model.samples]
+        missing = [row for row in self.in_view if row not in self._model.samples]
         if missing:
-            self.wanted.emit(missing[0], missing[-1] - missing[0] + 1 + _PREFETCHED_ROWS)
+            self.samples_wanted.emit(missing[0], missing[-1] - missing[0] + 1 + _PREFETCHED_ROWS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -124,8 +120,8 @@ class SampleTable(QTableView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.current is not None:
-            self.go(None)
-            self.left.emit()
+            self.select_sample(None)
+            self.escaped.emit()
             return
         super().keyPressEvent(event)
 
@@ -149,7 +145,7 @@ class _SampleModel(QAbstractTableModel):
         self._missing = {}
         self.samples = {}
         size = facts.input.shape[0]
-        names = facts.columns or tuple(f"value {place}" for place in range(size if isinstance(size, int) else 0))
+        names = facts.columns or tuple(f"value {index}" for index in range(size if isinstance(size, int) else 0))
         self._names = ("Sample", *names, "Target")
         self.endResetModel()
 
@@ -161,15 +157,12 @@ class _SampleModel(QAbstractTableModel):
     def name(self, column: int) -> str:
         return self._names[column]
 
-    def forget(self) -> None:
-        self.samples = {}
-
-    def put(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
+    def add_samples(self, first: int, samples: tuple[Sample, ...], total: int) -> None:
         if total != self._total and self._facts is not None:
             self.begin(self._facts, total)
         self.samples.update(enumerate(samples, first))
-        for place in list(self.samples)[: max(len(self.samples) - _CACHE_SIZE, 0)]:
-            del self.samples[place]
+        for index in list(self.samples)[: max(len(self.samples) - _CACHE_SIZE, 0)]:
+            del self.samples[index]
         if samples:
             last = self.index(first + len(samples) - 1, self.columnCount() - 1)
             self.dataChanged.emit(self.index(first, 0), last)
@@ -217,14 +210,14 @@ class _SampleModel(QAbstractTableModel):
             return f"{sample.row:,}"
         if column == len(self._names) - 1:
             before = sample.target_before
-            now = sample.label
-            return now if before is None or before.size != 1 else f"{_shown(before.item())} → {now}"
-        place = column - 1
-        now = _shown(sample.input[place])
-        if sample.before is None or place >= len(sample.before):
-            return now
-        before = _shown(sample.before[place])
-        return now if before == now else f"{before} → {now}"
+            after = sample.label
+            return after if before is None or before.size != 1 else f"{_value_text(before.item())} → {after}"
+        index = column - 1
+        after = _value_text(sample.input[index])
+        if sample.before is None or index >= len(sample.before):
+            return after
+        before = _value_text(sample.before[index])
+        return after if before == after else f"{before} → {after}"
 
     def _type(self, section: int) -> str:
         facts = self._facts
@@ -238,7 +231,7 @@ class _SampleModel(QAbstractTableModel):
         return f"{kind}, {number_format.count(missing)} missing" if missing else kind
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "missing" if value != value else f"{value:.6g}"
 
 

@@ -49,7 +49,7 @@ class StatisticsPage(QWidget):
 
     def __init__(self, *, describe: Callable[[], object], cancel: Callable[[], object]) -> None:
         super().__init__()
-        self._found: Statistics | None = None
+        self._statistics: Statistics | None = None
         self._stack = QStackedLayout(self)
         self.empty = EmptyState(
             "metric",
@@ -67,13 +67,13 @@ class StatisticsPage(QWidget):
         for page in (self.empty, self.working, self.failed, self.sheet):
             self._stack.addWidget(page)
 
-    def show_state(self, found: Statistics | None, progress: Progress | None, problem: str) -> None:
+    def show_state(self, statistics: Statistics | None, progress: Progress | None, problem: str) -> None:
         if progress is not None:
             self.working.show_progress(progress)
             self._stack.setCurrentWidget(self.working)
-        elif found is not None:
-            if found is not self._found:
-                self._fill(found)
+        elif statistics is not None:
+            if statistics is not self._statistics:
+                self._fill(statistics)
             self._stack.setCurrentWidget(self.sheet)
         elif problem:
             self.failed.set_text("Statistics could not be computed", problem)
@@ -83,11 +83,11 @@ class StatisticsPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         narrow = self.width() < _NARROW
-        wanted = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
-        if self._row.direction() != wanted:
-            self._row.setDirection(wanted)
-            for place, share in enumerate(_BELOW if narrow else _BESIDE):
-                self._row.setStretch(place, share)
+        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        if self._row.direction() != direction:
+            self._row.setDirection(direction)
+            for index, share in enumerate(_BELOW if narrow else _BESIDE):
+                self._row.setStretch(index, share)
         super().resizeEvent(event)
 
     # -- widgets
@@ -134,41 +134,40 @@ class StatisticsPage(QWidget):
         self._row.addLayout(right, _BESIDE[2])
         return page
 
-    def _fill(self, found: Statistics) -> None:
-        self._found = found
+    def _fill(self, statistics: Statistics) -> None:
+        self._statistics = statistics
         _clear(self.counts)
         _clear(self.findings)
-        for part in found.parts:
-            seen = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them analyzed"
+        for part in statistics.parts:
+            analyzed = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them analyzed"
             size = number_format.count(part.samples, "samples")
             size = f"the first {size} of a stream" if part.is_stream else size
-            self.counts.addWidget(_PartCount(part.part, f"{size}{seen}"))
+            self.counts.addWidget(_PartCount(part.part, f"{size}{analyzed}"))
             if part.repeated:
-                verb = "equals" if part.repeated == 1 else "equal"
-                self.counts.addWidget(label(f"{part.repeated:,} of them {verb} another one", "small", wrap=True))
-        if len(found.parts) == 1:
+                self.counts.addWidget(label(number_format.count(part.repeated, "duplicates"), "small", wrap=True))
+        if len(statistics.parts) == 1:
             self.counts.addWidget(label("No validation samples", "dim"))
-        for finding in found.findings:
+        for finding in statistics.findings:
             self.findings.addWidget(_FindingRow(finding, self.sample_wanted.emit, self.fix_wanted.emit))
-        if not found.findings:
+        if not statistics.findings:
             self.findings.addWidget(_FindingRow(Finding("ok", "warning", "No problems found."), None))
-        self._balance.setVisible(bool(found.class_names))
-        self.bars.show_statistics(found)
-        self.points.show_statistics(found)
-        training = found.parts[0]
+        self._balance.setVisible(bool(statistics.class_names))
+        self.bars.show_statistics(statistics)
+        self.points.show_statistics(statistics)
+        training = statistics.parts[0]
         rows = [*training.channels, *training.targets]
         _fill_table(self.table, rows)
         self.table.setCurrentCell(0, 0)
         self._choose(0)
 
     def _choose(self, row: int, *_: int) -> None:
-        found = self._found
-        if found is None or row < 0:
+        statistics = self._statistics
+        if statistics is None or row < 0:
             return
         channels: list[tuple[Part, ChannelFigures]] = []
-        for part in found.parts:
-            all_of_it = [*part.channels, *part.targets]
-            channels.append((part.part, all_of_it[row]))
+        for part in statistics.parts:
+            rows = [*part.channels, *part.targets]
+            channels.append((part.part, rows[row]))
         self.histogram.show_channels(channels)
 
 
@@ -205,7 +204,7 @@ class _FindingRow(QWidget):
         self,
         finding: Finding,
         show: Callable[[str, int], object] | None,
-        mend: Callable[[Fix], object] | None = None,
+        apply_fix: Callable[[Fix], object] | None = None,
     ) -> None:
         super().__init__()
         row = QHBoxLayout(self)
@@ -221,12 +220,12 @@ class _FindingRow(QWidget):
         column.addWidget(label(finding.message, wrap=True, selectable=True))
         below = QHBoxLayout()
         below.setSpacing(4)
-        if finding.fix is not None and mend is not None:
-            below.addWidget(buttons.text_button(finding.fix.title, partial(mend, finding.fix)))
+        if finding.fix is not None and apply_fix is not None:
+            below.addWidget(buttons.text_button(finding.fix.title, partial(apply_fix, finding.fix)))
         if show is not None:
-            for part, place in finding.examples[:2]:
+            for part, index in finding.examples[:2]:
                 below.addWidget(
-                    buttons.text_button(f"{part.capitalize()} {place}", partial(show, part, place), kind="link")
+                    buttons.text_button(f"{part.capitalize()} {index}", partial(show, part, index), kind="link")
                 )
         if below.count():
             below.addStretch(1)
@@ -252,8 +251,8 @@ class _ProgressView(QWidget):
     def show_progress(self, progress: Progress) -> None:
         self.bar.setRange(0, progress.total)
         self.bar.setValue(progress.done)
-        of = f"{progress.done:,} of {progress.total:,} samples" if progress.total else "Loading data…"
-        self._text.setText(of)
+        text = f"{progress.done:,} of {progress.total:,} samples" if progress.total else "Loading data…"
+        self._text.setText(text)
 
 
 class _StatisticsTable(QTableWidget):
@@ -291,9 +290,9 @@ def _fill_table(table: QTableWidget, channels: list[ChannelFigures]) -> None:
     table.setRowCount(len(channels))
     for row, channel in enumerate(channels):
         values = [number(value) for value in (channel.low, channel.high, channel.mean, channel.std)]
-        lacking = f"{channel.missing:,}" if channel.missing else "–"
-        lacking = f"{lacking}, {channel.infinite:,} ∞" if channel.infinite else lacking
-        for column, text in enumerate((channel.name, lacking, *(values if channel.numbers else ["–"] * 4))):
+        missing = f"{channel.missing:,}" if channel.missing else "–"
+        missing = f"{missing}, {channel.infinite:,} ∞" if channel.infinite else missing
+        for column, text in enumerate((channel.name, missing, *(values if channel.numbers else ["–"] * 4))):
             item = QTableWidgetItem(text)
             if column:
                 item.setFont(fonts.monospace(12))

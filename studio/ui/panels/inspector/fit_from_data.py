@@ -18,7 +18,7 @@ class FitFromDataRow(QWidget):
 
     def __init__(self, fitter: TransformFitter, node: str) -> None:
         super().__init__()
-        self._learner, self._node = fitter, node
+        self._fitter, self._node = fitter, node
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
@@ -43,17 +43,17 @@ class FitFromDataRow(QWidget):
 
     def refresh(self) -> None:
         """Show the current state."""
-        works = self._learner.node == self._node
-        self.button.setVisible(not works)
-        self.bar.setVisible(works)
-        self.cancel.setVisible(works)
-        progress = self._learner.progress
+        is_running = self._fitter.node == self._node
+        self.button.setVisible(not is_running)
+        self.bar.setVisible(is_running)
+        self.cancel.setVisible(is_running)
+        progress = self._fitter.progress
         self.bar.setRange(0, progress.total)
         self.bar.setValue(progress.done)
-        words, wrong = self._learner.message(self._node) if not works else ("", False)
-        for line, shown in ((self.summary, not wrong), (self.problem, wrong)):
-            line.setText(words if shown else "")
-            line.setVisible(shown and bool(words))
+        message, is_error = self._fitter.message(self._node) if not is_running else ("", False)
+        for line, shown in ((self.summary, not is_error), (self.problem, is_error)):
+            line.setText(message if shown else "")
+            line.setVisible(shown and bool(message))
 
 
 def fit_from_data_row(fitter: TransformFitter, node: str, kind: NodeType) -> FitFromDataRow | None:

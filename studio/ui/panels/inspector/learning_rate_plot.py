@@ -27,20 +27,20 @@ class LearningRatePlot(QWidget):
         column.addWidget(self.plot)
         self._note = label("", "dim", wrap=True)
         column.addWidget(self._note)
-        self._course: LearningRatePlan | None = None
+        self._plan: LearningRatePlan | None = None
         self.hide()
 
-    def show_schedule(self, course: LearningRatePlan | None) -> None:
+    def show_schedule(self, plan: LearningRatePlan | None) -> None:
         """Draw a schedule; None hides the plot."""
-        self.setVisible(course is not None)
-        if course is None or course == self._course:
+        self.setVisible(plan is not None)
+        if plan is None or plan == self._plan:
             return
-        self._course = course
-        rates = course.rates()
-        self.plot.show_rates(rates, course.unit)
+        self._plan = plan
+        rates = plan.rates()
+        self.plot.show_rates(rates, plan.unit)
         self.plot.setVisible(bool(rates))
         notes = [] if rates else ["The run is too long to plot its schedule."]
-        if course.waits:
+        if plan.waits:
             notes.append("Reduce on plateau lowers the learning rate further when the validation loss stops improving.")
         self._note.setText(" ".join(notes))
         self._note.setVisible(bool(notes))
@@ -94,9 +94,9 @@ class _StepCurve(QWidget):
         """A step curve with at most one point per pixel."""
         end = self.rates[-1][0]
         highest = max(rate for _, rate in self.rates) or 1.0
-        every = max(len(self.rates) // (2 * max(self.width(), 1)), 1)
+        stride = max(len(self.rates) // (2 * max(self.width(), 1)), 1)
         points: list[QPointF] = []
-        for time, rate in [*self.rates[:-1:every], self.rates[-1]]:
+        for time, rate in [*self.rates[:-1:stride], self.rates[-1]]:
             x = area.left() + area.width() * time / end
             y = area.bottom() - area.height() * rate / highest
             if points:

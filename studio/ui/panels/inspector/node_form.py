@@ -34,7 +34,7 @@ class NodeForm(QWidget):
         offers: builders of extra rows below the parameters
     """
 
-    place_wanted = Signal(QWidget)
+    reveal_wanted = Signal(QWidget)
     """A part of the form to scroll into view."""
 
     def __init__(self, store: ProjectStore, names: Sequence[str], offers: Sequence[RowFactory] = ()) -> None:
@@ -67,13 +67,13 @@ class NodeForm(QWidget):
         self.offers = [row for offer in offers if kind is not None and (row := offer(names[0], kind)) is not None]
         for row in self.offers:
             self._column.addWidget(row)
-        self._trains = self._layer_list()
-        self._course = LearningRatePlot()
+        self._trained_layers = self._layer_list()
+        self._schedule_plot = LearningRatePlot()
         self._figures = QGridLayout()
         self._figures.setHorizontalSpacing(8)
         self._figures.setVerticalSpacing(4)
         if len(names) == 1:
-            self._column.addWidget(self._course)
+            self._column.addWidget(self._schedule_plot)
             self._column.addWidget(line())
             self._column.addLayout(self._figures)
         self._column.addStretch(1)
@@ -98,11 +98,11 @@ class NodeForm(QWidget):
             row.show_value(self._value(row.parameter))
         self._show_problems()
         self._show_figures()
-        if self._trains is not None:
-            self._trains.refresh()
+        if self._trained_layers is not None:
+            self._trained_layers.refresh()
         if len(self.names) == 1:
-            planned = self._store.report.learning_rate_plans.values()
-            self._course.show_schedule(next((each for each in planned if self.names[0] in each.nodes), None))
+            plans = self._store.report.learning_rate_plans.values()
+            self._schedule_plot.show_schedule(next((each for each in plans if self.names[0] in each.nodes), None))
 
     def focus_name(self) -> None:
         """Focus the name field."""
@@ -163,19 +163,19 @@ class NodeForm(QWidget):
     # -- check results
 
     def _show_problems(self) -> None:
-        found = tuple(problem for problem in self._store.report.problems if problem.node in self.names)
-        if found == self._shown_problems:
+        problems = tuple(problem for problem in self._store.report.problems if problem.node in self.names)
+        if problems == self._shown_problems:
             return
-        self._shown_problems = found
+        self._shown_problems = problems
         _clear_layout(self._problems)
-        for problem in found:
+        for problem in problems:
             self._problems.addWidget(_ProblemNotice(self._store, problem))
-        self._mark.show_problems(found)
+        self._mark.show_problems(problems)
 
     def _go_to_problems(self) -> None:
         item = self._problems.itemAt(self._problems.count() - 1)
         if item is not None:
-            self.place_wanted.emit(item.widget())
+            self.reveal_wanted.emit(item.widget())
 
     def _show_figures(self) -> None:
         if len(self.names) != 1:
@@ -189,21 +189,21 @@ class NodeForm(QWidget):
 
     def _facts(self, name: str) -> list[tuple[str, str]]:
         report, kind = self._store.report, self._kinds[0]
-        arriving = {wire.target: text for wire, text in report.wires.items()}
-        leaving = {wire.source: text for wire, text in report.wires.items()}
+        input_texts = {wire.target: text for wire, text in report.wires.items()}
+        source_texts = {wire.source: text for wire, text in report.wires.items()}
         inputs = [port.name for port in kind.inputs] if kind else []
         outputs = [port.name for port in kind.outputs] if kind else []
         info = report.nodes.get(name)
-        found = {} if info is None else {port: str(spec) for port, spec in info.outputs.items()}
+        output_texts = {} if info is None else {port: str(spec) for port, spec in info.outputs.items()}
         facts = [
-            (_place(port, outputs, "in"), arriving[Endpoint(name, port)])
+            (_port_label(port, outputs, "in"), input_texts[Endpoint(name, port)])
             for port in inputs
-            if Endpoint(name, port) in arriving
+            if Endpoint(name, port) in input_texts
         ]
         facts += [
-            (_place(port, inputs, "out"), text)
+            (_port_label(port, inputs, "out"), text)
             for port in outputs
-            if (text := found.get(port) or leaving.get(Endpoint(name, port)))
+            if (text := output_texts.get(port) or source_texts.get(Endpoint(name, port)))
         ]
         if info is not None:
             if info.parameters:
@@ -213,7 +213,7 @@ class NodeForm(QWidget):
         return facts
 
 
-def _place(port: str, others: Sequence[str], side: str) -> str:
+def _port_label(port: str, others: Sequence[str], side: str) -> str:
     """Label of a port, with its side if inputs and outputs share the name."""
     return f"{port.capitalize()} {side}" if port in others else port.capitalize()
 

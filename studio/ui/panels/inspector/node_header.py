@@ -80,10 +80,10 @@ class NodeHeader(QWidget):
         if self._is_of_model:
             tip = "Recompute activations in the backward pass (checkpointing): less memory, more time"
             switches.append(("recomputed", "recomputed", "Recompute", tip))
-        for place, (flag, icon, title, tip) in enumerate(switches):
+        for index, (flag, icon, title, tip) in enumerate(switches):
             button = buttons.toggle_button(title, icon=icon, tip=tip)
             button.clicked.connect(lambda checked, flag=flag: self._switch(flag, checked))
-            rows[place // 2].addWidget(button)
+            rows[index // 2].addWidget(button)
             self._flags[flag] = button
         column = QVBoxLayout()
         column.setSpacing(4)

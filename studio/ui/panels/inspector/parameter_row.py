@@ -111,8 +111,8 @@ class ParameterRow(QWidget):
     @property
     def is_missing(self) -> bool:
         """Whether the parameter has no value, no default and no inferred value."""
-        follows = self.parameter.from_input is not None or self.parameter.from_training
-        return self.parameter.required and not (follows or self._value.is_set or self._value.is_mixed)
+        is_computed = self.parameter.from_input is not None or self.parameter.from_training
+        return self.parameter.required and not (is_computed or self._value.is_set or self._value.is_mixed)
 
     def show_value(self, value: RowState) -> None:
         self._value = value

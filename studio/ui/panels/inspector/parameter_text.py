@@ -7,11 +7,11 @@ from typing import Any
 
 from engine.registry import Parameter
 
-_BEGUN = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)
+_INCOMPLETE = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)
 """Incomplete numbers: "-", "1e", "1e-"."""
 
 
-class ValueRefusedError(ValueError):
+class InvalidTextError(ValueError):
     """Invalid text for a parameter. The message continues "NAME …"."""
 
 
@@ -33,15 +33,15 @@ def read(parameter: Parameter, text: str) -> Any:
         return None
     value = _parse(parameter.kind, text)
     if (problem := parameter.problem(value)) is not None:
-        raise ValueRefusedError(problem)
+        raise InvalidTextError(problem)
     return value
 
 
-def is_begun(parameter: Parameter, text: str) -> bool:
+def is_incomplete(parameter: Parameter, text: str) -> bool:
     """Whether the text is an incomplete number, such as "-" or "1e-"."""
     if parameter.kind not in ("int", "ints", "float", "floats"):
         return False
-    return _BEGUN.fullmatch(text.rpartition(",")[2].strip(" ([")) is not None and not text.strip()[-1:].isdigit()
+    return _INCOMPLETE.fullmatch(text.rpartition(",")[2].strip(" ([")) is not None and not text.strip()[-1:].isdigit()
 
 
 def _parse(kind: str, text: str) -> Any:
@@ -55,12 +55,12 @@ def _parse(kind: str, text: str) -> Any:
 
 def _number(kind: str, text: str) -> int | float:
     try:
-        return _whole(text) if kind == "int" else float(text)
+        return _integer(text) if kind == "int" else float(text)
     except ValueError:
-        raise ValueRefusedError(f"must be a {'whole ' if kind == 'int' else ''}number, not {text!r}") from None
+        raise InvalidTextError(f"must be a {'whole ' if kind == 'int' else ''}number, not {text!r}") from None
 
 
-def _whole(text: str) -> int:
+def _integer(text: str) -> int:
     """Parse an integer; also accepts "1e3" and "100.0"."""
     try:
         return int(text)

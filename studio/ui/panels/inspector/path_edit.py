@@ -25,8 +25,8 @@ class PathEdit(LineEdit):
         text, room = self.text(), self._room().width()
         if self.hasFocus() or self.fontMetrics().horizontalAdvance(text) <= room:
             return text
-        for place in re.finditer(r"[/\\]", text):
-            end = f"…{text[place.start() :]}"
+        for separator in re.finditer(r"[/\\]", text):
+            end = f"…{text[separator.start() :]}"
             if self.fontMetrics().horizontalAdvance(end) <= room and len(end) > 2:
                 return end
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideLeft, room)

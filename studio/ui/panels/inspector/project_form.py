@@ -26,18 +26,18 @@ class ProjectForm(QWidget):
         column.setSpacing(12)
         self._name = label("", "heading")
         column.addWidget(self._name)
-        self._place = ElidedLabel()
-        self._place.setProperty("role", "dim")
-        column.addWidget(self._place)
+        self._folder = ElidedLabel()
+        self._folder.setProperty("role", "dim")
+        column.addWidget(self._folder)
         self._description = TextEdit()
         self._description.setAccessibleName("Description")
         self._description.setPlaceholderText("Project description. The first line is its title.")
         self._description.ensurePolished()
-        around = self._description.contentsMargins()
+        margins = self._description.contentsMargins()
         line_height = self._description.fontMetrics().lineSpacing()
         top = round(self._description.document().documentMargin())
         # Show whole lines only.
-        self._description.setFixedHeight(_LINES * line_height + top + around.top() + around.bottom())
+        self._description.setFixedHeight(_LINES * line_height + top + margins.top() + margins.bottom())
         self._description.textChanged.connect(self._describe)
         self._description.finished.connect(store.end_gesture)
         column.addWidget(self._description)
@@ -61,7 +61,7 @@ class ProjectForm(QWidget):
         """Show the current document and report."""
         document, report = self._store.document, self._store.report
         self._name.setText(self._store.name)
-        self._place.setText(str(self._store.path.parent) if self._store.path else "Not saved yet")
+        self._folder.setText(str(self._store.path.parent) if self._store.path else "Not saved yet")
         if self._description.toPlainText() != document.description:
             self._description.blockSignals(True)
             self._description.setPlainText(document.description)

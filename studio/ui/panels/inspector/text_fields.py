@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QFileDialog, QLineEdit, QWidget
 
 from engine.registry import Parameter
 from studio.ui.panels.inspector.parameter_fields import Field
-from studio.ui.panels.inspector.parameter_text import ValueRefusedError, is_begun, read, shown, stepped
+from studio.ui.panels.inspector.parameter_text import InvalidTextError, is_incomplete, read, shown, stepped
 from studio.ui.panels.inspector.path_edit import PathEdit
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import AbstractSpinBox, Draft, LineEdit
@@ -43,7 +43,7 @@ class TypedField(Field):
             return ""
         try:
             read(self.parameter, text)
-        except ValueRefusedError as error:
+        except InvalidTextError as error:
             return str(error)
         return ""
 
@@ -66,9 +66,9 @@ class TypedField(Field):
         else:
             try:
                 self.edited.emit(read(self.parameter, text), "typing")
-            except ValueRefusedError as error:
+            except InvalidTextError as error:
                 self.reverted.emit()
-                return "" if is_begun(self.parameter, text) else str(error)
+                return "" if is_incomplete(self.parameter, text) else str(error)
         return ""
 
     def _revert(self) -> None:
@@ -129,7 +129,7 @@ class NumberField(TypedField):
     def _current(self) -> float:
         try:
             value = read(self.parameter, self.line.text())
-        except ValueRefusedError:
+        except InvalidTextError:
             value = self._implied
         bounds = self.parameter.range
         lowest = bounds.ge if bounds is not None and bounds.ge is not None else 0

@@ -10,7 +10,7 @@ from studio.document import edits
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.labels import label
 
-_ALL = "All layers that its loss depends on"
+_ALL_LAYERS = "All layers that its loss depends on"
 
 
 class TrainedLayersList(QWidget):
@@ -24,10 +24,10 @@ class TrainedLayersList(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(label("Trained layers", "section"))
-        self.everything = QCheckBox(_ALL)
-        self.everything.setToolTip("Includes layers added later. Uncheck to select layers.")
-        self.everything.clicked.connect(self._choose_all)
-        column.addWidget(self.everything)
+        self.all_layers = QCheckBox(_ALL_LAYERS)
+        self.all_layers.setToolTip("Includes layers added later. Uncheck to select layers.")
+        self.all_layers.clicked.connect(self._choose_all)
+        column.addWidget(self.all_layers)
         self._list = QVBoxLayout()
         self._list.setContentsMargins(20, 0, 0, 0)
         self._list.setSpacing(4)
@@ -40,11 +40,11 @@ class TrainedLayersList(QWidget):
         node = self._store.document.nodes.get(self._optimizer)
         if node is None:
             return
-        possible = self._store.report.trainable.get(self._optimizer, ())
-        names = list(dict.fromkeys((*possible, *node.trains)))
+        trainable = self._store.report.trainable.get(self._optimizer, ())
+        names = list(dict.fromkeys((*trainable, *node.trains)))
         if names != list(self.boxes):
-            self._list_anew(names)
-        self.everything.setChecked(not node.trains)
+            self._rebuild_list(names)
+        self.all_layers.setChecked(not node.trains)
         for name, box in self.boxes.items():
             box.setChecked(name in node.trains or not node.trains)
             box.setEnabled(bool(node.trains))
@@ -55,7 +55,7 @@ class TrainedLayersList(QWidget):
                 box.setText(f"{name} (frozen)" if layer.frozen else name)
         self.setVisible(bool(names))
 
-    def _list_anew(self, names: list[str]) -> None:
+    def _rebuild_list(self, names: list[str]) -> None:
         for box in self.boxes.values():
             box.hide()
             box.deleteLater()
@@ -67,9 +67,9 @@ class TrainedLayersList(QWidget):
             self._list.addWidget(box)
             self.boxes[name] = box
 
-    def _choose_all(self, everything: bool) -> None:
-        possible = self._store.report.trainable.get(self._optimizer, ())
-        self._edit(() if everything else possible)
+    def _choose_all(self, all_layers: bool) -> None:
+        trainable = self._store.report.trainable.get(self._optimizer, ())
+        self._edit(() if all_layers else trainable)
 
     def _choose(self, name: str, *_: object) -> None:
         chosen = set(self._store.document.nodes[self._optimizer].trains)
