@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import importlib
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from engine.system.syntax import parsed
 from site_pages import pages
 from studio.cli.command_line import main
+from studio.document.project_templates import templates
 from studio.nodes.catalogue import catalogue
 from tests.compiled import bitwise
 
@@ -22,13 +26,13 @@ LABEL = re.compile(r"\*\*([^*]+)\*\*")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 LONGEST = 5
 """Lines of a paragraph."""
+SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+NAME = re.compile(r"((?:engine|studio)(?:\.\w+)+)(?:\(.*\))?")
+FOLDERS = ("engine", "studio", "tests", "scripts", "benchmarks", "examples", "assets", "docs")
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path.parent.name != "decisions"]
-GUIDES = [
-    ROOT / "README.md",
-    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
-    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
-]
-
+TUTORIALS, HOW_TO, REFERENCE = (
+    sorted((ROOT / "docs" / part).glob("*.md")) for part in ("tutorials", "how-to", "reference")
+)
 
 SLOW = {"sweep"}
 """Commands that start a process for each trial: their options are parsed and nothing else."""
@@ -46,8 +50,8 @@ def test_links_lead_to_files(document: Path) -> None:
     assert [path for path in targets if not path.exists() and path not in generated()] == []
 
 
-@pytest.mark.parametrize("document", GUIDES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_programs_and_commands_of_guides_work(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("document", [ROOT / "README.md", *PAGES], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_programs_and_commands_work(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In their order, in an empty folder, with NumPy in place of kernels. Other programs, such as pip, are not run."""
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
@@ -69,25 +73,67 @@ def test_pages_have_an_example_and_short_paragraphs(document: Path) -> None:
     assert [lines for lines in paragraphs if len(lines) > LONGEST and not lines[0].startswith(("|", "- ", "1. "))] == []
 
 
-@pytest.mark.parametrize("document", GUIDES[1:], ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_guides_name_what_the_window_shows(document: Path) -> None:
-    """Bold text is a label of the window, a node or a parameter; "Run › Stop" is a command in its menu."""
+@pytest.mark.parametrize(
+    "document", [*TUTORIALS, *HOW_TO, *REFERENCE], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_bold_text_is_a_label_of_the_window(document: Path) -> None:
+    """The title of a command, button, panel, node, parameter or template; "Run › Stop" is a command in its menu."""
     text = BLOCK.sub("", document.read_text(encoding="utf-8"))
     named = {part for label in LABEL.findall(text) for part in " ".join(label.split()).split(" › ")}
-    assert sorted(label for label in named if label not in labels() and label not in sources()) == []
+    assert sorted(named - labels()) == []
 
 
 @functools.cache
 def labels() -> frozenset[str]:
+    """Strings of the window's code that can be a label, and titles of nodes, parameters and templates."""
     parameters = {parameter.name.replace("_", " ") for kind in catalogue() for parameter in kind.params}
-    return frozenset(parameters | {kind.title for kind in catalogue()})
+    titles = {kind.title for kind in catalogue()} | {template.title for template in templates()}
+    trees = [parsed(path.read_text(encoding="utf-8")) for path in (ROOT / "studio" / "ui").rglob("*.py")]
+    constants = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    texts = {shown for text in constants if isinstance(text, str) for shown in (text.removesuffix("…"), text.title())}
+    return frozenset(parameters | titles | texts)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_and_names_exist(document: Path) -> None:
+    """`kernels/cpu_source.py` may be written without the folders above it; `engine.nn.Linear` is imported."""
+    spans = SPAN.findall(BLOCK.sub("", document.read_text(encoding="utf-8")))
+    if document.name == "CHANGELOG.md":
+        spans = []  # its entries are about the past
+    paths = [span.rstrip("/*") for span in spans if span.partition("/")[0] in FOLDERS and " " not in span]
+    if document.parent.name in ("explanation", "decisions"):
+        paths += [span for span in spans if span.endswith(".py") and " " not in span]
+    assert [path for path in paths if path not in tails()] == []
+    names = [match[1] for match in map(NAME.fullmatch, spans) if match and not match[1].endswith(LEFT_OUT)]
+    assert [name for name in names if not resolves(name)] == []
+
+
+LEFT_OUT = ("fft.rfft",)
+"""Names that a page gives as an example of missing ones."""
 
 
 @functools.cache
-def sources() -> str:
-    """The text of the studio and its templates, which holds the strings of the window."""
-    files = [*(ROOT / "studio").rglob("*.py"), *(ROOT / "assets" / "templates").glob("*.gradwire")]
-    return "\n".join(path.read_text(encoding="utf-8") for path in files)
+def tails() -> frozenset[str]:
+    """Paths of files and folders; those of the engine, the studio and the tests also without leading folders."""
+    known = [path.relative_to(ROOT) for folder in FOLDERS for path in ((ROOT / folder), *(ROOT / folder).rglob("*"))]
+    inner = [path.parts for path in known if path.parts[0] in ("engine", "studio", "tests")]
+    return frozenset(
+        {path.as_posix() for path in known} | {"/".join(parts[i:]) for parts in inner for i in range(1, len(parts))}
+    )
+
+
+def resolves(name: str) -> bool:
+    parts = name.split(".")
+    found: object = importlib.import_module(parts[0])
+    for count, part in enumerate(parts[1:], 2):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            try:
+                found = importlib.import_module(".".join(parts[:count]))
+            except ImportError:
+                return False
+    return True
 
 
 def programs(document: Path) -> list[tuple[str, str, str]]:

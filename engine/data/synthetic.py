@@ -199,7 +199,8 @@ class Blobs(Synthetic):
 class Regression(Synthetic):
     """Regression of a weighted sum, a sum of sines, or Friedman's function.
 
-    Source of the last: J. Friedman, "Multivariate Adaptive Regression Splines", 1991; five features are relevant.
+    Only the first five features enter Friedman's function. Source: J. Friedman, "Multivariate Adaptive Regression
+    Splines", 1991.
 
     Args:
         samples: number of samples

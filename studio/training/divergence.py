@@ -58,9 +58,11 @@ class DivergenceDetector:
         less = float(f"{rate / _DIVISOR:.6g}") if isinstance(rate, (int, float)) else None
         lower = f"lr of {name}" if less is None else f"lr of {name} from {rate:g} to {less:g}"
         if kind.param(_LINE_SEARCH) is None:
-            hint = (
-                f'Lower {lower}, or set "{TRAINING_SETTINGS["clip_norm"].title}" (clip_norm) in the training settings.'
-            )
+            set_to = self._document.training.clip_norm
+            change = "set" if set_to is None else "lower"
+            now = "" if set_to is None else f" from {set_to:g}"
+            title = TRAINING_SETTINGS["clip_norm"].title
+            hint = f'Lower {lower}, or {change} "{title}" (clip_norm){now} in the training settings.'
         elif node.params.get(_LINE_SEARCH) is None:
             hint = (
                 f"Without a line search, steps can be too long. Set {_LINE_SEARCH} to strong_wolfe, or lower {lower}."

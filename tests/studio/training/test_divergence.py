@@ -53,6 +53,12 @@ def test_it_is_reported_once_with_location_and_remedies(digits, loss: float, tol
     assert problem.fix.edit(digits()).nodes["adam"].params["lr"] == pytest.approx(0.001)
 
 
+def test_suggests_a_lower_clip_norm_if_one_is_set(digits) -> None:
+    clipped = edits.set_training(digits(), clip_norm=1.0)
+    [problem] = found(clipped, 2.3, 1e6)
+    assert 'or lower "Clip gradient norm" (clip_norm) from 1 in' in problem.message
+
+
 def test_l_bfgs_is_to_search_its_lines(digits) -> None:
     plain = with_lbfgs(digits())
     [problem] = found(plain, 2.3, 2e6)
