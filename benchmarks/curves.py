@@ -104,7 +104,7 @@ def main() -> None:
     def settle() -> None:
         """Wait until a background thread has smoothed the curves."""
         application.processEvents()
-        while any(plot.curves.is_late for plot in plots):
+        while any(plot.curves.is_smoothing for plot in plots):
             time.sleep(0.002)
             application.processEvents()
 

@@ -40,7 +40,7 @@ def plot(qtbot: QtBot) -> Iterator[CurvePlot]:
     made.show()
     qtbot.waitExposed(made)
     yield made
-    qtbot.waitUntil(lambda: not made.curves.is_late)
+    qtbot.waitUntil(lambda: not made.curves.is_smoothing)
     made.hide()
     made.deleteLater()
     QCoreApplication.sendPostedEvents(made, QEvent.Type.DeferredDelete)  # it no longer hears of themes
@@ -63,7 +63,7 @@ def settled(qtbot: QtBot, plot: CurvePlot) -> None:
     while True:
         before = plot.getViewBox().sceneBoundingRect()
         plot.grab()
-        qtbot.waitUntil(lambda: not plot.curves.is_late)
+        qtbot.waitUntil(lambda: not plot.curves.is_smoothing)
         QApplication.processEvents()
         if plot.getViewBox().sceneBoundingRect() == before:
             return
@@ -77,7 +77,7 @@ def test_many_values_are_smoothed_in_another_thread(
     column = made._tracks["steps"].columns["loss"]
     plot.show_runs([made], PlotOptions(smoothing=0.5))
     without = plot.grab().toImage()
-    assert plot.curves.is_late and column.course is None
+    assert plot.curves.is_smoothing and column.course is None
     settled(qtbot, plot)
     assert column.unsmoothed(0.5) < 64 and plot.grab().toImage() != without
     before = plot.grab().toImage()
@@ -95,7 +95,7 @@ def test_a_slider_that_is_dragged_ends_where_it_was_let_go(
     for share in (0.5, 0.6, 0.7, 0.8):
         plot.show_runs(runs, PlotOptions(smoothing=share))
         plot.grab()
-    qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_late)
+    qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_smoothing)
     assert all(made._tracks["steps"].columns["loss"].unsmoothed(0.8) < 64 for made in runs)
 
 
@@ -106,11 +106,11 @@ def test_a_run_that_is_cut_meanwhile_is_not_given_the_old_course(
     made = run(1, 50_000)
     plot.show_runs([made], PlotOptions(smoothing=0.5))
     plot.grab()
-    assert plot.curves.is_late
+    assert plot.curves.is_smoothing
     made._tracks["steps"].cut(100)
     add(made, 100, 40_000)
     plot.show_runs([made], PlotOptions(smoothing=0.5))
-    qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_late)
+    qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_smoothing)
     column = made._tracks["steps"].columns["loss"]
     assert column.course is not None and len(column.course) <= len(column)
     band = column.band(np.arange(40_100.0), 0, 40_100, 50, share=0.5)

@@ -98,7 +98,7 @@ def test_points_are_saved_beside_the_window_and_can_be_cancelled(
     panel.window().commands.run("runs.csv")
     qtbot.waitUntil(gate.reached.is_set)
     strip = panel.findChild(FileJobBar)
-    assert strip is not None and strip.isVisible() and "1 run" in strip.words.toolTip() + strip.words.text()
+    assert strip is not None and strip.isVisible() and "1 run" in strip.message.toolTip() + strip.message.text()
     assert not panel.run_actions.can_export() and not panel.run_actions.can_delete()
     press(panel, strip.cancel)
     gate.opened.set()

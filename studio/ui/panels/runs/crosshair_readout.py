@@ -37,20 +37,20 @@ class CrosshairReadout(QLabel):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
-    def show_at(self, place: QPoint, title: str, readings: Sequence[Reading]) -> None:
+    def show_at(self, position: QPoint, title: str, readings: Sequence[Reading]) -> None:
         """Show beside `place` in plot coordinates, on the side with more space."""
-        room = self._plot.window()
-        if self.parentWidget() is not room:
-            self.setParent(room)
+        window = self._plot.window()
+        if self.parentWidget() is not window:
+            self.setParent(window)
         rows = "".join(map(_row, readings[:_MAX_ROWS]))
         more = f"<br>and {len(readings) - _MAX_ROWS} more" if len(readings) > _MAX_ROWS else ""
         self.setText(f"{title}<table cellspacing='0'>{rows}</table>{more}")
         self.adjustSize()
-        at = self._plot.mapTo(room, place)
-        left = at.x() + 14
-        if left + self.width() > room.width() - 4:
-            left = at.x() - 14 - self.width()
-        top = min(max(at.y() - self.height() // 2, 4), max(room.height() - self.height() - 4, 4))
+        origin = self._plot.mapTo(window, position)
+        left = origin.x() + 14
+        if left + self.width() > window.width() - 4:
+            left = origin.x() - 14 - self.width()
+        top = min(max(origin.y() - self.height() // 2, 4), max(window.height() - self.height() - 4, 4))
         self.move(max(left, 4), top)
         self.show()
         self.raise_()

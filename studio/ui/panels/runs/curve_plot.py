@@ -52,8 +52,8 @@ class CurvePlot(pg.PlotWidget):
         self._cross.hide()
         self.item.addItem(self._cross, ignoreBounds=True)
         self._readout = CrosshairReadout(self)
-        theme.manager().changed.connect(self._paint_anew)
-        self._paint_anew()
+        theme.manager().changed.connect(self._apply_theme)
+        self._apply_theme()
 
     @property
     def shown(self) -> PlotOptions:
@@ -98,7 +98,7 @@ class CurvePlot(pg.PlotWidget):
     def changeEvent(self, ev: QEvent) -> None:
         super().changeEvent(ev)
         if ev.type() == QEvent.Type.DevicePixelRatioChange:
-            self._paint_anew()
+            self._apply_theme()
 
     def leaveEvent(self, ev: QEvent) -> None:
         self.hovered.emit(None)
@@ -111,7 +111,7 @@ class CurvePlot(pg.PlotWidget):
 
     # -- appearance
 
-    def _paint_anew(self, *_: object) -> None:
+    def _apply_theme(self, *_: object) -> None:
         colors = theme.current()
         self.setBackground(colors.color("surface"))
         for side in ("left", "bottom"):
@@ -140,12 +140,12 @@ class CurvePlot(pg.PlotWidget):
 
     # -- values under the pointer
 
-    def _hover(self, place: QPointF) -> None:
+    def _hover(self, position: QPointF) -> None:
         box = self.getViewBox()
         readings: list[Reading] = []
-        x = box.mapSceneToView(place).x()
+        x = box.mapSceneToView(position).x()
         at = 10 ** min(x, 300.0) if self.shown.log_x else x
-        if box.sceneBoundingRect().contains(place):
+        if box.sceneBoundingRect().contains(position):
             readings = [
                 Reading(run.name, kind, value, run_color(run))
                 for run in self._runs
@@ -157,22 +157,22 @@ class CurvePlot(pg.PlotWidget):
             self.hovered.emit(None)
             return
         self.hovered.emit(x)
-        self._readout.show_at(self.mapFromScene(place), _place(at, self.shown.axis), readings)
+        self._readout.show_at(self.mapFromScene(position), _x_text(at, self.shown.axis), readings)
 
     def _kinds(self) -> list[MetricKind]:
-        asked: tuple[tuple[MetricKind, bool], ...] = (
+        kinds: tuple[tuple[MetricKind, bool], ...] = (
             ("train", self.shown.train),
             ("validation", self.shown.validation),
         )
-        return [kind for kind, is_asked in asked if is_asked]
+        return [kind for kind, is_shown in kinds if is_shown]
 
     def _value(self, curve: Curve | None, x: float, kind: MetricKind) -> float | None:
         """The point nearest to `x`, smoothed as drawn."""
         if curve is None or not len(curve):
             return None
-        places, x = curve.places(self.shown.axis), x * curve.unit(self.shown.axis)
-        index = int(np.clip(np.searchsorted(places, x), 0, len(places) - 1))
-        if index and abs(places[index - 1] - x) < abs(places[index] - x):
+        positions, x = curve.places(self.shown.axis), x * curve.unit(self.shown.axis)
+        index = int(np.clip(np.searchsorted(positions, x), 0, len(positions) - 1))
+        if index and abs(positions[index - 1] - x) < abs(positions[index] - x):
             index -= 1
         is_smooth = kind == "train" and len(curve) > 1
         return smooth_at(curve.column.values, self.shown.smoothing if is_smooth else 0.0, index)
@@ -180,12 +180,12 @@ class CurvePlot(pg.PlotWidget):
 
 def title(quantity: str) -> str:
     """Axis title: "Learning rate", or "Loss of discriminator_adam" when each of several optimizers has one."""
-    what, _, optimizer = quantity.partition("/")
-    words = what.replace("_", " ").capitalize()
-    return f"{words} of {optimizer}" if optimizer else words
+    metric, _, optimizer = quantity.partition("/")
+    text = metric.replace("_", " ").capitalize()
+    return f"{text} of {optimizer}" if optimizer else text
 
 
-def _place(x: float, axis: Axis) -> str:
+def _x_text(x: float, axis: Axis) -> str:
     match axis:
         case "epoch":
             return f"Epoch {x:.2f}"

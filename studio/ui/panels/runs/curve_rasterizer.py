@@ -76,7 +76,7 @@ class CurveRasterizer:
 
     @property
     def picture(self) -> QImage:
-        """Copy of what has been painted."""
+        """A copy of the image with everything painted so far."""
         columns = {kind: _columns(rows, *kind, self._width, self._height) for kind, rows in self._rows.items()}
         for paint in self._queued:
             paint(columns)
@@ -101,15 +101,15 @@ class CurveRasterizer:
             self._queued.append(partial(self._fill, kind, len(rows), color))
             rows.append(_Row(first, least, most, dash, float(x[0])))
 
-    def lines(self, found: Array, color: QColor, thickness: float, *, is_smooth: bool, has_round_ends: bool) -> None:
+    def lines(self, segments: Array, color: QColor, thickness: float, *, is_smooth: bool, has_round_ends: bool) -> None:
         """Straight line segments. Each row has x and y of both ends."""
-        found = found[np.isfinite(found).all(axis=1)]
-        if not len(found):
+        segments = segments[np.isfinite(segments).all(axis=1)]
+        if not len(segments):
             return
         pen = QPen(color, thickness)
         if has_round_ends:
             pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-        shapes = np.ascontiguousarray(found[:, [1, 0, 3, 2]])
+        shapes = np.ascontiguousarray(segments[:, [1, 0, 3, 2]])
 
         def paint(_: object) -> None:
             self._painter.setPen(pen)
@@ -119,28 +119,30 @@ class CurveRasterizer:
         self._queued.append(paint)
 
     def dots(self, x: Array, y: Array, color: QColor, radius: float) -> None:
-        known = np.isfinite(x) & np.isfinite(y)
-        places = [QPointF(along, across) for across, along in zip(x[known].tolist(), y[known].tolist(), strict=True)]
+        """A filled circle at each finite point."""
+        is_finite = np.isfinite(x) & np.isfinite(y)
+        x, y = x[is_finite], y[is_finite]
+        points = [QPointF(*point) for point in zip(y.tolist(), x.tolist(), strict=True)]  # the image is transposed
 
         def paint(_: object) -> None:
             self._painter.setPen(Qt.PenStyle.NoPen)
             self._painter.setBrush(color)
             self._painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            for place in places:
-                self._painter.drawEllipse(place, radius, radius)
+            for point in points:
+                self._painter.drawEllipse(point, radius, radius)
 
         self._queued.append(paint)
 
-    def _fill(self, kind: _Kind, place: int, color: QColor, columns: Mapping[_Kind, _Columns]) -> None:
-        found = columns[kind]
+    def _fill(self, kind: _Kind, index: int, color: QColor, columns: Mapping[_Kind, _Columns]) -> None:
+        spans = columns[kind]
         self._painter.setPen(Qt.PenStyle.NoPen)
         self._painter.setBrush(color)
         self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        self._painter.drawRects(_first(found.boxes[place], QRect), self._width)
-        if found.is_soft[place]:
-            begins, ends = found.begins[place], found.ends[place]
+        self._painter.drawRects(_first(spans.boxes[index], QRect), self._width)
+        if spans.is_soft[index]:
+            begins, ends = spans.begins[index], spans.ends[index]
             rows = np.concatenate([begins - 1, ends])
-            shares = np.concatenate([begins - found.least[place], found.most[place] - ends])
+            shares = np.concatenate([begins - spans.least[index], spans.most[index] - ends])
             self._blend(np.tile(np.arange(self._width), 2), rows, shares, color)
 
     def _blend(self, columns: NDArray[np.int64], rows: Array, shares: Array, color: QColor) -> None:
@@ -148,26 +150,26 @@ class CurveRasterizer:
         inside = (rows >= 0) & (rows < self._height)
         if not inside.all():
             columns, rows, shares = columns[inside], rows[inside], shares[inside]
-        places = columns * self._height + rows.astype(np.int64)
+        indices = columns * self._height + rows.astype(np.int64)
         above = (256 * shares).astype(np.uint32)
         below = 256 - above
-        pixels, painted = self._pixels[places], color.rgba()
+        pixels, painted = self._pixels[indices], color.rgba()
         odd = ((pixels & _ODD) * below + np.uint32(painted & int(_ODD)) * above) >> 8 & _ODD
         even = ((pixels >> 8 & _ODD) * below + np.uint32(painted >> 8 & int(_ODD)) * above) & ~_ODD
-        self._pixels[places] = odd | even
+        self._pixels[indices] = odd | even
 
 
 def _columns(rows: Sequence[_Row], thickness: float, is_soft: bool, width: int, height: int) -> _Columns:
     """Spans of all lines of one thickness. One call for all is twice as fast."""
     least, most = np.full((len(rows), width), _FAR), np.full((len(rows), width), -_FAR)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         inside = slice(row.first, row.first + len(row.least))
-        least[place, inside], most[place, inside] = row.least, row.most
-    least, most = _thick(least, most, thickness / 2)
-    for place, row in enumerate(rows):
+        least[index, inside], most[index, inside] = row.least, row.most
+    least, most = _widened(least, most, thickness / 2)
+    for index, row in enumerate(rows):
         if row.dash:
             gaps = (np.arange(width) - row.begin) % (2 * row.dash) >= row.dash
-            least[place, gaps], most[place, gaps] = _FAR, -_FAR
+            least[index, gaps], most[index, gaps] = _FAR, -_FAR
     heights = most - least
     soft = is_soft & (2 * np.count_nonzero(heights > _TALL, axis=1) <= np.count_nonzero(heights > 0, axis=1))
     rounded = soft[:, None]
@@ -187,40 +189,40 @@ def _covered(x: Array, low: Array, high: Array, width: int) -> tuple[int, Array,
     Where the line is interrupted (NaN), the start is below the end.
     """
     middle = low if low is high else (low + high) / 2
-    known = np.isfinite(middle)
+    is_finite = np.isfinite(middle)
     gaps = np.empty((2, 0))
-    if not known.all():
-        there = np.flatnonzero(known)
-        before = np.flatnonzero(np.diff(there) > 1)
-        gaps = x[np.stack([there[before], there[before + 1]])]
-        x, low, high, middle = x[known], low[known], high[known], middle[known]
+    if not is_finite.all():
+        finite = np.flatnonzero(is_finite)
+        before = np.flatnonzero(np.diff(finite) > 1)
+        gaps = x[np.stack([finite[before], finite[before + 1]])]
+        x, low, high, middle = x[is_finite], low[is_finite], high[is_finite], middle[is_finite]
     if not len(x) or x[-1] < 0 or x[0] >= width:
         return 0, x[:0], x[:0]
     first, last = max(int(x[0]), 0), min(int(x[-1]), width - 1)
     x = np.rint(x * _FINEST) / _FINEST
     edges = np.interp(np.arange(first, last + 2), x, middle)
     least, most = np.minimum(edges[:-1], edges[1:]), np.maximum(edges[:-1], edges[1:])
-    places = np.floor(x).astype(np.int64) - first
-    inside = slice(*places.searchsorted((0, len(least))).tolist())
-    np.minimum.at(least, places[inside], high[inside])
-    np.maximum.at(most, places[inside], low[inside])
+    columns = np.floor(x).astype(np.int64) - first
+    inside = slice(*columns.searchsorted((0, len(least))).tolist())
+    np.minimum.at(least, columns[inside], high[inside])
+    np.maximum.at(most, columns[inside], low[inside])
     if gaps.size:
         ends = (np.floor(gaps) - first).clip(-1, len(least)).astype(np.int64)
-        opened, closed = (np.bincount(places, minlength=len(least) + 1) for places in (ends[0] + 1, ends[1].clip(0)))
+        opened, closed = (np.bincount(edge, minlength=len(least) + 1) for edge in (ends[0] + 1, ends[1].clip(0)))
         is_gap = (opened - closed).cumsum()[: len(least)] > 0
         least[is_gap], most[is_gap] = _FAR, -_FAR
     return first, least, most
 
 
-def _thick(least: Array, most: Array, radius: float) -> tuple[Array, Array]:
+def _widened(least: Array, most: Array, radius: float) -> tuple[Array, Array]:
     """Widen a line by a pen's radius."""
-    found = least - radius, most + radius
+    result = least - radius, most + radius
     for far in range(1, int(radius) + 1):
         reach = (radius * radius - far * far) ** 0.5
-        for into, of, extreme, by in ((found[0], least, np.minimum, -reach), (found[1], most, np.maximum, reach)):
+        for into, of, extreme, by in ((result[0], least, np.minimum, -reach), (result[1], most, np.maximum, reach)):
             extreme(into[:, far:], of[:, :-far] + by, out=into[:, far:])
             extreme(into[:, :-far], of[:, far:] + by, out=into[:, :-far])
-    return found
+    return result
 
 
 def _first(rows: NDArray[Any], kind: type) -> Any:

@@ -44,7 +44,7 @@ _DASH = 6.0
 _MAX_CURVE_LENGTH = 100_000.0
 """Curve length in pixels after which drawing stops: the rest is outside the view or noise."""
 _PIECES = 12
-"""Decades of a logarithmic axis."""
+"""Number of pieces into which a logarithmic axis is divided."""
 _MAX_SYNC_VALUES = 500_000
 """Maximum number of values smoothed in the GUI thread per paint, which takes a few milliseconds."""
 _LEVELS = 3
@@ -55,7 +55,7 @@ _POLL_MS = 15
 
 @dataclass(frozen=True, slots=True)
 class PlotOptions:
-    """What all plots of the panel draw."""
+    """Options that all plots of the panel share."""
 
     train: bool = True
     validation: bool = True
@@ -95,12 +95,12 @@ class CurvesItem(pg.GraphicsObject):
         """Cached paths by their inputs; unused ones are dropped."""
         self._picture: tuple[object, QImage] | None = None
         """Last image and the inputs that it depends on."""
-        self._late: list[CurveColumn] = []
+        self._unsmoothed: list[CurveColumn] = []
         """Columns to smooth in the thread."""
         self._smoothing: Future[list[tuple[CurveColumn, int, SmoothedBlocks]]] | None = None
-        self._look = QTimer(self)
-        self._look.setInterval(_POLL_MS)
-        self._look.timeout.connect(self._take_smoothed)
+        self._poll = QTimer(self)
+        self._poll.setInterval(_POLL_MS)
+        self._poll.timeout.connect(self._take_smoothed)
 
     def show_runs(self, runs: Sequence[Run], shown: PlotOptions, highlighted: Run | None) -> None:
         self._runs = [run for run in runs if run.is_shown]
@@ -111,11 +111,11 @@ class CurvesItem(pg.GraphicsObject):
 
     @property
     def points(self) -> int:
-        """Bounds of the curves without clipping."""
+        """Number of points of all drawn curves."""
         return sum(len(line.curve) for line in self._lines())
 
     @property
-    def is_late(self) -> bool:
+    def is_smoothing(self) -> bool:
         """Whether curves are still being smoothed."""
         return self._smoothing is not None
 
@@ -155,7 +155,7 @@ class CurvesItem(pg.GraphicsObject):
         area = transform.mapRect(view).toAlignedRect()
         ratio = painter.device().devicePixelRatioF()
         shares = self._shares(view, round(area.width() * ratio))
-        key = self._all_of(view, area, ratio, shares)
+        key = self._cache_key(view, area, ratio, shares)
         if self._picture is None or self._picture[0] != key:
             self._picture = key, self._painted(view, area, ratio, shares, transform)
         painter.save()
@@ -176,9 +176,9 @@ class CurvesItem(pg.GraphicsObject):
             for line, count in behind.items()
             if (not _has_course(line) or count > _MAX_SYNC_VALUES) and self._is_far(line, view, width)
         ]
-        is_late = sum(behind[line] for line in fresh) > _MAX_SYNC_VALUES
-        self._late = [line.column for line in fresh] if is_late else []
-        late = set(fresh) if is_late else set[_Line]()
+        is_smoothing = sum(behind[line] for line in fresh) > _MAX_SYNC_VALUES
+        self._unsmoothed = [line.column for line in fresh] if is_smoothing else []
+        late = set(fresh) if is_smoothing else set[_Line]()
         return [(line, _share_before(line) if line in late else line.share) for line in lines]
 
     def _is_far(self, line: _Line, view: QRectF, width: int) -> bool:
@@ -190,10 +190,10 @@ class CurvesItem(pg.GraphicsObject):
         return needs_smoothed_blocks(x, left * unit, right * unit, width)
 
     def _smooth_late(self) -> None:
-        if self._late and self._smoothing is None:
-            wanted = [(column, column.cuts, column.values) for column in self._late]
-            self._smoothing = _pool().submit(_smoothed, wanted, self.shown.smoothing)
-            self._look.start()
+        if self._unsmoothed and self._smoothing is None:
+            columns = [(column, column.cuts, column.values) for column in self._unsmoothed]
+            self._smoothing = _pool().submit(_smoothed, columns, self.shown.smoothing)
+            self._poll.start()
 
     def _take_smoothed(self) -> None:
         if self._smoothing is None or not self._smoothing.done():
@@ -202,7 +202,7 @@ class CurvesItem(pg.GraphicsObject):
             if column.cuts == cuts:
                 column.course = course
         self._smoothing = None
-        self._look.stop()
+        self._poll.stop()
         self.update()
 
     # -- painting
@@ -222,7 +222,9 @@ class CurvesItem(pg.GraphicsObject):
     def _depth(self, line: _Line) -> tuple[bool, bool]:
         return line.run is self.highlighted, not line.is_faint
 
-    def _all_of(self, view: QRectF, area: QRect, ratio: float, shares: Sequence[tuple[_Line, float | None]]) -> object:
+    def _cache_key(
+        self, view: QRectF, area: QRect, ratio: float, shares: Sequence[tuple[_Line, float | None]]
+    ) -> object:
         """Inputs of the cached image."""
         lines = [
             (line.run, line.run.color, line.column, len(line.column), line.run.version, line.kind, line.is_faint, share)
@@ -240,26 +242,26 @@ class CurvesItem(pg.GraphicsObject):
         transform: QTransform,
     ) -> QImage:
         width, height = round(area.width() * ratio), round(area.height() * ratio)
-        kept: dict[object, Band] = {}
+        bands: dict[object, Band] = {}
         begin = QPointF(transform.dx() - area.left(), transform.dy() - area.top())
         with CurveRasterizer(width, height) as raster:
             for line, share in shares:
                 if share is None:
                     continue
-                band = self._band(line, share, view, width, kept)
+                band = self._band(line, share, view, width, bands)
                 x = (band.x * transform.m11() + begin.x()) * ratio
                 low = (band.low * transform.m22() + begin.y()) * ratio
                 high = low if band.high is band.low else (band.high * transform.m22() + begin.y()) * ratio
                 self._draw(raster, line, x, low, high, ratio)
             picture = raster.picture
-        self._bands = kept
+        self._bands = bands
         picture.setDevicePixelRatio(ratio)
         return picture
 
-    def _band(self, line: _Line, share: float, view: QRectF, width: int, kept: dict[object, Band]) -> Band:
+    def _band(self, line: _Line, share: float, view: QRectF, width: int, bands: dict[object, Band]) -> Band:
         shown = self.shown
-        places = (view.left(), view.right(), width, shown.axis, shown.log_x, shown.log_y)
-        key = (line.column, len(line.column), line.run.version, share, places)
+        view_key = (view.left(), view.right(), width, shown.axis, shown.log_x, shown.log_y)
+        key = (line.column, len(line.column), line.run.version, share, view_key)
         band = self._bands.get(key)
         if band is None:
             x, unit = line.curve.places(shown.axis), line.curve.unit(shown.axis)
@@ -271,7 +273,7 @@ class CurvesItem(pg.GraphicsObject):
                 band = Band(band.x / unit, band.low, band.high)
             if shown.log_y:
                 band = logarithmic(band)
-        kept[key] = band
+        bands[key] = band
         return band
 
     def _draw(self, raster: CurveRasterizer, line: _Line, x: Array, low: Array, high: Array, ratio: float) -> None:
@@ -295,8 +297,8 @@ class CurvesItem(pg.GraphicsObject):
 def run_color(run: Run) -> QColor:
     """Curve color of a run. Runs beyond the theme's colors get variants mixed with the text color."""
     series = theme.current().series
-    round_, place = divmod(run.number - 1 if run.color is None else run.color, len(series))
-    color = QColor(series[place])
+    round_, index = divmod(run.number - 1 if run.color is None else run.color, len(series))
+    color = QColor(series[index])
     return theme.mix(color, theme.current().color("text"), _VARIANT_SHARE) if round_ % 2 else color
 
 
@@ -307,7 +309,7 @@ def _ends(curve: Curve, axis: Axis, *, positive: bool) -> tuple[float, float] | 
 
 
 def _logarithmic_band(column: CurveColumn, x: Array, unit: float, view: QRectF, width: int, share: float) -> Band:
-    """Piece by piece: the last decade of a logarithmic axis has as many points as all earlier ones."""
+    """The band on a logarithmic axis, computed in pieces of equal width: the last piece has the most points."""
     edges = np.linspace(view.left(), view.right(), _PIECES + 1).clip(-300, 300)
     columns = -(-2 * width // _PIECES)  # points are half as dense at the start of a piece as on average
     first = int(np.searchsorted(x, 0.0, "right"))
@@ -316,8 +318,8 @@ def _logarithmic_band(column: CurveColumn, x: Array, unit: float, view: QRectF, 
         for left, right in pairwise(edges.tolist())
     ]
     joined = Band(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-    kept = joined.x > 0 if first else slice(None)
-    return Band(np.log10(joined.x[kept] / unit), joined.low[kept], joined.high[kept])
+    is_positive = joined.x > 0 if first else slice(None)
+    return Band(np.log10(joined.x[is_positive] / unit), joined.low[is_positive], joined.high[is_positive])
 
 
 @functools.cache
@@ -327,11 +329,11 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _smoothed(
-    wanted: Sequence[tuple[CurveColumn, int, Array]], share: float
+    columns: Sequence[tuple[CurveColumn, int, Array]], share: float
 ) -> list[tuple[CurveColumn, int, SmoothedBlocks]]:
     """Runs in the thread: smooth the given columns."""
     found: list[tuple[CurveColumn, int, SmoothedBlocks]] = []
-    for column, cuts, values in wanted:
+    for column, cuts, values in columns:
         course = SmoothedBlocks(share)
         course.follow(values)
         course.extremes.level(_LEVELS)
@@ -369,10 +371,10 @@ def _dashes(x: Array, y: Array, long: float) -> Array:
     x, y = x[known], y[known]
     if len(x) < 2:
         return np.empty((0, 4))
-    way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
-    begins = np.arange(0.0, min(way[-1], _MAX_CURVE_LENGTH), 2 * long)
-    ends = np.minimum(begins + long, way[-1])
-    return np.stack([np.interp(at, way, values) for at in (begins, ends) for values in (x, y)], axis=1)
+    distances = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    begins = np.arange(0.0, min(distances[-1], _MAX_CURVE_LENGTH), 2 * long)
+    ends = np.minimum(begins + long, distances[-1])
+    return np.stack([np.interp(at, distances, values) for at in (begins, ends) for values in (x, y)], axis=1)
 
 
 __all__ = ["CurvesItem", "PlotOptions", "run_color"]

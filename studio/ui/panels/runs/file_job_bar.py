@@ -9,7 +9,7 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel
 from studio.ui.widgets.row_layout import row_of
 
-_PARTS = 1000
+_BAR_STEPS = 1000
 
 
 class FileJobBar(QFrame):
@@ -20,25 +20,25 @@ class FileJobBar(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 4, 4, 8)
         column.setSpacing(2)
-        self.words = ElidedLabel()
-        self.cancel = buttons.text_button("Cancel", jobs.give_up, kind="link")
-        column.addLayout(row_of(self.words, self.cancel, wide=self.words))
+        self.message = ElidedLabel()
+        self.cancel = buttons.text_button("Cancel", jobs.cancel, kind="link")
+        column.addLayout(row_of(self.message, self.cancel, wide=self.message))
         self.bar = QProgressBar()
-        self.bar.setRange(0, _PARTS)
+        self.bar.setRange(0, _BAR_STEPS)
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Progress")
         lower = row_of(self.bar, wide=self.bar)
         lower.setContentsMargins(0, 0, 8, 0)
         column.addLayout(lower)
         jobs.changed.connect(self._refresh)
-        jobs.progressed.connect(lambda share: self.bar.setValue(round(share * _PARTS)))
+        jobs.progressed.connect(lambda share: self.bar.setValue(round(share * _BAR_STEPS)))
         self._refresh()
 
     def _refresh(self) -> None:
         if not self.isVisible():
             self.bar.setValue(0)
-        self.words.setText(f"{self._jobs.title}{': canceling' if self._jobs.is_given_up else ''}")
-        self.cancel.setEnabled(not self._jobs.is_given_up)
+        self.message.setText(f"{self._jobs.title}{': canceling' if self._jobs.is_canceled else ''}")
+        self.cancel.setEnabled(not self._jobs.is_canceled)
         self.setVisible(self._jobs.is_busy)
 
 

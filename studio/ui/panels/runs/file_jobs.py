@@ -14,7 +14,7 @@ from studio.ui.background_task import BackgroundTask
 
 class FileJobs(QObject):
     changed = Signal()
-    """An operation started, ended or is being cancelled."""
+    """An operation was started, canceled or has ended."""
     progressed = Signal(float)
     """Completed share, 0 to 1."""
 
@@ -22,9 +22,9 @@ class FileJobs(QObject):
         super().__init__(parent)
         self.title = ""
         """Title of the current operation; empty if there is none."""
-        self._unwanted = threading.Event()
+        self._cancel = threading.Event()
         self._background: BackgroundTask | None = None
-        self._over: Callable[[FileError | None], object] = lambda _: None
+        self._on_finished: Callable[[FileError | None], object] = lambda _: None
         self._error: FileError | None = None
 
     @property
@@ -32,29 +32,29 @@ class FileJobs(QObject):
         return self._background is not None
 
     @property
-    def is_given_up(self) -> bool:
-        """Whether the operation was cancelled; it ends as soon as it can."""
-        return self._unwanted.is_set()
+    def is_canceled(self) -> bool:
+        """Whether the operation was canceled; it may still be running its cleanup."""
+        return self._cancel.is_set()
 
-    def start(self, title: str, work: ExportProgress, over: Callable[[FileError | None], object]) -> None:
-        """Start an operation. `over` is called when it has ended; `is_given_up` is still valid then."""
+    def start(self, title: str, work: ExportProgress, on_finished: Callable[[FileError | None], object]) -> None:
+        """Start an operation. `on_finished` gets its error, if any, when it has ended."""
         assert not self.is_busy, "an operation is already running"
-        self.title, self._over, self._error = title, over, None
-        self._unwanted = threading.Event()
-        self._background = BackgroundTask(_watched(work, self._unwanted), self)
+        self.title, self._on_finished, self._error = title, on_finished, None
+        self._cancel = threading.Event()
+        self._background = BackgroundTask(_watched(work, self._cancel), self)
         self._background.item_ready.connect(self._take_item)
         self._background.ended.connect(self._end)
         self._background.start()
         self.changed.emit()
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Cancel the operation and remove partial results."""
-        self._unwanted.set()
+        self._cancel.set()
         self.changed.emit()
 
     def close(self) -> None:
         """Cancel and wait for the cleanup."""
-        self._unwanted.set()
+        self._cancel.set()
         if self._background is not None:
             self._background.close()
 
@@ -68,15 +68,15 @@ class FileJobs(QObject):
         assert self._background is not None
         self._background.deleteLater()
         self._background, self.title = None, ""
-        self._over(self._error)
+        self._on_finished(self._error)
         self.changed.emit()
 
 
-def _watched(work: ExportProgress, unwanted: threading.Event) -> Iterator[object]:
-    """Runs in the thread."""
+def _watched(work: ExportProgress, cancel: threading.Event) -> Iterator[object]:
+    """Progress of `work` until it ends or is canceled; then its error, if any. Runs in the thread."""
     try:
         for share in work:
-            if unwanted.is_set():
+            if cancel.is_set():
                 break
             yield share
     except FileError as error:

@@ -22,13 +22,13 @@ from studio.ui.widgets.labels import label
 
 _NARROW = 640
 """Below this width the slider has no label."""
-_WORDS = 576
+_ICON_ONLY = 576
 """Below this width the curve toggles have no labels."""
 _TINY = 448
 """Below this width the slider is hidden."""
 _SMALL = 392
 """Below this width rarely used buttons move to a menu."""
-_LEAST = 272
+_MIN_WIDTH = 272
 _AXES = (("epoch", "Epochs"), ("step", "Steps"), ("seconds", "Time"))
 
 
@@ -50,17 +50,17 @@ class PlotToolbar(QWidget):
         self.shown = shown
         self.hidden: set[str] = set()
         """Quantities without a plot. Quantities other than losses and metrics are hidden at first."""
-        self._offered: set[str] = set()
-        self._words: list[QToolButton] = []
+        self._known_quantities: set[str] = set()
+        self._legend_buttons: list[QToolButton] = []
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 4, 8, 0)
         row.setSpacing(4)
-        for kind, words in (("train", "Train"), ("validation", "Validation")):
-            row.addWidget(self._switch(kind, words))
+        for kind, text in (("train", "Train"), ("validation", "Validation")):
+            row.addWidget(self._switch(kind, text))
         row.addSpacing(4)
         self.axis = ComboBox()
-        for key, words in _AXES:
-            self.axis.addItem(words, key)
+        for key, text in _AXES:
+            self.axis.addItem(text, key)
         self.axis.setAccessibleName("Horizontal axis")
         self.axis.setToolTip("Quantity on the horizontal axis")
         self.axis.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -81,18 +81,18 @@ class PlotToolbar(QWidget):
         self.slider.valueChanged.connect(lambda percent: self._show(smoothing=percent / 100))
         row.addWidget(self.slider)
         row.addSpacing(4)
-        self._seldom = [
+        self._rare_actions = [
             QAction(icons.themed("log-x"), "Logarithmic horizontal axis", self),
             QAction(icons.themed("log-axis"), "Logarithmic vertical axis", self),
             QAction(icons.themed("fit"), "Fit all curves (double-click in a plot)", self),
             QAction(icons.themed("picture"), "Copy plots as image", self),
         ]
-        for action, name in zip(self._seldom[:2], ("log_x", "log_y"), strict=True):
+        for action, name in zip(self._rare_actions[:2], ("log_x", "log_y"), strict=True):
             action.setCheckable(True)
             action.toggled.connect(partial(self._switch_to, name))
-        for action, run in zip(self._seldom[2:], (fit, copy), strict=True):
+        for action, run in zip(self._rare_actions[2:], (fit, copy), strict=True):
             action.triggered.connect(lambda _=False, run=run: run())
-        self._buttons = [buttons.command_button(action, size=16) for action in self._seldom]
+        self._buttons = [buttons.command_button(action, size=16) for action in self._rare_actions]
         for button in self._buttons[:2]:
             row.addWidget(button)
         row.addStretch(1)
@@ -106,12 +106,12 @@ class PlotToolbar(QWidget):
         self.details.setCheckable(True)
         row.addWidget(self.details)
 
-    def offer(self, quantities: Iterable[str]) -> None:
+    def set_quantities(self, quantities: Iterable[str]) -> None:
         """Set the available quantities."""
         menu = self.plots.menu()
         names = list(quantities)
-        self.hidden |= {name for name in names if is_auxiliary(name)} - self._offered
-        self._offered |= set(names)
+        self.hidden |= {name for name in names if is_auxiliary(name)} - self._known_quantities
+        self._known_quantities |= set(names)
         if [action.data() for action in menu.actions() if action.data()] == names:
             return
         menu.clear()
@@ -121,49 +121,49 @@ class PlotToolbar(QWidget):
             action.setCheckable(True)
             action.setChecked(name not in self.hidden)
             action.toggled.connect(partial(self._choose_plot, name))
-        self._share_room()
+        self._arrange_actions()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._smoothing.setVisible(self.width() >= _NARROW)
         self.slider.setVisible(self.width() >= _TINY)
-        has_words = self.width() >= _WORDS
+        has_words = self.width() >= _ICON_ONLY
         style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if has_words else Qt.ToolButtonStyle.ToolButtonIconOnly
-        for button in self._words:
+        for button in self._legend_buttons:
             button.setToolButtonStyle(style)
-        self._share_room()
+        self._arrange_actions()
 
     def minimumSizeHint(self) -> QSize:
-        least = super().minimumSizeHint()
-        return QSize(min(least.width(), _LEAST), least.height())
+        minimum = super().minimumSizeHint()
+        return QSize(min(minimum.width(), _MIN_WIDTH), minimum.height())
 
-    def _share_room(self) -> None:
+    def _arrange_actions(self) -> None:
         """Rarely used actions, as buttons or in the menu of plots."""
         is_small = self.width() < _SMALL
         for button in self._buttons:
             button.setVisible(not is_small)
         menu = self.plots.menu()
-        if is_small and self._seldom[0] not in menu.actions():
+        if is_small and self._rare_actions[0] not in menu.actions():
             self._line = menu.addSeparator()
-            menu.addActions(self._seldom)
-        elif not is_small and self._seldom[0] in menu.actions():
-            for action in (self._line, *self._seldom):
+            menu.addActions(self._rare_actions)
+        elif not is_small and self._rare_actions[0] in menu.actions():
+            for action in (self._line, *self._rare_actions):
                 menu.removeAction(action)
 
-    def _switch(self, kind: str, words: str) -> QToolButton:
+    def _switch(self, kind: str, text: str) -> QToolButton:
         button = QToolButton()
-        button.setText(words)
+        button.setText(text)
         button.setIcon(line_sample(dashed=kind == "validation"))
         button.setIconSize(QSize(22, 14))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setCheckable(True)
         button.setChecked(True)
         button.setProperty("kind", "legend")
-        button.setToolTip(f"Show or hide {words.lower()}")
-        button.setAccessibleName(words)
+        button.setToolTip(f"Show or hide {text.lower()}")
+        button.setAccessibleName(text)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.clicked.connect(partial(self._switch_to, kind))
-        self._words.append(button)
+        self._legend_buttons.append(button)
         return button
 
     def _switch_to(self, name: str, on: bool) -> None:

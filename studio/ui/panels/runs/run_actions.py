@@ -78,7 +78,7 @@ class RunActions(QObject):
         return self.has_folder() and not self._runner.is_active
 
     def has_any_folder(self) -> bool:
-        return bool(self._written)
+        return bool(self._saved_runs)
 
     def can_export(self) -> bool:
         return self.has_any() and not self.jobs.is_busy
@@ -86,7 +86,7 @@ class RunActions(QObject):
     def can_delete(self) -> bool:
         return not self.jobs.is_busy and any(run.folder is not None and not run.is_live for run in self.runs)
 
-    def can_put_back(self) -> bool:
+    def can_restore_from_trash(self) -> bool:
         return bool(self._trash) and not self.jobs.is_busy
 
     # -- actions
@@ -102,25 +102,25 @@ class RunActions(QObject):
             self.status_message.emit(str(error))
             return
         before = self._store.document
-        self._store.edit(f"Restore graph of {run.name}", lambda now: reuse_equal_objects(now, document))
+        self._store.edit(f"Restore graph of {run.name}", lambda current: reuse_equal_objects(current, document))
         is_same = self._store.document is before
         self.status_message.emit(
             f"{'The canvas already shows' if is_same else 'The canvas now shows'} the graph of {run.name}."
         )
 
     def resume(self, epochs: int | None = None) -> None:
-        """Resume the selected run up to `epochs` in total; by default its original number, or twice as many if it is
-        done."""
+        """Resume the selected run until it has trained for `epochs` in total; by default the number it was started
+        with, or twice as many if it is done."""
         run = self.run
         if run is not None:
-            self._runner.resume(run, epochs=epochs or (epochs_in_all(run) if run.state == "done" else None))
+            self._runner.resume(run, epochs=epochs or (default_total_epochs(run) if run.state == "done" else None))
 
     def start_from(self) -> None:
         """Start a new run of the canvas graph from the matching weights of the selected run."""
         if self.run is not None and self.run.folder is not None:
             self._runner.start(weights=self.run.folder)
 
-    def ask_for_name(self) -> None:
+    def request_rename(self) -> None:
         self.rename_wanted.emit()
 
     def rename(self, run: Run, name: str) -> None:
@@ -129,15 +129,15 @@ class RunActions(QObject):
     def write_note(self, run: Run, note: str) -> None:
         self._annotate(run, note=note)
 
-    def paint(self, color: int | None) -> None:
+    def set_color(self, color: int | None) -> None:
         """Set the color of the selected runs to a theme color (index from 0); None restores automatic colors."""
-        for run in self._written:
-            run.color = None  # otherwise it would keep its color
+        for run in self._saved_runs:
+            run.color = None  # otherwise an automatic color would not change
             self._annotate(run, color=color)
 
     def has_color(self, color: int | None) -> bool:
         """Whether the user chose this color for all selected runs; None: no chosen color."""
-        return bool(self._written) and all(run.chosen_color == color for run in self._written)
+        return bool(self._saved_runs) and all(run.chosen_color == color for run in self._saved_runs)
 
     def open_folder(self) -> None:
         """Open the selected run's folder in the file manager."""
@@ -147,8 +147,8 @@ class RunActions(QObject):
     def save_csv(self) -> None:
         """Export all points of the selected runs to a file that the user chooses."""
         runs = self.runs
-        suggestion = f"{runs[0].name if len(runs) == 1 else 'Runs'}.csv"
-        path, _ = QFileDialog.getSaveFileName(self._window, "Export CSV", suggestion, "CSV (*.csv)")
+        file_name = f"{runs[0].name if len(runs) == 1 else 'Runs'}.csv"
+        path, _ = QFileDialog.getSaveFileName(self._window, "Export CSV", file_name, "CSV (*.csv)")
         if path and not self.jobs.is_busy:
             self._export(runs, write_csv, Path(path))
 
@@ -160,60 +160,60 @@ class RunActions(QObject):
 
     def delete(self) -> None:
         """Move the selected runs to the trash, except active ones."""
-        gone = {run.folder: run for run in self.runs if run.folder is not None and not run.is_live}
-        if not gone or self.jobs.is_busy:
+        runs_by_folder = {run.folder: run for run in self.runs if run.folder is not None and not run.is_live}
+        if not runs_by_folder or self.jobs.is_busy:
             return
-        thrown: list[trash.TrashedItem] = []
+        trashed: list[trash.TrashedItem] = []
 
         def work() -> ExportProgress:
-            for number, folder in enumerate(gone, start=1):
-                thrown.append(trash.move_to_trash(folder))
-                yield number / len(gone)
+            for number, folder in enumerate(runs_by_folder, start=1):
+                trashed.append(trash.move_to_trash(folder))
+                yield number / len(runs_by_folder)
 
-        def over(error: FileError | None) -> None:
-            self._library.remove([gone[one.path] for one in thrown])
-            self._trash = list(thrown) if all(one.trash_path is not None for one in thrown) else []
+        def on_finished(error: FileError | None) -> None:
+            self._library.remove([runs_by_folder[item.path] for item in trashed])
+            self._trash = list(trashed) if all(item.trash_path is not None for item in trashed) else []
             if error is not None:
                 self.status_message.emit(str(error))
-            if thrown:
-                self.trash_changed.emit(thrown)
+            if trashed:
+                self.trash_changed.emit(trashed)
 
-        self.jobs.start(f"Moving {_count(gone)} to the trash", work(), over)
+        self.jobs.start(f"Moving {_count(runs_by_folder)} to the trash", work(), on_finished)
 
     def restore_from_trash(self) -> None:
         """Restore the runs that were deleted last."""
         if self.jobs.is_busy:
             return
-        thrown, self._trash = self._trash, []
-        left = list(thrown)
+        trashed, self._trash = self._trash, []
+        remaining = list(trashed)
 
         def work() -> ExportProgress:
-            for number, one in enumerate(thrown, start=1):
-                trash.restore_from_trash(one)
-                left.remove(one)
-                yield number / len(thrown)
+            for number, item in enumerate(trashed, start=1):
+                trash.restore_from_trash(item)
+                remaining.remove(item)
+                yield number / len(trashed)
 
-        def over(error: FileError | None) -> None:
+        def on_finished(error: FileError | None) -> None:
             if error is not None:
                 self.status_message.emit(str(error))
-            elif left:
-                self._trash = left
+            elif remaining:
+                self._trash = remaining
             self._library.scan()
 
-        self.jobs.start(f"Restoring {_count(thrown)}", work(), over)
+        self.jobs.start(f"Restoring {_count(trashed)}", work(), on_finished)
 
     # -- helpers
 
     @property
-    def _written(self) -> list[Run]:
+    def _saved_runs(self) -> list[Run]:
         """Selected runs that have a folder, which stores their annotations."""
         return [run for run in self.runs if run.folder is not None]
 
-    def _annotate(self, run: Run, **remarks: str | int | None) -> None:
+    def _annotate(self, run: Run, **annotations: str | int | None) -> None:
         if run.folder is None:
             return
         try:
-            about = annotate(run.folder, **remarks)
+            about = annotate(run.folder, **annotations)
         except FileError as error:
             self.status_message.emit(str(error))
             about = run.about
@@ -222,16 +222,18 @@ class RunActions(QObject):
     def _export(
         self, runs: Sequence[Run], write: Callable[[Sequence[RunReader], Path], ExportProgress], target: Path
     ) -> None:
-        """Curves of runs that were never shown are read first."""
+        """Write runs in a background thread. Reads the curves of runs that were never shown."""
 
-        def over(error: FileError | None) -> None:
+        def on_finished(error: FileError | None) -> None:
             if error is not None:
                 self.status_message.emit(str(error))
             else:
-                cancelled = self.jobs.is_given_up
-                self.status_message.emit("Canceled. No files were written." if cancelled else f"Exported to {target}")
+                was_canceled = self.jobs.is_canceled
+                self.status_message.emit(
+                    "Canceled. No files were written." if was_canceled else f"Exported to {target}"
+                )
 
-        self.jobs.start(f"Exporting {_count(runs)}", write([run_reader(run) for run in runs], target), over)
+        self.jobs.start(f"Exporting {_count(runs)}", write([run_reader(run) for run in runs], target), on_finished)
 
 
 def _count(runs: Sized) -> str:
@@ -241,21 +243,21 @@ def _count(runs: Sized) -> str:
 def is_resumable(run: Run) -> bool:
     """Whether a run is saved and can continue: it is unfinished, or its number of epochs can be raised."""
     return run.folder is not None and (
-        run.state in UNFINISHED or (run.state == "done" and epochs_in_all(run) is not None)
+        run.state in UNFINISHED or (run.state == "done" and default_total_epochs(run) is not None)
     )
 
 
-def epochs_in_all(run: Run) -> int | None:
+def default_total_epochs(run: Run) -> int | None:
     """Default total number of epochs of a resumed run; None if it was not started with a number of epochs."""
-    asked: Any = run.settings.get("epochs")
-    if not isinstance(asked, int):
+    epochs: Any = run.settings.get("epochs")
+    if not isinstance(epochs, int):
         return None
-    return 2 * asked if run.state == "done" else asked
+    return 2 * epochs if run.state == "done" else epochs
 
 
 @dataclass(frozen=True, slots=True)
 class RunAction:
-    """An action on the selected runs."""
+    """Declaration of an action on the selected runs."""
 
     id: str
     title: str
@@ -277,7 +279,7 @@ def _color(title: str, color: int | None, icon: str, token: str, help: str) -> R
     return RunAction(
         f"color-{'automatic' if color is None else color + 1}",
         title,
-        partial(RunActions.paint, color=color),
+        partial(RunActions.set_color, color=color),
         RunActions.has_any_folder,
         icon,
         help=help,
@@ -313,7 +315,7 @@ RUN_ACTIONS = (
         help="Train the canvas graph from the matching weights of this run",
     ),
     RunAction(
-        "rename", "Rename", RunActions.ask_for_name, RunActions.has_folder, "edit", ("F2",), separated=True,
+        "rename", "Rename", RunActions.request_rename, RunActions.has_folder, "edit", ("F2",), separated=True,
         help="Rename the selected run",
     ),
     *COLORS,
@@ -336,10 +338,10 @@ RUN_ACTIONS = (
         help="Move the selected runs to the trash. Active runs are kept.",
     ),
     RunAction(
-        "put-back", "Restore", RunActions.restore_from_trash, RunActions.can_put_back, "undo",
+        "put-back", "Restore", RunActions.restore_from_trash, RunActions.can_restore_from_trash, "undo",
         help="Restore the runs that were moved to the trash last",
     ),
 )  # fmt: skip
 
 
-__all__ = ["RUN_ACTIONS", "RunAction", "RunActions", "epochs_in_all", "is_resumable"]
+__all__ = ["RUN_ACTIONS", "RunAction", "RunActions", "default_total_epochs", "is_resumable"]

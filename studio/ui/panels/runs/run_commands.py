@@ -33,19 +33,19 @@ def runs_commands(current: Callable[[], RunActions | None], scope: QWidget) -> t
 
 
 def _run(current: Callable[[], RunActions | None], entry: RunAction) -> None:
-    do = current()
-    if do is not None:
-        entry.run(do)
+    actions = current()
+    if actions is not None:
+        entry.run(actions)
 
 
 def _is_possible(current: Callable[[], RunActions | None], entry: RunAction) -> bool:
-    do = current()
-    return do is not None and entry.is_possible(do)
+    actions = current()
+    return actions is not None and entry.is_possible(actions)
 
 
 def _is_on(current: Callable[[], RunActions | None], is_on: Callable[[RunActions], bool]) -> bool:
-    do = current()
-    return do is not None and is_on(do)
+    actions = current()
+    return actions is not None and is_on(actions)
 
 
 __all__ = ["runs_commands"]

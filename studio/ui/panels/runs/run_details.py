@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from studio.nodes.catalogue import Catalogue
 from studio.training.runs.run_comparison import compare_runs
 from studio.training.runs.run_history import Run
-from studio.ui.panels.runs.run_actions import RunActions, epochs_in_all
+from studio.ui.panels.runs.run_actions import RunActions, default_total_epochs
 from studio.ui.panels.runs.run_properties import RunProperties
 from studio.ui.panels.runs.run_table import ColorDotIcon
 from studio.ui.widgets import buttons
@@ -36,9 +36,9 @@ _WIDE = 440
 class RunDetails(QWidget):
     closed = Signal()
 
-    def __init__(self, do: RunActions, catalogue: Catalogue, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: RunActions, catalogue: Catalogue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._do, self._catalogue = do, catalogue
+        self._actions, self._catalogue = actions, catalogue
         self._runs: Sequence[Run] = ()
         self.facts = RunProperties()
         self._empty = EmptyState(
@@ -48,8 +48,8 @@ class RunDetails(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(self._head())
-        column.addWidget(self._one_run())
+        column.addLayout(self._header())
+        column.addWidget(self._single_run())
         column.addWidget(self.facts, 1)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
@@ -62,13 +62,13 @@ class RunDetails(QWidget):
         is_same = list(runs) == list(self._runs)
         self._runs = tuple(runs)
         if len(runs) not in (1, 2):
-            words = ("No run selected", "Select one run to see its settings and results, or two to compare them.")
+            texts = ("No run selected", "Select one run to see its settings and results, or two to compare them.")
             if runs:
-                words = (
+                texts = (
                     f"{len(runs)} runs selected",
                     "Select one run to see its settings and results, or two to compare them.",
                 )
-            self._empty.set_text(*words)
+            self._empty.set_text(*texts)
             self._stack.setCurrentIndex(0)
             return
         self._stack.setCurrentIndex(1)
@@ -86,7 +86,7 @@ class RunDetails(QWidget):
 
     # -- widgets
 
-    def _head(self) -> QHBoxLayout:
+    def _header(self) -> QHBoxLayout:
         self._dot = QLabel()
         self._title = ElidedLabel()
         font = self._title.font()
@@ -101,49 +101,49 @@ class RunDetails(QWidget):
         line.setContentsMargins(12, 6, 4, 4)
         return line
 
-    def _one_run(self) -> QWidget:
+    def _single_run(self) -> QWidget:
         self._single = QWidget()
         column = QVBoxLayout(self._single)
         column.setContentsMargins(12, 0, 12, 8)
         column.setSpacing(6)
-        self._trouble = label("", "warning", wrap=True)
-        column.addWidget(self._trouble)
+        self._warning = label("", "warning", wrap=True)
+        column.addWidget(self._warning)
         self.note = LineEdit()
         self.note.setPlaceholderText("Add a note")
         self.note.setAccessibleName("Note")
         self.note.editingFinished.connect(self._write_note)
         column.addWidget(self.note)
-        self.restore = buttons.text_button("Restore graph", self._do.restore, icon="history")
+        self.restore = buttons.text_button("Restore graph", self._actions.restore, icon="history")
         self.restore.setToolTip("Load this run's graph onto the canvas")
         self.resume = buttons.text_button("Resume", self._resume, icon="run")
-        self._until = label("to epoch", "dim")
+        self._epochs_label = label("to epoch", "dim")
         self.epochs = SpinBox()
         self.epochs.lineEdit().setTextMargins(6, 0, 0, 0)
         self.epochs.setRange(1, _MAX_EPOCHS)
         self.epochs.setAccessibleName("Total epochs")
         self.epochs.setToolTip("Total number of epochs, including completed ones")
-        going_on = QHBoxLayout()
-        going_on.setSpacing(6)
-        for widget in (self.resume, self._until, self.epochs):
-            going_on.addWidget(widget)
-        going_on.addStretch(1)
+        resume_row = QHBoxLayout()
+        resume_row.setSpacing(6)
+        for widget in (self.resume, self._epochs_label, self.epochs):
+            resume_row.addWidget(widget)
+        resume_row.addStretch(1)
         self._buttons = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._buttons.setSpacing(6)
         self._buttons.addWidget(self.restore, 0, Qt.AlignmentFlag.AlignLeft)
-        self._buttons.addLayout(going_on)
+        self._buttons.addLayout(resume_row)
         column.addLayout(self._buttons)
         return self._single
 
     def _show_actions(self, run: Run, *, is_same: bool) -> None:
-        self._trouble.setText(run.trouble)
-        self._trouble.setVisible(bool(run.trouble))
+        self._warning.setText(run.trouble)
+        self._warning.setVisible(bool(run.trouble))
         if not (is_same and self.note.hasFocus()):
             self.note.setText(run.note)
         self.note.setEnabled(run.folder is not None)
-        epochs = epochs_in_all(run)
-        can_resume = self._do.can_resume()
+        epochs = default_total_epochs(run)
+        can_resume = self._actions.can_resume()
         self.resume.setVisible(can_resume)
-        for widget in (self._until, self.epochs):
+        for widget in (self._epochs_label, self.epochs):
             widget.setVisible(can_resume and epochs is not None)
         if epochs is not None and not (is_same and self.epochs.hasFocus()):
             self.epochs.setMinimum(max(int(run.last.get("epoch", 0)) + (run.state == "done"), 1))
@@ -155,10 +155,10 @@ class RunDetails(QWidget):
 
     def _write_note(self) -> None:
         if len(self._runs) == 1 and self.note.text() != self._runs[0].note:
-            self._do.write_note(self._runs[0], self.note.text())
+            self._actions.write_note(self._runs[0], self.note.text())
 
     def _resume(self) -> None:
-        self._do.resume(None if self.epochs.isHidden() else self.epochs.value())
+        self._actions.resume(None if self.epochs.isHidden() else self.epochs.value())
 
     def _show_again(self, *_: object) -> None:
         self.show_runs(self._runs)

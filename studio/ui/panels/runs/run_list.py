@@ -57,16 +57,16 @@ class RunList(QWidget):
         """`hidden`: keys of the hidden columns."""
         super().__init__(parent)
         self.table = RunTable()
-        self._sorted = _RunFilterModel()
-        self._sorted.setSourceModel(self.table)
+        self._filtered = _RunFilterModel()
+        self._filtered.setSourceModel(self.table)
         self.search = LineEdit()
         self.search.setPlaceholderText("Filter by name, note, state or setting")
         self.search.setAccessibleName("Filter runs")
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.themed("search", "text-dim"), LineEdit.ActionPosition.LeadingPosition)
-        self.search.textChanged.connect(self._look_for)
+        self.search.textChanged.connect(self._filter)
         self.view = QTreeView()
-        self.view.setModel(self._sorted)
+        self.view.setModel(self._filtered)
         self.view.setProperty("role", "outline")
         self.view.setRootIsDecorated(False)
         self.view.setUniformRowHeights(True)
@@ -81,12 +81,12 @@ class RunList(QWidget):
         header = self.view.header()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(True)
-        header.sectionResized.connect(self._keep_width)
+        header.sectionResized.connect(self._store_width)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._choose_columns)
         self.view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         self._hidden = set(hidden)
-        self._before: tuple[list[Run], Run | None] = [], None
+        self._previous_selection: tuple[list[Run], Run | None] = [], None
         """Selection before the table was reset."""
         self._widths: dict[str, int] = {}
         """Widths of columns that the user resized."""
@@ -97,43 +97,43 @@ class RunList(QWidget):
         row.setContentsMargins(8, 6, 8, 4)
         row.addWidget(self.search)
         column.addLayout(row)
-        self._found = QStackedLayout()
-        column.addLayout(self._found, 1)
-        self._found.addWidget(self.view)
-        self._found.addWidget(
+        self._stack = QStackedLayout()
+        column.addLayout(self._stack, 1)
+        self._stack.addWidget(self.view)
+        self._stack.addWidget(
             EmptyState("search", "No matching runs", "The filter covers names, notes, states and settings that differ.")
         )
         self.table.toggled.connect(self.toggled)
         self.table.renamed.connect(self.renamed)
         self.table.modelAboutToBeReset.connect(self._remember)
         self.table.modelReset.connect(self._restore)
-        self.view.selectionModel().selectionChanged.connect(self._tell_choice)
-        self.view.customContextMenuRequested.connect(self._ask_for_menu)
-        theme.manager().changed.connect(self._paint_anew)
-        self._place_columns()
+        self.view.selectionModel().selectionChanged.connect(self._emit_chosen)
+        self.view.customContextMenuRequested.connect(self._request_menu)
+        theme.manager().changed.connect(self._apply_theme)
+        self._apply_columns()
 
     @property
     def selected(self) -> list[Run]:
-        """In list order."""
+        """The selected runs, in list order."""
         rows = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
         return [row.data(RUN_ROLE) for row in rows]
 
     def show_runs(self, runs: Sequence[Run]) -> None:
         """Update the list and keep the selection."""
         self.table.show_runs(runs)
-        self._show_found()
+        self._show_matches()
 
     def select(self, runs: Iterable[Run], current: Run | None = None) -> None:
         chosen = QItemSelection()
         for run in runs:
             row = self.table.row(run)
             if row is not None:
-                index = self._sorted.mapFromSource(self.table.index(row, 0))
+                index = self._filtered.mapFromSource(self.table.index(row, 0))
                 chosen.select(index, index)
                 if run is current:
                     self.view.setCurrentIndex(index)
-        how = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
-        self.view.selectionModel().select(chosen, how)
+        flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+        self.view.selectionModel().select(chosen, flags)
 
     def rename(self) -> None:
         """Edit the name of the selected run."""
@@ -148,44 +148,44 @@ class RunList(QWidget):
             self.hovered.emit(None)
         return False
 
-    def _look_for(self, text: str) -> None:
-        self._sorted.look_for(text)
-        self._show_found()
+    def _filter(self, text: str) -> None:
+        self._filtered.set_filter(text)
+        self._show_matches()
 
-    def _show_found(self) -> None:
-        is_in_vain = bool(self.search.text().strip()) and not self._sorted.rowCount()
-        self._found.setCurrentIndex(int(is_in_vain))
+    def _show_matches(self) -> None:
+        has_no_match = bool(self.search.text().strip()) and not self._filtered.rowCount()
+        self._stack.setCurrentIndex(int(has_no_match))
 
     def _remember(self) -> None:
-        """A model reset, for example after a new metric, clears the selection."""
-        self._before = self.selected, self.view.currentIndex().data(RUN_ROLE)
+        """Store the selection before a model reset, for example for a new metric, which clears it."""
+        self._previous_selection = self.selected, self.view.currentIndex().data(RUN_ROLE)
 
     def _restore(self) -> None:
-        self._place_columns()
-        self.select(*self._before)
+        self._apply_columns()
+        self.select(*self._previous_selection)
 
-    def _tell_choice(self, *_: object) -> None:
+    def _emit_chosen(self, *_: object) -> None:
         self.chosen.emit()
 
-    def _ask_for_menu(self, place: QPoint) -> None:
-        self.menu_wanted.emit(self.view.viewport().mapToGlobal(place))
+    def _request_menu(self, position: QPoint) -> None:
+        self.menu_wanted.emit(self.view.viewport().mapToGlobal(position))
 
-    def _place_columns(self) -> None:
+    def _apply_columns(self) -> None:
         for column, field in enumerate(self.table.fields):
             self.view.setColumnWidth(column, self._widths.get(field.key, self._width(field.key)))
             self.view.setColumnHidden(column, field.key in self._hidden)
 
-    def _choose_columns(self, place: QPoint) -> None:
+    def _choose_columns(self, position: QPoint) -> None:
         menu = QMenu(self)
         for field in self.table.fields[1:]:
             action = menu.addAction(field.title)
             action.setCheckable(True)
             action.setChecked(field.key not in self._hidden)
             action.setData(field.key)
-        chosen = menu.exec(self.view.header().mapToGlobal(place))
+        chosen = menu.exec(self.view.header().mapToGlobal(position))
         if chosen is not None:
             self._hidden ^= {chosen.data()}
-            self._place_columns()
+            self._apply_columns()
             self.columns_chosen.emit(frozenset(self._hidden))
 
     def _width(self, key: str) -> int:
@@ -194,11 +194,11 @@ class RunList(QWidget):
             return self.view.fontMetrics().horizontalAdvance(WIDEST_STATE) + _CELL_PADDING
         return _WIDTHS.get(key, _WIDTH)
 
-    def _keep_width(self, column: int, _: int, width: int) -> None:
+    def _store_width(self, column: int, _: int, width: int) -> None:
         if width and QGuiApplication.mouseButtons() and column < len(self.table.fields):
             self._widths[self.table.fields[column].key] = width
 
-    def _paint_anew(self, *_: object) -> None:
+    def _apply_theme(self, *_: object) -> None:
         self.view.viewport().update()
 
 
@@ -206,22 +206,22 @@ class _RunFilterModel(QSortFilterProxyModel):
     def __init__(self) -> None:
         super().__init__()
         self.setSortRole(SORT_ROLE)
-        self._words: list[str] = []
+        self._terms: list[str] = []
 
-    def look_for(self, text: str) -> None:
+    def set_filter(self, text: str) -> None:
         """Keep runs that match all words."""
-        self._words = text.casefold().split()
+        self._terms = text.casefold().split()
         self.setFilterFixedString(text)  # re-evaluates all rows
 
     def filterAcceptsRow(self, source_row: int, source_parent: QModelIndex | QPersistentModelIndex) -> bool:
-        if not self._words:
+        if not self._terms:
             return True
         table = self.sourceModel()
         assert isinstance(table, RunTable)
         run = table.run(table.index(source_row, 0))
         texts = (field.text(run) for field in table.fields if not field.is_number)
-        searched = " ".join((run.note, *texts)).casefold()
-        return all(word in searched for word in self._words)
+        haystack = " ".join((run.note, *texts)).casefold()
+        return all(term in haystack for term in self._terms)
 
 
 __all__ = ["RunList"]

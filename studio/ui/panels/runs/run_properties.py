@@ -25,7 +25,7 @@ _CELL_PADDING = 20
 _EXPANDED_GROUPS = ("Results", "Graph", "Settings")
 """Groups that are expanded at first."""
 _PARTS = {"train": "train", "val": "val."}
-"""Words for the prefixes of results."""
+"""Titles of the data parts that prefix the names of results."""
 
 
 class RunProperties(QTreeWidget):
@@ -47,7 +47,7 @@ class RunProperties(QTreeWidget):
         self.header().setStretchLastSection(False)
         self.itemActivated.connect(self._open_node)
         self.itemClicked.connect(self._open_node)
-        theme.manager().changed.connect(self._paint_anew)
+        theme.manager().changed.connect(self._apply_theme)
 
     def show_facts(self, runs: Sequence[Run], groups: Sequence[ComparisonGroup], *, only_differences: bool) -> None:
         """`only_differences` hides rows with equal values."""
@@ -59,8 +59,8 @@ class RunProperties(QTreeWidget):
             return
         is_same_choice = tuple(runs) == tuple(self._runs)
         has_same_rows = is_same_choice and only_differences == self._only_differences
-        opened = {key: item.isExpanded() for key, item in self._items()} if is_same_choice else {}
-        place = self.verticalScrollBar().value()
+        expanded = {key: item.isExpanded() for key, item in self._items()} if is_same_choice else {}
+        scroll_position = self.verticalScrollBar().value()
         self._names, self._runs, self._groups, self._only_differences = names, runs, groups, only_differences
         self.clear()
         self.setColumnCount(1 + len(runs))
@@ -74,10 +74,10 @@ class RunProperties(QTreeWidget):
             if not only_differences or group.differs:
                 self._add_group(group)
         for key, item in self._items():
-            item.setExpanded(opened.get(key, len(key) == 1 and (only_differences or key[0] in _EXPANDED_GROUPS)))
+            item.setExpanded(expanded.get(key, len(key) == 1 and (only_differences or key[0] in _EXPANDED_GROUPS)))
         if not has_same_rows:
             self._fit_columns()
-        self.verticalScrollBar().setValue(place if is_same_choice else 0)
+        self.verticalScrollBar().setValue(scroll_position if is_same_choice else 0)
 
     def _add_group(self, group: ComparisonGroup) -> None:
         item = QTreeWidgetItem([group.title])
@@ -111,13 +111,15 @@ class RunProperties(QTreeWidget):
         room, runs = self.viewport().width(), len(self._runs)
         if not runs:
             return
-        values = [min(self._wanted(column), max(room // 2 // runs, _MIN_COLUMN_WIDTH)) for column in range(1, runs + 1)]
-        widths = [min(self._wanted(0), max(room - sum(values), _MIN_COLUMN_WIDTH)), *values]
+        values = [
+            min(self._needed_width(column), max(room // 2 // runs, _MIN_COLUMN_WIDTH)) for column in range(1, runs + 1)
+        ]
+        widths = [min(self._needed_width(0), max(room - sum(values), _MIN_COLUMN_WIDTH)), *values]
         widths[-1] = max(room - sum(widths[:-1]), values[-1])
         for column, width in enumerate(widths):
             self.setColumnWidth(column, width)
 
-    def _wanted(self, column: int) -> int:
+    def _needed_width(self, column: int) -> int:
         metrics = self.fontMetrics()
         widths = (
             metrics.horizontalAdvance(item.text(column)) + (0 if column else self.indentation() * len(path))
@@ -141,13 +143,13 @@ class RunProperties(QTreeWidget):
             walk += 1
 
     def _open_node(self, item: QTreeWidgetItem, *_: object) -> None:
-        at: QTreeWidgetItem | None = item
-        while at is not None and not at.data(0, _NODE_ROLE):
-            at = at.parent()
-        if at is not None:
-            self.node_wanted.emit(at.data(0, _NODE_ROLE))
+        current: QTreeWidgetItem | None = item
+        while current is not None and not current.data(0, _NODE_ROLE):
+            current = current.parent()
+        if current is not None:
+            self.node_wanted.emit(current.data(0, _NODE_ROLE))
 
-    def _paint_anew(self, *_: object) -> None:
+    def _apply_theme(self, *_: object) -> None:
         for _, item in self._items():
             self._color(item)
 
@@ -165,8 +167,8 @@ def _result_title(name: str) -> str:
     """Return the title of a result: "Val. loss" for val_loss, "Best train accuracy" for "best train_accuracy"."""
     best, _, key = name.rpartition(" ")
     part, _, metric = key.partition("_")
-    words = f"{_PARTS[part]} {metric}" if metric and part in _PARTS else key
-    text = f"{best} {words}".strip().replace("_", " ")
+    text = f"{_PARTS[part]} {metric}" if metric and part in _PARTS else key
+    text = f"{best} {text}".strip().replace("_", " ")
     return text[:1].upper() + text[1:]
 
 

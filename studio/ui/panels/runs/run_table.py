@@ -40,12 +40,12 @@ _HEADER_TIPS = {
 }
 SORT_ROLE = Qt.ItemDataRole.UserRole
 RUN_ROLE = Qt.ItemDataRole.UserRole + 1
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_ALIGN_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 @dataclass(frozen=True, slots=True)
 class RunColumn:
-    """A column."""
+    """A column of the run list."""
 
     key: str
     title: str
@@ -64,7 +64,7 @@ class RunTable(QAbstractTableModel):
     def __init__(self) -> None:
         super().__init__()
         self._runs: list[Run] = []
-        self._differing: Mapping[Run, Mapping[str, Any]] = {}
+        self._differences_by_run: Mapping[Run, Mapping[str, Any]] = {}
         self._fields = _fields((), self._differences)
 
     @property
@@ -90,17 +90,17 @@ class RunTable(QAbstractTableModel):
     def refresh(self) -> None:
         """Update the state of the runs."""
         metrics = self._metrics()
-        wanted = _fields(metrics, self._differences)
-        if [field.key for field in wanted] != [field.key for field in self._fields]:
+        fields = _fields(metrics, self._differences)
+        if [field.key for field in fields] != [field.key for field in self._fields]:
             self.beginResetModel()
-            self._fields = wanted
+            self._fields = fields
             self.endResetModel()
         elif self._runs:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._runs) - 1, len(self._fields) - 1))
 
     def show_differences(self, differing: Mapping[Run, Mapping[str, Any]]) -> None:
         """Set the settings that differ between runs."""
-        self._differing = differing
+        self._differences_by_run = differing
         self.refresh()
 
     # -- Qt model interface
@@ -119,7 +119,7 @@ class RunTable(QAbstractTableModel):
             return field.title
         if role == Qt.ItemDataRole.ToolTipRole:
             return _HEADER_TIPS.get(field.key)
-        return _RIGHT if role == Qt.ItemDataRole.TextAlignmentRole and field.is_number else None
+        return _ALIGN_RIGHT if role == Qt.ItemDataRole.TextAlignmentRole and field.is_number else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
@@ -133,7 +133,7 @@ class RunTable(QAbstractTableModel):
             case Qt.ItemDataRole.ToolTipRole:
                 return tip(_tip(run, field))
             case Qt.ItemDataRole.TextAlignmentRole:
-                return _RIGHT if field.is_number else None
+                return _ALIGN_RIGHT if field.is_number else None
             case Qt.ItemDataRole.DecorationRole if field.key == "name":
                 return QIcon(ColorDotIcon(run))
             case Qt.ItemDataRole.CheckStateRole if field.key == "name":
@@ -173,7 +173,7 @@ class RunTable(QAbstractTableModel):
         return tuple(name for name in metrics if name != "loss")
 
     def _differences(self, run: Run) -> str:
-        return " · ".join(f"{name} {_brief(value)}" for name, value in self._differing.get(run, {}).items())
+        return " · ".join(f"{name} {_brief(value)}" for name, value in self._differences_by_run.get(run, {}).items())
 
 
 def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[RunColumn, ...]:
@@ -191,9 +191,9 @@ def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[
     )
 
 
-def _figure(name: str, label: str, instead: str = "") -> RunColumn:
+def _figure(name: str, label: str, fallback: str = "") -> RunColumn:
     def value(run: Run) -> float | None:
-        found = run.last.get(name, run.last.get(instead))
+        found = run.last.get(name, run.last.get(fallback))
         return found if isinstance(found, (int, float)) else None
 
     def text(run: Run) -> str:
@@ -223,15 +223,15 @@ def _best_order(run: Run) -> float:
 
 
 def _state(run: Run) -> str:
-    word = _STATES.get(run.state, run.state.capitalize())
+    title = _STATES.get(run.state, run.state.capitalize())
     share = run.progress.fraction
-    return f"{word}, {share:.0%}" if run.is_live and share else word
+    return f"{title}, {share:.0%}" if run.is_live and share else title
 
 
 def _epochs(run: Run) -> str:
     done = max(int(run.last.get("epoch", 0)), run.progress.epoch if run.is_live else 0)
-    asked = run.settings.get("epochs")
-    return f"{done} of {asked}" if asked else f"{done}"
+    epochs = run.settings.get("epochs")
+    return f"{done} of {epochs}" if epochs else f"{done}"
 
 
 def _tip(run: Run, field: RunColumn) -> str:

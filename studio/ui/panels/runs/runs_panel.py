@@ -42,12 +42,12 @@ REDRAW_MS = 50
 _PAUSE_FACTOR = 10
 """Pause after a redraw as a multiple of its duration, so that training keeps most of the time."""
 _NARROW = 1080
-"""Below this width curves and details share one place."""
+"""Panel width in pixels below which details replace the curves."""
 _LIST_WIDTH = 304
 """Initial width of the list."""
 _MIN_LIST_WIDTH = 224
 _SLIM = 680
-"""Below this width the curves are placed below the list if the height allows. Details are always beside the list."""
+"""Panel width in pixels below which the curves are below the list, if the height allows, unless details are shown."""
 _TALL = 400
 """Minimum height for list and curves on top of each other."""
 
@@ -72,7 +72,7 @@ class RunsPanel(QWidget):
         self._store, self._runner, self._library, self._settings = store, runner, library, settings
         self._shown = PlotOptions(smoothing=settings.smoothing)
         self._highlighted: Run | None = None
-        self._drawing = 0.0
+        self._draw_seconds = 0.0
         self.plots: dict[str, CurvePlot] = {}
         self._redraw = QTimer(self)
         self._redraw.setSingleShot(True)
@@ -85,9 +85,9 @@ class RunsPanel(QWidget):
             action="Run",
             run=runner.start,
         )
-        self._arranged: tuple[bool, bool] | None = None
+        self._arrangement: tuple[bool, bool] | None = None
         """Whether the panel is narrow, and whether the curves are below the list."""
-        self._remembered: set[Run] = set()
+        self._restored: set[Run] = set()
         """Runs whose visibility differs from the saved state."""
         self.list = RunList(settings.hidden_columns)
         self.list.setMinimumWidth(_MIN_LIST_WIDTH)
@@ -105,7 +105,7 @@ class RunsPanel(QWidget):
         runs = self._library.runs
         assign_colors(runs, len(theme.current().series))
         quantities = dict.fromkeys(name for run in runs for name in run.quantities)
-        self.bar.offer(quantities)
+        self.bar.set_quantities(quantities)
         is_first = any(quantity not in self.plots for quantity in quantities)
         for quantity in quantities:
             if quantity not in self.plots:
@@ -115,7 +115,7 @@ class RunsPanel(QWidget):
             if plot.isVisible():
                 plot.show_runs(runs, self._shown, self._highlighted)
         self.list.table.refresh()
-        self._drawing = 0.0 if is_first else time.perf_counter() - began  # plots are created once
+        self._draw_seconds = 0.0 if is_first else time.perf_counter() - began  # plots are created once
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -134,15 +134,15 @@ class RunsPanel(QWidget):
 
     def _page(self) -> QWidget:
         self.bar = PlotToolbar(self._shown, fit=self._reset, copy=self._copy)
-        self._board = QWidget()
-        self._board.setObjectName("page")
-        self._plots = QHBoxLayout(self._board)
+        self._plot_board = QWidget()
+        self._plot_board.setObjectName("page")
+        self._plots = QHBoxLayout(self._plot_board)
         self._plots.setContentsMargins(0, 0, 0, 0)
         self._plots.setSpacing(0)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(self._board)
+        scroll.setWidget(self._plot_board)
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)
@@ -190,7 +190,7 @@ class RunsPanel(QWidget):
         self._library.metadata_changed.connect(self._refresh)
         self._library.curves_changed.connect(self._schedule)
         self._runner.events.connect(self._schedule)
-        self._runner.run_begun.connect(self._begin)
+        self._runner.run_begun.connect(self._show_new_run)
         self._runner.state_changed.connect(self._refresh)
         self._fit()
 
@@ -206,8 +206,8 @@ class RunsPanel(QWidget):
         on = self.bar.details.isChecked()
         is_slim = self.width() < _SLIM
         is_below = is_slim and not on and self.height() >= _TALL
-        if (is_slim, is_below) != self._arranged:
-            self._arranged = is_slim, is_below
+        if (is_slim, is_below) != self._arrangement:
+            self._arrangement = is_slim, is_below
             self._splitter.setOrientation(Qt.Orientation.Vertical if is_below else Qt.Orientation.Horizontal)
             left = _MIN_LIST_WIDTH if is_slim else _LIST_WIDTH
             self._splitter.setSizes([self.height() // 3, self.height()] if is_below else [left, self.width() - left])
@@ -228,7 +228,7 @@ class RunsPanel(QWidget):
         runs = self._library.runs
         if self._highlighted not in runs:
             self._highlighted = None
-        self._remember_ticks()
+        self._restore_ticks()
         assign_colors(runs, len(theme.current().series))
         self._stack.setCurrentIndex(1 if runs else 0)
         self.list.show_runs(runs)
@@ -253,25 +253,25 @@ class RunsPanel(QWidget):
         if self.details.isVisible():
             self.details.show_runs(self.list.selected)
 
-    def _begin(self, run: Run) -> None:
+    def _show_new_run(self, run: Run) -> None:
         """A run has started in this session."""
         self.list.select([run], run)
         self._reset()
         self._schedule()
 
     def _toggle(self) -> None:
-        """Curves of runs that are shown for the first time are read now."""
+        """Store which runs are shown, and read curves that are shown for the first time."""
         ticks = {run.folder.name: run.is_shown for run in self._library.runs if run.folder is not None}
         self._settings.set_ticks(self._library.folder, ticks)
         self._library.scan()
         self.draw()
 
-    def _remember_ticks(self) -> None:
+    def _restore_ticks(self) -> None:
         ticks = self._settings.ticks(self._library.folder)
         for run in self._library.runs:
-            if run not in self._remembered and run.folder is not None and not run.is_own:
+            if run not in self._restored and run.folder is not None and not run.is_own:
                 run.is_shown = ticks.get(run.folder.name, run.is_shown)
-        self._remembered = set(self._library.runs)
+        self._restored = set(self._library.runs)
 
     def _highlight(self, run: Run | None) -> None:
         if run is not self._highlighted:
@@ -284,7 +284,7 @@ class RunsPanel(QWidget):
         else:
             self.status_message.emit(f"{name} is not in the current graph. Restore the run's graph to show it.")
 
-    def _open_menu(self, place: QPoint) -> None:
+    def _open_menu(self, position: QPoint) -> None:
         menus = {"": QMenu(self)}
         for entry in RUN_ACTIONS:
             if entry.menu not in menus:
@@ -299,7 +299,7 @@ class RunsPanel(QWidget):
                 action.setChecked(entry.is_on(self.run_actions))
             action.triggered.connect(partial(self._run_entry, entry.run))
         enable_inner(menus[""])
-        menus[""].exec(place)
+        menus[""].exec(position)
 
     def _run_entry(self, run: object, *_: object) -> None:
         assert callable(run)
@@ -312,7 +312,7 @@ class RunsPanel(QWidget):
             plot.reset()
 
     def _copy(self) -> None:
-        QApplication.clipboard().setPixmap(self._board.grab())
+        QApplication.clipboard().setPixmap(self._plot_board.grab())
 
     def _add_plot(self, quantity: str) -> None:
         plot = CurvePlot(quantity)
@@ -334,6 +334,6 @@ class RunsPanel(QWidget):
         wait = REDRAW_MS
         if self._runner.state == "running" or any(run.is_live and not run.is_own for run in self._library.runs):
             painting = sum(plot.seconds for plot in self.plots.values() if plot.isVisible())
-            wait = max(wait, round(1000 * _PAUSE_FACTOR * (self._drawing + painting)))
+            wait = max(wait, round(1000 * _PAUSE_FACTOR * (self._draw_seconds + painting)))
         if not self._redraw.isActive() or self._redraw.remainingTime() > wait:
             self._redraw.start(wait)

@@ -15,27 +15,27 @@ from studio.ui.widgets.row_layout import row_of
 class TrashBar(QFrame):
     """Hidden when empty and during other file operations."""
 
-    def __init__(self, do: RunActions, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: RunActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._do = do
+        self._actions = actions
         self.setProperty("role", "notice")
-        self.words = ElidedLabel()
-        self.restore_from_trash = buttons.text_button("Restore", do.restore_from_trash, kind="link")
+        self.message = ElidedLabel()
+        self.restore_from_trash = buttons.text_button("Restore", actions.restore_from_trash, kind="link")
         dismiss = buttons.icon_button("close", "Dismiss", self.hide, size=14)
-        line = row_of(self.words, self.restore_from_trash, dismiss, wide=self.words)
+        line = row_of(self.message, self.restore_from_trash, dismiss, wide=self.message)
         line.setContentsMargins(12, 4, 4, 4)
         self.setLayout(line)
-        do.trash_changed.connect(self._show_thrown)
-        do.jobs.changed.connect(self._give_way)
+        actions.trash_changed.connect(self._show_trashed)
+        actions.jobs.changed.connect(self._hide_while_busy)
         self.hide()
 
-    def _show_thrown(self, thrown: list[TrashedItem]) -> None:
-        self.words.setText(f"{number_format.count(len(thrown), 'runs')} moved to the trash")
-        self.restore_from_trash.setVisible(self._do.can_put_back())
+    def _show_trashed(self, trashed: list[TrashedItem]) -> None:
+        self.message.setText(f"{number_format.count(len(trashed), 'runs')} moved to the trash")
+        self.restore_from_trash.setVisible(self._actions.can_restore_from_trash())
         self.show()
 
-    def _give_way(self) -> None:
-        if self._do.jobs.is_busy:
+    def _hide_while_busy(self) -> None:
+        if self._actions.jobs.is_busy:
             self.hide()
 
 
