@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.dtypes import optional
 from engine.errors import DTypeError, RangeError
-from engine.ops.argument_names import for_users
+from engine.ops.argument_names import as_public_function
 from engine.tensors import Tensor
 from engine.tensors.creation.creation_options import Options, made
 
@@ -54,4 +54,4 @@ def _dims(input: Tensor, dim: int | Sequence[int] | None) -> list[int]:
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
-globals().update({name: for_users(globals()[name]) for name in __all__})
+globals().update({name: as_public_function(globals()[name]) for name in __all__})

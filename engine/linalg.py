@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.errors import LinAlgError
 from engine.ops import return_types
-from engine.ops.argument_names import for_users
+from engine.ops.argument_names import as_public_function
 from engine.ops.linalg.decompositions import eigh, eigvalsh, svdvals
 from engine.ops.linalg.decompositions import linalg_qr as qr
 from engine.ops.linalg.decompositions import linalg_svd as svd
@@ -45,4 +45,4 @@ __all__ = [
     "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
-globals().update({n: f if isinstance(f := globals()[n], (Op, type)) else for_users(f) for n in __all__})
+globals().update({n: f if isinstance(f := globals()[n], (Op, type)) else as_public_function(f) for n in __all__})

@@ -11,7 +11,8 @@ from engine.graph.node import Edge, Node, SourceLocation, sequence
 from engine.graph.node_names import node_name
 from engine.graph.saved_tensors import PackedTensor, Saved, pack, raise_freed, raise_modified, unpack, with_history
 from engine.modes import MODES, Packing
-from engine.ops.record import GradientRule, Op
+from engine.ops.gradient_rules import GradientRule
+from engine.ops.record import Op
 from engine.shape import Spec
 
 _NOTHING: dict[int, Saved] = {}
@@ -172,7 +173,7 @@ class OpNode(Node):
             return self.statics[key]
         if kind == "out":
             return self._result(key)
-        first = self.op.keeps_from if kind == "input" else len(self.edges)
+        first = self.op.first_saved if kind == "input" else len(self.edges)
         return [self._spec(i) if i < first else self.unpack(i) for i in range(len(self.edges))]
 
     def _result(self, index: int) -> Any:

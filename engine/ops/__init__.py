@@ -18,7 +18,7 @@ from engine.ops.elementwise import (
     trigonometric,
     update,
 )
-from engine.ops.indexing import index, index_along, masks, scatter
+from engine.ops.indexing import gather, index, index_along, masks, scatter
 from engine.ops.linalg import (
     decompositions,
     distances,
@@ -75,6 +75,7 @@ __all__ = [
     "extremes",
     "fold",
     "matrix_functions",
+    "gather",
     "gelu",
     "gru",
     "identity",

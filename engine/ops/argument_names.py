@@ -11,7 +11,7 @@ from engine.dtypes import optional
 from engine.modes import MODES
 from engine.ops.out_argument import with_out
 
-FURTHER: dict[str, tuple[str, ...]] = {
+ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
     "input": ("x", "A"),
     "A": ("input",),
     "self": ("x",),
@@ -33,21 +33,27 @@ FURTHER: dict[str, tuple[str, ...]] = {
     "sections": ("indices_or_sections",),
     "tensor_indices_or_sections": ("indices_or_sections",),
 }
-"""The name, and what it may be called here."""
+"""PyTorch's further name of an argument, and the argument names here that accept it."""
 
 
 def argument_aliases_of(names: Sequence[str]) -> dict[str, str]:
-    """Which further names the arguments `names` of a function have; the first tensor is `input` to everybody."""
-    found = {other: name for other, own in FURTHER.items() if other not in names for name in own if name in names}
+    """Aliases of the arguments `names` of a function, by alias. The first argument can always be passed as `input`."""
+    aliases = {
+        alias: name
+        for alias, accepted in ARGUMENT_ALIASES.items()
+        if alias not in names
+        for name in accepted
+        if name in names
+    }
     if names and "input" not in names:
-        found.setdefault("input", names[0])
-    return found
+        aliases.setdefault("input", names[0])
+    return aliases
 
 
-def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Public form of `function`: with `out=` and PyTorch's argument aliases."""
+def as_public_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with `out=`, PyTorch's argument aliases and autocast."""
     parameters = inspect.signature(function).parameters
-    further = argument_aliases_of(list(parameters))
+    aliases = argument_aliases_of(list(parameters))
     rest = next((name for name, p in parameters.items() if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
 
     takes_dtype = "DType" in str(parameters["dtype"].annotation) if "dtype" in parameters else False
@@ -55,7 +61,7 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            kwargs = {further.get(name, name): value for name, value in kwargs.items()}
+            kwargs = {aliases.get(name, name): value for name, value in kwargs.items()}
             if rest in kwargs:
                 args = (*args, *([kwargs.pop("x")] if "x" in kwargs else ()), kwargs.pop(rest))
             if takes_dtype and "dtype" in kwargs:
@@ -66,5 +72,5 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
             return MODES.autocast.call(function, args, kwargs)
         return function(*args, **kwargs) if kwargs else function(*args)
 
-    call.further = further  # pyright: ignore[reportAttributeAccessIssue]
+    call.argument_aliases = aliases  # pyright: ignore[reportAttributeAccessIssue]
     return call

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.ops.argument_names import for_users
+from engine.ops.argument_names import as_public_function
 from engine.ops.record import reserve_names
 
 COMPOSITES: dict[str, Composite] = {}
@@ -72,7 +72,7 @@ def composite(
     name = function.__name__.rstrip("_")
     reserve_names(name, aliases)
     COMPOSITES[name] = Composite(
-        name, for_users(function), method, public, in_place, result, sample, aliases, operators
+        name, as_public_function(function), method, public, in_place, result, sample, aliases, operators
     )
     return function
 

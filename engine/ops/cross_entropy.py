@@ -10,7 +10,7 @@ from engine.dtypes import bool_, float32, int64
 from engine.errors import PositionError
 from engine.modes import MODES
 from engine.ops.elementwise.selection import where
-from engine.ops.indexing.index import gather_backward
+from engine.ops.indexing.gather import gather_backward
 from engine.ops.record import op
 from engine.ops.row_blocks import row_blocks, sums
 from engine.ops.shape_rules import bytes_spec

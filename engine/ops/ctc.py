@@ -16,7 +16,7 @@ def _samples(s: Any) -> Any:
     return [((logits, labels, frames, counts), {"blank": 0}), ((logits, labels, frames - 1, counts - 1), {"blank": 3})]
 
 
-@op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=_samples)
+@op("other", floats=True, method=False, unpromoted=("targets", "frames", "counts"), sample=_samples)
 def ctc_loss_op(xp, log_probs, targets, frames, counts, blank: int):
     """Negative log-likelihood of `targets` for each sample (Graves et al., ICML 2006).
 
@@ -41,7 +41,7 @@ def _(g, log_probs, targets, frames, counts, blank):
     return -g.unsqueeze(0).unsqueeze(-1) * ctc_posterior(log_probs, targets, frames, counts, blank)
 
 
-@op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=_samples)
+@op("other", floats=True, method=False, unpromoted=("targets", "frames", "counts"), sample=_samples)
 def ctc_posterior(xp, log_probs, targets, frames, counts, blank: int):
     """Posterior probability of each label in each frame, given `targets`. Arguments are those of `ctc_loss`."""
     states, can_skip = _extended_labels(xp, targets, blank)
@@ -69,7 +69,7 @@ def _(g, log_probs, targets, frames, counts, blank):
     return ctc_posterior_jvp(log_probs, g, targets, frames, counts, blank=blank)
 
 
-@op("other", floats=True, method=False, masks=("targets", "frames", "counts"), sample=lambda s: [
+@op("other", floats=True, method=False, unpromoted=("targets", "frames", "counts"), sample=lambda s: [
     ((args[0], s.normal(*args[0].shape), *args[1:]), kwargs) for args, kwargs in _samples(s)
 ])  # fmt: skip
 def ctc_posterior_jvp(xp, log_probs, direction, targets, frames, counts, blank: int):

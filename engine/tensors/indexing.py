@@ -15,7 +15,7 @@ from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeErr
 from engine.ops.elementwise.selection import where
 from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, TensorSlot, index_backward, index_op, index_put_op, slice_
-from engine.ops.record import EXECUTOR
+from engine.ops.op_executor import OP_EXECUTOR
 from engine.shape import format_shape
 from engine.tensors.creation import from_array
 from engine.tensors.dispatch import run_in_place
@@ -28,10 +28,10 @@ newaxis = None
 def getitem(x: Tensor, index: Any) -> Tensor:
     """Index a tensor. Slices return a view; index tensors and masks return a copy."""
     if type(index) is int:
-        return EXECUTOR.run(slice_, (x,), {"index": (index,)})
+        return OP_EXECUTOR.run(slice_, (x,), {"index": (index,)})
     basic, layout, tensors = _split(x, index)
     if not tensors:
-        return EXECUTOR.run(slice_, (x,), {"index": basic})
+        return OP_EXECUTOR.run(slice_, (x,), {"index": basic})
     return index_op((_part(x, basic), *tensors), layout=layout)
 
 
@@ -73,7 +73,9 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
         raise PositionError("an index can have only one ellipsis (...)")
     used = sum(_dimensions(item) for item in items)
     if used > x.ndim:
-        raise PositionError(f"{used} indices for a tensor of {x.ndim} dimensions ({format_shape(x.shape)})")
+        raise PositionError(
+            f"too many indices: got {used} for a tensor of {x.ndim} dimensions ({format_shape(x.shape)})"
+        )
     basic: list[Any] = []
     layout: list[Any] = []
     tensors: list[Tensor] = []

@@ -10,7 +10,8 @@ import numpy as np
 from engine.errors import AutogradError, DTypeError, RegistryError, ShapeError
 from engine.modes import MODES
 from engine.ops.composite import COMPOSITES
-from engine.ops.record import AUGMENTED, EXECUTOR, Op, find_overload, is_reflected, operators
+from engine.ops.op_executor import OP_EXECUTOR, find_overload
+from engine.ops.record import AUGMENTED, Op, is_reflected, operators
 from engine.ops.static_arguments import freeze_statics
 from engine.shape import Dim, format_shape
 
@@ -56,7 +57,7 @@ def _add(cls: type, name: str, function: Callable[..., Any]) -> None:
 
 def _operator(op: Op, swaps: bool) -> Callable[..., Any]:
     """Return the binary operator for `op`. It returns NotImplemented for other types, as Python requires."""
-    executor, statics = EXECUTOR, op.defaults
+    executor, statics = OP_EXECUTOR, op.defaults
 
     def operate(self: Any, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
@@ -88,7 +89,7 @@ def _variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
-    arity, plain, bind, defaults = op.arity, op.plain, op.bind, op.defaults
+    arity, plain, bind, defaults = op.arity, op.has_all_defaults, op.bind, op.defaults
     has_statics = frozenset(op.static_names).issuperset
 
     def in_place(*args: Any, **kwargs: Any) -> Any:

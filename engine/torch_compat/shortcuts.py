@@ -38,7 +38,7 @@ from engine.nn.functional import (
     rrelu,
     selu,
 )
-from engine.ops.argument_names import for_users
+from engine.ops.argument_names import as_public_function
 from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import randn
@@ -220,7 +220,7 @@ def _orthonormal(matrix: Tensor) -> Tensor:
     return linalg.qr(matrix)[0]
 
 
-globals().update({function.__name__: for_users(function) for function in (hardshrink,)})
+globals().update({function.__name__: as_public_function(function) for function in (hardshrink,)})
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -28,7 +28,7 @@ from engine.functions import igammac as gammaincc
 from engine.functions import lgamma as gammaln
 from engine.functions import mvlgamma as multigammaln
 from engine.functions import sigmoid as expit
-from engine.ops.argument_names import for_users
+from engine.ops.argument_names import as_public_function
 from engine.ops.elementwise.special_functions import (
     POLYNOMIALS,
     airy_ai,
@@ -149,5 +149,5 @@ __all__ = [
 ]
 
 globals().update(
-    {n: for_users(f) for n in __all__ if not isinstance(f := globals()[n], Op) and n not in functions.__all__}
+    {n: as_public_function(f) for n in __all__ if not isinstance(f := globals()[n], Op) and n not in functions.__all__}
 )

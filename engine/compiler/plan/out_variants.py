@@ -7,7 +7,8 @@ from typing import Any
 
 from engine.compiler.ir import IRNode
 from engine.dtypes import NATIVE_FLOATS
-from engine.ops.indexing.index import TensorSlot, check_range, fill, index_backward, index_op, slice_backward
+from engine.ops.indexing.index import TensorSlot, fill, index_backward, index_op, slice_backward
+from engine.ops.indexing.index_checks import check_range
 from engine.ops.record import Op
 
 

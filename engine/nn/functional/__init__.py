@@ -119,7 +119,7 @@ from engine.nn.functional.softmax import gumbel_softmax as gumbel_softmax
 from engine.nn.functional.softmax import log_softmax as log_softmax
 from engine.nn.functional.softmax import softmax as softmax
 from engine.nn.functional.softmax import softmin as softmin
-from engine.ops.indexing.index import one_hot as one_hot
+from engine.ops.indexing.gather import one_hot as one_hot
 from engine.ops.linalg.distances import pdist as pdist
 
 __all__ = [

@@ -12,7 +12,7 @@ from engine.dtypes import get_default_dtype, int64
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.nn.functional.pooling import avg_pool1d, avg_pool2d, avg_pool3d
-from engine.ops.indexing.index import gather_op
+from engine.ops.indexing.gather import gather_op
 from engine.ops.spatial.resample import averages, check_result_size, resample, spans
 from engine.shape import Dim, count, format_shape
 from engine.tensors import Tensor

@@ -8,7 +8,8 @@ from engine.errors import DTypeError, ShapeError
 from engine.nn.functional.fused_cross_entropy import fused_cross_entropy
 from engine.nn.functional.reduction import Deprecated, Reduction, reduce_loss, resolve_reduction
 from engine.ops.elementwise.selection import where
-from engine.ops.indexing.index import IndexCaller, gather
+from engine.ops.indexing.gather import gather
+from engine.ops.indexing.index_checks import IndexCaller
 from engine.shape import format_shape
 from engine.tensors import Tensor
 

@@ -8,7 +8,8 @@ from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
 from engine.modes import no_grad
-from engine.ops.indexing.index import IndexCaller, index_select
+from engine.ops.indexing.gather import index_select
+from engine.ops.indexing.index_checks import IndexCaller
 from engine.ops.linalg.norms import vector_norm
 from engine.shape import format_shape
 from engine.tensors import Tensor

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from engine.amp.cast_policy import cast_by_name
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
-from engine.ops.indexing.index import gather_op
+from engine.ops.indexing.gather import gather_op
 from engine.ops.spatial.sliding_windows import per_dim
 from engine.shape import count, format_shape
 from engine.tensors import Tensor

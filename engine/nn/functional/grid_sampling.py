@@ -11,7 +11,7 @@ import numpy as np
 from engine.amp.cast_policy import cast_by_name
 from engine.errors import DTypeError, ShapeError
 from engine.functions import where
-from engine.ops.indexing.index import gather_op
+from engine.ops.indexing.gather import gather_op
 from engine.shape import count, format_shape
 from engine.tensors import Tensor
 

@@ -13,7 +13,7 @@ from engine.dtypes import int64
 from engine.errors import ShapeError
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.ops.elementwise.arithmetic import div_trunc
-from engine.ops.indexing.index import gather_backward
+from engine.ops.indexing.gather import gather_backward
 from engine.ops.spatial.pool import flat_index, max_pool_with_indices, sum_pool
 from engine.ops.spatial.sliding_windows import SlidingWindows, per_dim
 from engine.shape import count, format_shape

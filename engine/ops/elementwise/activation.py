@@ -23,7 +23,7 @@ def _(g, out):
     return g * out * (1 - out)
 
 
-@op(numbers=True, domain=(-2.0, 2.0))
+@op(rejects_booleans=True, domain=(-2.0, 2.0))
 def relu(xp, x, out=None):
     """Rectified linear unit, max(x, 0)."""
     return xp.maximum(x, 0, out=out)

@@ -32,7 +32,7 @@ def _(g, alpha):
     return g if alpha == 1 else g * alpha
 
 
-@op(operators=("__sub__", "__rsub__"), numbers=True, aliases=("subtract",))
+@op(operators=("__sub__", "__rsub__"), rejects_booleans=True, aliases=("subtract",))
 def sub(xp, x, y, out=None, alpha: float = 1):
     """x − alpha · y."""
     return xp.subtract(x, y if alpha == 1 else _times(alpha, y), out=out)
@@ -89,7 +89,7 @@ def _(x: Any, y: Any, *, rounding_mode: str | None):
     return floor_divide(x, y) if rounding_mode == "floor" else div_trunc(x, y)
 
 
-@op(operators=("__floordiv__", "__rfloordiv__"), numbers=True, domain=(0.5, 2.0))
+@op(operators=("__floordiv__", "__rfloordiv__"), rejects_booleans=True, domain=(0.5, 2.0))
 def floor_divide(xp, x, y, out=None):
     """x / y rounded down to an integer."""
     _refuse_zero("floor_divide", x, y)
@@ -109,7 +109,7 @@ def _(g):
     return g * 0, g * 0
 
 
-@op(method=False, numbers=True, domain=(0.5, 2.0))
+@op(method=False, rejects_booleans=True, domain=(0.5, 2.0))
 def div_trunc(xp, x, y):
     """x / y rounded toward 0."""
     _refuse_zero("div", x, y)
@@ -124,7 +124,7 @@ def _(g):
     return g * 0, g * 0
 
 
-@op(operators=("__mod__", "__rmod__"), numbers=True, domain=(0.5, 2.0))
+@op(operators=("__mod__", "__rmod__"), rejects_booleans=True, domain=(0.5, 2.0))
 def remainder(xp, x, y, out=None):
     """Remainder x − y·⌊x / y⌋, with the sign of y (Python's modulus)."""
     _refuse_zero("remainder", x, y)
@@ -141,7 +141,7 @@ def _(g, x, y):
     return -g * floor_divide(x, y)
 
 
-@op(numbers=True, domain=(0.5, 2.0))
+@op(rejects_booleans=True, domain=(0.5, 2.0))
 def fmod(xp, x, y, out=None):
     """Remainder x − y·trunc(x / y), with the sign of x (C's fmod)."""
     _refuse_zero("fmod", x, y)
@@ -158,7 +158,7 @@ def _(g, x, y):
     return -g * div_trunc(x, y)
 
 
-@op(operators=("__neg__",), numbers=True, aliases=("negative",))
+@op(operators=("__neg__",), rejects_booleans=True, aliases=("negative",))
 def neg(xp, x, out=None):
     """Negative of x."""
     if out is None or out.flags.c_contiguous:
@@ -173,7 +173,7 @@ def _(g):
     return -g
 
 
-@op(operators=("__abs__",), numbers=True, aliases=("absolute",))
+@op(operators=("__abs__",), rejects_booleans=True, aliases=("absolute",))
 def abs(xp, x, out=None):
     """Absolute value of x."""
     return xp.abs(x, out=out)

@@ -7,27 +7,30 @@ import builtins
 from engine.ops.record import op
 
 
-@op(numbers=True)
+@op(rejects_booleans=True)
 def floor(xp, x, out=None):
     """Round down: the largest integer ≤ x."""
     return xp.floor(x, out=out)
 
 
-@op(numbers=True)
+@op(rejects_booleans=True)
 def ceil(xp, x, out=None):
     """Round up: the smallest integer ≥ x."""
     return xp.ceil(x, out=out)
 
 
-@op(numbers=True, aliases=("fix",))
+@op(rejects_booleans=True, aliases=("fix",))
 def trunc(xp, x, out=None):
     """Round toward 0: the integer part of x."""
     return xp.trunc(x, out=out)
 
 
-@op(numbers=True, sample=lambda s: [*s.unary(), *(((s.normal(5) * s.dtype(100),), {"decimals": n}) for n in (2, -1))])
+@op(
+    rejects_booleans=True,
+    sample=lambda s: [*s.unary(), *(((s.normal(5) * s.dtype(100),), {"decimals": n}) for n in (2, -1))],
+)
 def round(xp, x, out=None, decimals: int = 0):
-    """Round to `decimals` decimal places; halves round to even."""
+    """Round to `decimals` decimal places; halves are rounded to even."""
     if decimals == 0:
         return (xp.positive if x.dtype.kind in "iu" else xp.rint)(x, out=out)
     scale = 10.0 ** builtins.abs(decimals)
@@ -46,7 +49,7 @@ for _record in (floor, ceil, trunc, round):
     _record.gradient(_nothing)
 
 
-@op(numbers=True)
+@op(rejects_booleans=True)
 def frac(xp, x):
     """Fractional part, x − trunc(x)."""
     return x - xp.trunc(x)

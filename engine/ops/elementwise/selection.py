@@ -84,7 +84,7 @@ def _choices(s: Any) -> Any:
     return [((s.booleans(*a), s.normal(*b), s.normal(*c)), {}) for a, b, c in shapes]
 
 
-@op(method=False, masks=("condition",), sample=_choices)
+@op(method=False, unpromoted=("condition",), sample=_choices)
 def where_op(xp, condition, x, y):
     """x where the condition is True, else y."""
     if not hasattr(x, "dtype") and not hasattr(y, "dtype"):

@@ -238,7 +238,7 @@ def _(g):
 # -- orthogonal polynomials -------------------------------------------------------------------
 
 
-@op(floats=True, method=False, in_place=False, masks=("n",), sample=lambda s: [
+@op(floats=True, method=False, in_place=False, unpromoted=("n",), sample=lambda s: [
     ((s.uniform(-1, 1, 3, 4), s.integers(9, 4)), {"family": family, "order": 0}) for family in orthogonal.FAMILIES
 ])  # fmt: skip
 def polynomial(xp, x, n, family: str, order: int):

@@ -16,7 +16,7 @@ from engine.ops.record import op
 from engine.shape import Spec
 
 
-@op(operators=("__pow__", "__rpow__"), numbers=True, domain=(0.5, 2.0))
+@op(operators=("__pow__", "__rpow__"), rejects_booleans=True, domain=(0.5, 2.0))
 def pow(xp, x, exponent, out=None):
     """x to the power of an exponent. For integers with a negative exponent, 1 / xⁿ truncated."""
     if not isinstance(exponent, int) and getattr(x, "dtype", _INTEGER).kind in "iu" and exponent.dtype.kind in "iu":

@@ -59,7 +59,7 @@ def _(g):
     return g
 
 
-@op(numbers=True)
+@op(rejects_booleans=True)
 def addcmul(xp, x, tensor1, tensor2, out=None, value: float = 1):
     """x + value · tensor1 · tensor2."""
     return add_term(xp, x, _product, (tensor1, tensor2, value), out)

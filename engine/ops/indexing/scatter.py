@@ -9,17 +9,9 @@ import numpy as np
 from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where
-from engine.ops.indexing.index import (
-    IndexCaller,
-    TensorSlot,
-    check_index,
-    gather_backward,
-    gather_op,
-    index_backward,
-    index_put_op,
-    positions,
-    slice_,
-)
+from engine.ops.indexing.gather import gather_backward, gather_op, positions
+from engine.ops.indexing.index import TensorSlot, index_backward, index_put_op, slice_
+from engine.ops.indexing.index_checks import IndexCaller, check_index
 from engine.ops.indexing.masks import masked_fill
 from engine.ops.record import op
 from engine.ops.shape_rules import copy_checked, wrap_dim
@@ -33,7 +25,7 @@ def scatter_op(xp, x, src, index, dim: int):
     """x with `src` written at `index` along `dim`; for repeated indices, one of the values remains."""
     if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
         wrong = int(index.min()) if index.min() < 0 else int(index.max())
-        raise IndexCaller("scatter").refuse(wrong, x.shape[dim], dim)
+        raise IndexCaller("scatter").out_of_range(wrong, x.shape[dim], dim)
     out = x.copy()
     out[positions(xp, index, dim)] = src
     return out

@@ -36,7 +36,7 @@ def _check_narrow(shape: Sequence[Any], dim: int, start: Any, length: int) -> tu
     first = start + shape[axis] if start < 0 else start
     if first < 0 or first > shape[axis]:
         raise PositionError(
-            f"narrow: start {start} is outside dimension {dim} of {format_shape(shape)}, whose size is {shape[axis]}"
+            f"narrow: start {start} is out of range for dimension {dim} of size {shape[axis]} in {format_shape(shape)}"
         )
     if length < 0 or first + length > shape[axis]:
         raise ShapeError(

@@ -9,7 +9,7 @@ import numpy as np
 from engine import dtypes
 from engine.ops import return_types
 from engine.ops.composite import composite
-from engine.ops.indexing.index import gather_backward
+from engine.ops.indexing.gather import gather_backward
 from engine.ops.record import op
 from engine.ops.reduction.reductions import amax, amin, over, refuse_nothing
 from engine.ops.shape_rules import reduced, wrap_dim

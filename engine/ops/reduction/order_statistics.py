@@ -11,7 +11,7 @@ from engine.errors import DTypeError, ShapeError
 from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where
-from engine.ops.indexing.index import gather_backward
+from engine.ops.indexing.gather import gather_backward
 from engine.ops.record import op
 from engine.ops.reduction.reductions import mean, refuse_nothing, spread_over
 from engine.ops.reduction.scan import running_extreme

@@ -12,7 +12,7 @@ from engine.dtypes import DType, is_floating
 from engine.errors import RangeError, ShapeError
 from engine.ops import return_types
 from engine.ops.composite import composite
-from engine.ops.indexing.index import gather_backward
+from engine.ops.indexing.gather import gather_backward
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
 from engine.ops.shape_rules import wrap_dim

@@ -8,7 +8,7 @@ from engine import dtypes
 from engine.errors import ShapeError
 from engine.ops import return_types
 from engine.ops.composite import composite
-from engine.ops.indexing.index import gather_backward
+from engine.ops.indexing.gather import gather_backward
 from engine.ops.record import op
 from engine.ops.shape_rules import wrap_dim
 from engine.shape import Dim, Spec

@@ -178,7 +178,7 @@ def _before(target: Tensor) -> Tensor:
 def _gradient_needs(op: Op, inputs: Sequence[Any], before: Tensor) -> bool:
     """Return whether the backward pass needs the values that a write is about to replace."""
     wanted = sum(1 << i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad)
-    return any(inputs[index] is before for index in op.plan(wanted, len(inputs)).saves)
+    return any(inputs[index] is before for index in op.backward_plan(wanted, len(inputs)).saved_inputs)
 
 
 def _give_history(

@@ -45,11 +45,11 @@ def record(
             metas.append(value)
             edges.append(None)
         bit += bit
-    plan = op.plans.get(wanted | bit) or op.plan(wanted, len(edges))
+    plan = op.backward_plans.get(wanted | bit) or op.backward_plan(wanted, len(edges))
     if not plan.rules:
         return
     saved: dict[int, Saved] = {}
-    for index in plan.saves:
+    for index in plan.saved_inputs:
         value = inputs[index]
         if isinstance(value, Tensor):
             storage = value._storage
@@ -57,7 +57,7 @@ def record(
             if version < 0:
                 raise_inference_tensor(value)
             saved[index] = (value, version - 1 if storage is written else version)
-    for index in plan.outs:
+    for index in plan.saved_outputs:
         out = outs[index]
         saved[-1 - index] = (Tensor(out._array, out._storage), out._storage.version)
     outputs: list[Any] = []

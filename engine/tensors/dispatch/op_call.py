@@ -11,7 +11,8 @@ from numpy import ndarray
 from engine.backend import CPU, META, Device
 from engine.dtypes import NATIVE_FLOATS, NUMBERS
 from engine.modes import MODES
-from engine.ops.record import EXECUTOR, Op
+from engine.ops.op_executor import OP_EXECUTOR
+from engine.ops.record import Op
 from engine.shape import Dim
 from engine.tensors.dispatch.device_transfer import common_device, move_inputs
 from engine.tensors.dispatch.kernel_call import FAILURES, as_array, compute, compute_mixed, infer
@@ -31,7 +32,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     if call is None:
         capture = MODES.interceptors.get("capture")  # MODES.capture takes three times as long
         return run_any(op, inputs, statics) if capture is None else capture.call(op, inputs, statics)
-    if not op.operands:
+    if not op.simple_arity:
         return _run_view(op, inputs, statics) if op.view else run_any(op, inputs, statics)
     a, b, dtype, wants = inputs[0], None, None, False
     if isinstance(a, Tensor):
@@ -39,7 +40,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
             a._refresh()
         dtype = a._array.dtype if a._storage.device is CPU else None
         wants, a = a._requires_grad, a._array
-    if op.operands == 2:
+    if op.simple_arity == 2:
         b = inputs[1]
         if isinstance(b, Tensor):
             if b._view is not None:
@@ -49,7 +50,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
                 return run_any(op, inputs, statics)
         elif _dtype_with_number(op, b, dtype) is None:
             return run_any(op, inputs, statics)
-    if dtype not in op.native:
+    if dtype not in op.native_dtypes:
         return run_any(op, inputs, statics)
     try:
         if statics is not op.defaults:
@@ -64,7 +65,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     return out
 
 
-EXECUTOR.run = run
+OP_EXECUTOR.run = run
 
 
 def _dtype_with_number(op: Op, number: Any, dtype: Any) -> Any:

@@ -19,7 +19,7 @@ from engine.ops.record import Op
 def promote(op: Op, arrays: list[Any]) -> DType | None:
     """Convert `arrays` to the promoted dtype, in place, and return it. Python numbers are kept."""
     result = _common(op, arrays) or _promoted(op, arrays)
-    if op.numbers and result is dtypes.bool_:
+    if op.rejects_booleans and result is dtypes.bool_:
         raise DTypeError(f"{op.name}() is not defined for booleans.", in_code="Convert with .long() or .float().")
     return result
 
@@ -28,7 +28,7 @@ def _common(op: Op, arrays: list[Any]) -> DType | None:
     """Return the dtype that all inputs already have, or None. Takes a fifth of the time of `_promoted`."""
     dtype = None
     for index, array in enumerate(arrays):
-        if array is None or index in op.masks:
+        if array is None or index in op.unpromoted:
             continue
         if isinstance(array, NUMBERS) or (dtype is not None and array.dtype is not dtype):
             return None
@@ -39,7 +39,7 @@ def _common(op: Op, arrays: list[Any]) -> DType | None:
 
 
 def _promoted(op: Op, arrays: list[Any]) -> DType | None:
-    taking_part = [array for i, array in enumerate(arrays) if array is not None and i not in op.masks]
+    taking_part = [array for i, array in enumerate(arrays) if array is not None and i not in op.unpromoted]
     found = [array.dtype for array in taking_part if not isinstance(array, NUMBERS)]
     number = max((_kind_of(value) for value in taking_part if isinstance(value, NUMBERS)), default=-1)
     if not found:
@@ -53,7 +53,7 @@ def _promoted(op: Op, arrays: list[Any]) -> DType | None:
     if op.floats and result.kind < 2:
         result = dtypes.get_default_dtype()
     for index, array in enumerate(arrays):
-        if array is None or isinstance(array, NUMBERS) or index in op.masks or array.dtype == result.numpy:
+        if array is None or isinstance(array, NUMBERS) or index in op.unpromoted or array.dtype == result.numpy:
             continue
         arrays[index] = (
             MetaArray(array.shape, result.numpy) if isinstance(array, MetaArray) else array.astype(result.numpy)

@@ -269,10 +269,12 @@ def test_an_index_out_of_range_names_the_function_and_the_number_of_things() -> 
         "embedding: 5 is not one of the 5 rows of the weight. Use 0 to 4.": lambda: F.embedding(
             engine.tensor([5]), rows
         ),
-        "index_select: index 5 is outside dimension 0 of size 5. Use 0 to 4.": lambda: rows.index_select(
+        "index_select: index 5 is out of range for dimension 0 of size 5. Use 0 to 4.": lambda: rows.index_select(
             0, engine.tensor([5])
         ),
-        "gather: index 9 is outside dimension 1 of size 4. Use 0 to 3.": lambda: scores.gather(1, engine.tensor([[9]])),
+        "gather: index 9 is out of range for dimension 1 of size 4. Use 0 to 3.": lambda: scores.gather(
+            1, engine.tensor([[9]])
+        ),
     }
     for message, call in cases.items():
         with pytest.raises(IndexError) as caught:

@@ -33,7 +33,7 @@ class Signature(NamedTuple):
     arguments: tuple[Argument, ...]
     takes_more: bool = False
     """It has `*args` or `**kwargs`."""
-    further: Mapping[str, str] = MappingProxyType({})
+    aliases: Mapping[str, str] = MappingProxyType({})
     """Further names of arguments."""
 
 
@@ -49,8 +49,8 @@ def compared() -> Iterator[tuple[str, Signature, list[Signature]]]:
 def differences(path: str, ours: Signature, theirs: list[Signature]) -> Iterator[str]:
     """One line for each argument that is missing, has another default or another place."""
     mine = {argument.name: argument for argument in ours.arguments}
-    further = ours.further
-    mine = {other: mine[name] for other, name in further.items() if name in mine} | mine
+    aliases = ours.aliases
+    mine = {other: mine[name] for other, name in aliases.items() if name in mine} | mine
     defaults: dict[str, list[Any]] = {}
     for signature in theirs:
         for argument in signature.arguments:
@@ -67,7 +67,7 @@ def differences(path: str, ours: Signature, theirs: list[Signature]) -> Iterator
     for signature in theirs:
         order = [argument.name for argument in signature.arguments if argument.positional and argument.name in mine]
         given = [argument.name for argument in ours.arguments if argument.positional]
-        placed = [name for own in given for name in (own, *[n for n in further if further[n] == own]) if name in order]
+        placed = [name for own in given for name in (own, *[n for n in aliases if aliases[n] == own]) if name in order]
         if placed != order and not ours.takes_more and len(theirs) == 1:
             yield f"{path}({', '.join(placed)})"
             return
@@ -96,7 +96,7 @@ def own(target: Any, name: Name) -> Signature | None:
         keyword_overloads = tuple(Argument(key, False, UNKNOWN) for key in record.keyword_overloads or ())
         found = found._replace(arguments=(*found.arguments, *keyword_overloads))
     arguments = found.arguments[1:] if method and not found.takes_more else found.arguments
-    return Signature(arguments, found.takes_more, getattr(target, "further", {}))
+    return Signature(arguments, found.takes_more, getattr(target, "argument_aliases", {}))
 
 
 def inspected(target: Any) -> Signature | None:
