@@ -47,7 +47,10 @@ from studio.training.runs.metric_points import losses_by_optimizer
 Weights = Annotated[
     Path,
     typer.Option(
-        "--weights", "-w", metavar="WEIGHTS", help="Number, name or folder of a run, or a checkpoint or weights file."
+        "--weights",
+        "-w",
+        metavar="WEIGHTS",
+        help="Number, name or folder of a run (its last weights), or a checkpoint or weights file.",
     ),
 ]
 Unseen = Annotated[
