@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
@@ -10,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from engine.errors import RegistryError
+from engine.system.assets import page
 from studio.ui.command_registry import Command, CommandRegistry
 from studio.ui.settings import Settings
 from studio.ui.window.main_window import MainWindow
@@ -114,3 +117,15 @@ def test_every_command_has_words_and_a_menu_or_keys(window: MainWindow) -> None:
     for command in window.commands:
         assert command.title and not command.title.endswith("!")
         assert command.menu or command.shortcuts
+
+
+@pytest.mark.usefixtures("project")
+def test_the_reference_lists_every_key(window: MainWindow) -> None:
+    text = page("reference/window.md").read_text(encoding="utf-8").partition("\n## Keys\n")[2]
+    listed = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)[1:]
+    commands = [
+        (command.menu.replace("/", " › ") or "canvas", command.title.removesuffix("…"), ", ".join(command.shortcuts))
+        for command in window.commands
+        if command.shortcuts
+    ]
+    assert sorted(listed) == sorted(commands)
