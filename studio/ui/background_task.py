@@ -21,20 +21,20 @@ class BackgroundTask(QObject):
     def __init__(self, items: Iterator[object], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._items = items
-        self._is_wanted = True
+        self._is_active = True
         self._thread = threading.Thread(target=self._work, name="gradwire-background", daemon=True)
-        self._arrived.connect(self._take)
+        self._arrived.connect(self._on_arrived)
 
     @property
     def is_running(self) -> bool:
-        return self._is_wanted and self._thread.is_alive()
+        return self._is_active and self._thread.is_alive()
 
     def start(self) -> None:
         self._thread.start()
 
     def cancel(self) -> None:
         """Stop after the current item."""
-        self._is_wanted = False
+        self._is_active = False
 
     def close(self) -> None:
         """Cancel, then wait for the thread."""
@@ -45,21 +45,21 @@ class BackgroundTask(QObject):
     def _work(self) -> None:
         try:
             for item in self._items:
-                if not self._is_wanted:
+                if not self._is_active:
                     return
                 self._arrived.emit((item,))
             self._arrived.emit(())
         except RuntimeError:  # the window was closed in the meantime
-            self._is_wanted = False
+            self._is_active = False
         finally:
             if isinstance(self._items, Generator):
                 self._items.close()
 
-    def _take(self, arrived: tuple[object, ...]) -> None:
-        if not self._is_wanted:
+    def _on_arrived(self, arrived: tuple[object, ...]) -> None:
+        if not self._is_active:
             return
         if arrived:
             self.item_ready.emit(arrived[0])
         else:
-            self._is_wanted = False
+            self._is_active = False
             self.ended.emit()

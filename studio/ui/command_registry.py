@@ -75,9 +75,9 @@ class CommandRegistry(QObject):
         for id in ids:
             del self._commands[id]
             action = self._actions.pop(id)
-            for holder in (self._window, action.property("scope")):
-                if isinstance(holder, QWidget):
-                    holder.removeAction(action)
+            for widget in (self._window, action.property("scope")):
+                if isinstance(widget, QWidget):
+                    widget.removeAction(action)
             action.deleteLater()
         self.changed.emit()
 
@@ -126,7 +126,7 @@ class CommandRegistry(QObject):
 
     def commands_losing_shortcuts(self, id: str, shortcuts: Iterable[str]) -> tuple[Command, ...]:
         """Other commands that would lose a shortcut if this command got these."""
-        return tuple(dict.fromkeys(rival for keys in shortcuts for rival in self.conflicts(id, keys)))
+        return tuple(dict.fromkeys(other for keys in shortcuts for other in self.conflicts(id, keys)))
 
     def reassign(self, id: str, shortcuts: tuple[str, ...] | None) -> tuple[Command, ...]:
         """Set or reset the shortcuts of a command and remove them from other commands.
@@ -135,37 +135,43 @@ class CommandRegistry(QObject):
         free defaults. Returns the commands that got a shortcut back.
         """
         before = self.shortcuts(id)
-        wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
-        rivals = self.commands_losing_shortcuts(id, wanted)
-        for rival in rivals:
-            self.bind(rival.id, tuple(keys for keys in self.shortcuts(rival.id) if not _is_among(keys, wanted)))
+        requested = self._commands[id].shortcuts if shortcuts is None else shortcuts
+        losing_commands = self.commands_losing_shortcuts(id, requested)
+        for other in losing_commands:
+            remaining = tuple(keys for keys in self.shortcuts(other.id) if not _contains_shortcut(requested, keys))
+            self.bind(other.id, remaining)
         self.bind(id, shortcuts)
-        freed = [keys for keys in before if not _is_among(keys, self.shortcuts(id))]
-        freed += [keys for rival in rivals if not self.shortcuts(rival.id) for keys in rival.shortcuts]
+        freed = [keys for keys in before if not _contains_shortcut(self.shortcuts(id), keys)]
+        freed += [keys for other in losing_commands if not self.shortcuts(other.id) for keys in other.shortcuts]
         return tuple(command for command in self if command.id != id and self._give_back(command, freed))
 
     def _give_back(self, command: Command, freed: list[str]) -> bool:
         """Give a command its free default shortcuts. Returns whether there were any."""
-        has = self.shortcuts(command.id)
-        back = [
+        current = self.shortcuts(command.id)
+        freed_defaults = [
             keys
             for keys in command.shortcuts
-            if _is_among(keys, freed) and not _is_among(keys, has) and not self.conflicts(command.id, keys)
+            if _contains_shortcut(freed, keys)
+            and not _contains_shortcut(current, keys)
+            and not self.conflicts(command.id, keys)
         ]
-        if back:
-            kept = tuple(keys for keys in command.shortcuts if keys in back or _is_among(keys, has))
-            self.bind(command.id, kept + tuple(keys for keys in has if not _is_among(keys, kept)))
-        return bool(back)
+        if freed_defaults:
+            defaults = tuple(
+                keys for keys in command.shortcuts if keys in freed_defaults or _contains_shortcut(current, keys)
+            )
+            others = tuple(keys for keys in current if not _contains_shortcut(defaults, keys))
+            self.bind(command.id, defaults + others)
+        return bool(freed_defaults)
 
     def conflicts(self, id: str, keys: str) -> tuple[Command, ...]:
         """Other commands that use these shortcuts in the same scope."""
-        wanted, scope = QKeySequence(keys), self._commands[id].scope
+        requested, scope = QKeySequence(keys), self._commands[id].scope
         return tuple(
             command
             for command in self
             if command.id != id
             and (command.scope is scope or None in (command.scope, scope))
-            and any(QKeySequence(other) == wanted for other in self.shortcuts(command.id))
+            and any(QKeySequence(other) == requested for other in self.shortcuts(command.id))
         )
 
     def _refresh(self, command: Command) -> None:
@@ -198,8 +204,9 @@ class CommandRegistry(QObject):
         return action
 
 
-def _is_among(keys: str, others: Iterable[str]) -> bool:
-    return any(QKeySequence(keys) == QKeySequence(other) for other in others)
+def _contains_shortcut(shortcuts: Iterable[str], keys: str) -> bool:
+    """Whether a shortcut is among others, in any notation such as \"Ctrl+Del\" and \"Ctrl+Delete\"."""
+    return any(QKeySequence(keys) == QKeySequence(other) for other in shortcuts)
 
 
 def _run(command: Command, *_: object) -> None:

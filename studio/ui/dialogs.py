@@ -10,6 +10,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QMessageBox, QSpacerItem, QWidget
 
 from studio.document.project_format import SUFFIX
+from studio.ui import number_format
 from studio.ui.theme import icons
 
 _ICONS = {
@@ -62,22 +63,22 @@ def _box(icon: QMessageBox.Icon, text: str, parent: QWidget | None) -> QMessageB
 def save_before_closing(parent: QWidget, name: str, *, is_running: bool, runs: int = 0) -> Answer:
     """Ask what to do with unsaved changes, and with `runs` runs that only exist while the project is unsaved."""
     box = _box(QMessageBox.Icon.Question, f"Save changes to {name}?", parent)
-    stops = "The current run will be stopped." if is_running else ""
-    lost = {0: ("Unsaved changes will be lost"), 1: ("Unsaved changes and 1 run will be lost")}.get(
-        runs, (f"Unsaved changes and {runs} runs will be lost")
-    )
-    box.setInformativeText(f"{lost} if you don't save.{stops}")
+    stops = " The current run will be stopped." if is_running else ""
+    box.setInformativeText(f"Unsaved changes{_lost_runs(runs)} will be lost if you don't save.{stops}")
     return _answer(box, "Save", "Don't save")
 
 
 def save_before_quitting(parent: QWidget, names: Sequence[str], *, is_running: bool, runs: int = 0) -> Answer:
     """Ask what to do with several projects that have unsaved changes, and with `runs` runs that would be lost."""
     box = _box(QMessageBox.Icon.Question, f"Save changes to {len(names)} projects?", parent)
-    stops = "The current run will be stopped." if is_running else ""
-    lost = {0: "", 1: "and 1 run"}.get(runs, f" and {runs} runs")
+    stops = " The current run will be stopped." if is_running else ""
     listed = "\n".join(f"•  {name}" for name in names)
-    box.setInformativeText(f"{listed}\n\nUnsaved changes{lost} will be lost if you don't save.{stops}")
+    box.setInformativeText(f"{listed}\n\nUnsaved changes{_lost_runs(runs)} will be lost if you don't save.{stops}")
     return _answer(box, "Save all", "Discard all")
+
+
+def _lost_runs(runs: int) -> str:
+    return f" and {number_format.count(runs, 'runs')}" if runs else ""
 
 
 def _answer(box: QMessageBox, save_title: str, discard_title: str) -> Answer:
@@ -91,7 +92,7 @@ def _answer(box: QMessageBox, save_title: str, discard_title: str) -> Answer:
     return "discard" if box.clickedButton() is discard else "cancel"
 
 
-def overwrite_foreign_change(parent: QWidget, path: Path) -> bool:
+def confirm_overwrite(parent: QWidget, path: Path) -> bool:
     """Ask before overwriting a file that another program has changed."""
     box = _box(QMessageBox.Icon.Question, f"{path.name} was changed on disk by another program.", parent)
     box.setInformativeText("Saving overwrites those changes.")

@@ -16,10 +16,10 @@ _INTERVAL_MS = 250
 
 def collect_if_needed() -> None:
     """Collect the oldest generation whose threshold was exceeded."""
-    ages = enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True))
-    due = [age for age, (count, limit) in ages if count > limit]
-    if due:
-        gc.collect(max(due))
+    counts = enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True))
+    generations = [generation for generation, (count, limit) in counts if count > limit]
+    if generations:
+        gc.collect(max(generations))
 
 
 class GarbageCollector(QObject):

@@ -80,8 +80,8 @@ class Settings:
     def ticks(self, folder: Path) -> dict[str, bool]:
         """Which runs of a project are shown in the plots, by name of the run folder."""
         key = _key(folder)
-        ticked, others = self._names(f"{key}/shown"), self._names(f"{key}/hidden")
-        return {**dict.fromkeys(ticked, True), **dict.fromkeys(others, False)}
+        shown, hidden = self._names(f"{key}/shown"), self._names(f"{key}/hidden")
+        return {**dict.fromkeys(shown, True), **dict.fromkeys(hidden, False)}
 
     def set_ticks(self, folder: Path, ticks: Mapping[str, bool]) -> None:
         key = _key(folder)

@@ -115,7 +115,7 @@ def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
         "message",
         "save_before_closing",
         "save_before_quitting",
-        "overwrite_foreign_change",
+        "confirm_overwrite",
         "paths_to_open",
         "path_to_save",
     ):

@@ -547,7 +547,7 @@ def test_the_keyboard_goes_through_all_panels_that_can_be_seen(window: MainWindo
 def test_a_panel_without_fields_is_passed_over(window: MainWindow, project: Project, qtbot: QtBot) -> None:
     window.docks["problems"].reveal()
     notice = NotificationBar("Something happened.", [])
-    window.show_notice(notice)
+    window.show_notification(notice)
     canvas = window.canvas
     assert canvas is not None
     canvas.setFocus()

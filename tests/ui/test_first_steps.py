@@ -56,8 +56,8 @@ def test_running_an_empty_graph_says_in_the_canvas_what_is_missing(
     QTest.keyClick(window.windowHandle(), key)
     assert hint.heading.isVisible() and "Nothing to run" in hint.heading.text()
     assert hint.missing.isVisible() and "optimizer" in hint.missing.text()
-    assert canvas.rect().contains(hint.words.geometry())
-    assert not hint.words.geometry().intersects(hint.button.geometry())
+    assert canvas.rect().contains(hint.content.geometry())
+    assert not hint.content.geometry().intersects(hint.button.geometry())
     assert canvas.add_at_center(catalogue()["nn.ReLU"]) is None
     assert not hint.heading.isVisible()
 

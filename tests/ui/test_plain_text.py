@@ -11,7 +11,7 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.ui.dialogs import message, overwrite_foreign_change, save_before_closing  # before the fixture replaces them
+from studio.ui.dialogs import confirm_overwrite, message, save_before_closing  # before the fixture replaces them
 from studio.ui.widgets.labels import ElidedLabel
 
 IMAGE = "<img src='//elsewhere/share/x.png'>"
@@ -46,5 +46,5 @@ def test_a_question_shows_its_letters(qtbot: QtBot, monkeypatch: pytest.MonkeyPa
     qtbot.addWidget(window)
     message(window, IMAGE, IMAGE)
     save_before_closing(window, IMAGE, is_running=False)
-    overwrite_foreign_change(window, Path(IMAGE))
+    confirm_overwrite(window, Path(IMAGE))
     assert [box.textFormat() for box in asked] == [Qt.TextFormat.PlainText] * 3

@@ -18,7 +18,8 @@ from studio.ui.window.shortcut_table import ShortcutTable
 from tests.ui.test_window import answer, change
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
-MESSAGE, SAVE_BEFORE_QUITTING = dialogs.message, dialogs.save_before_quitting
+MESSAGE = dialogs.message
+SAVE_BEFORE_CLOSING, SAVE_BEFORE_QUITTING = dialogs.save_before_closing, dialogs.save_before_quitting
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_default_gives_keys_back_and_asks_for_those_that_it_takes(
 ) -> None:
     press(keys, "view.focus", Qt.Key.Key_S, qtbot)
     click(keys.reassign)
-    click(keys._default)
+    click(keys._reset_button)
     assert window.commands.shortcuts("view.focus") == ("F11",)
     assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
     assert "Save was reset to its default shortcut" in keys._message.text()
@@ -72,7 +73,7 @@ def test_default_gives_keys_back_and_asks_for_those_that_it_takes(
     press(keys, "view.focus", Qt.Key.Key_S, qtbot)
     click(keys.reassign)
     keys.choose("file.save")
-    click(keys._default)
+    click(keys._reset_button)
     assert window.commands.shortcuts("view.focus") == ("Ctrl+S",)  # not before the answer
     click(keys.reassign)
     assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
@@ -158,3 +159,22 @@ def test_no_word_of_a_question_is_cut_off(window: MainWindow, name: str) -> None
     QTimer.singleShot(0, look)
     window.commands.run("help.about")
     assert len(told) == 4 and all(width <= 0 and height <= 0 for width, height in told)
+
+
+@pytest.mark.parametrize(("runs", "lost"), [(0, "changes will"), (1, "changes and 1 run will"), (3, "and 3 runs will")])
+def test_save_dialogs_name_the_runs_that_would_be_lost(window: MainWindow, runs: int, lost: str) -> None:
+    texts: list[str] = []
+
+    def read_text() -> None:
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        texts.append(box.informativeText())
+        QTest.keyClick(box, Qt.Key.Key_Escape)
+
+    QTimer.singleShot(0, read_text)
+    SAVE_BEFORE_CLOSING(window, "net", is_running=True, runs=runs)
+    QTimer.singleShot(0, read_text)
+    SAVE_BEFORE_QUITTING(window, ["a", "b"], is_running=True, runs=runs)
+    for text in texts:
+        assert lost in text and text.endswith("if you don't save. The current run will be stopped.")
+    assert len(texts) == 2

@@ -60,12 +60,12 @@ def test_curves_rest_while_training_goes_on_and_are_whole_when_it_halts(
 
 def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
-    numbers = window.topbar.numbers
+    numbers = window.topbar.live_values
 
     def shown() -> dict[str, str]:
         return {each.title.text(): each.value.text() for each in numbers.all if each.isVisible()}
 
-    qtbot.waitUntil(lambda: len(shown()) == 6 and numbers.all[0].beside.text().startswith("val "))
+    qtbot.waitUntil(lambda: len(shown()) == 6 and numbers.all[0].validation.text().startswith("val "))
     assert list(shown()) == ["Batch loss", "Accuracy", "Learning rate", "Samples/s", "Memory", "Data wait"]
     assert shown()["Learning rate"] == "0.005"
     assert shown()["Memory"].endswith("B") and shown()["Data wait"].endswith("%")
@@ -79,18 +79,18 @@ def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endles
 
 
 def test_figures_have_their_room_at_once(window: MainWindow) -> None:
-    numbers = window.topbar.numbers
-    numbers.show_figures([top_bar._Figure("Loss", "2.3")])
+    numbers = window.topbar.live_values
+    numbers.show_values([top_bar._LiveValue("Loss", "2.3")])
     QApplication.processEvents()
-    numbers.show_figures([top_bar._measured("Loss", 0.0904, 0.1495)])
+    numbers.show_values([top_bar._measured_value("Loss", 0.0904, 0.1495)])
     number = numbers.all[0]
-    needed = number.value.sizeHint().width() + number.beside.sizeHint().width()
+    needed = number.value.sizeHint().width() + number.validation.sizeHint().width()
     assert number.sizeHint().width() > needed
 
 
 def test_waiting_for_data_is_marked_when_it_is_much(window: MainWindow) -> None:
-    numbers = window.topbar.numbers
-    numbers.show_figures([top_bar._data_wait(0.05), top_bar._data_wait(0.4)])
+    numbers = window.topbar.live_values
+    numbers.show_values([top_bar._data_wait_value(0.05), top_bar._data_wait_value(0.4)])
     assert [each.value.property("role") for each in numbers.all[:2]] == ["mono", "mono-warning"]
     assert "workers" in numbers.all[1].toolTip()
 
@@ -325,7 +325,7 @@ def test_the_autograd_panel_shows_a_run_that_was_trained_before_it_was_opened(
     qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 3)
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
-    assert panel.snapshot is None and endless.runner._looks == 0, "hidden panels request no step"
+    assert panel.snapshot is None and endless.runner._pending_snapshots == 0, "hidden panels request no step"
     window.docks["autograd"].reveal()
     qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
 
@@ -337,7 +337,7 @@ def test_the_table_and_the_top_bar_say_which_loss_they_show(qtbot: QtBot, window
     assert table.headerData(column, across) == "Mean loss"
     assert "epoch" in table.headerData(column, across, Qt.ItemDataRole.ToolTipRole)
     window.commands.run("run.start")
-    first = window.topbar.numbers.all[0]
+    first = window.topbar.live_values.all[0]
     qtbot.waitUntil(lambda: first.isVisible() and first.title.text() == "Batch loss")
     assert "batch" in first.toolTip()
     window.commands.run("run.stop")

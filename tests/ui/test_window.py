@@ -188,7 +188,7 @@ def test_saving_over_a_foreign_change_asks(
     window.open_projects.save(project, path)
     project_files.save(Document(), path)
     change(project)
-    asked = answer(monkeypatch, "overwrite_foreign_change", False)
+    asked = answer(monkeypatch, "confirm_overwrite", False)
     window.commands.run("file.save")
     assert len(asked) == 1
     assert project_files.load(path) == Document()
@@ -451,7 +451,7 @@ def test_a_long_remark_does_not_widen_the_window(qtbot: QtBot, window: MainWindo
     window.resize(1200, 800)
     qtbot.waitUntil(lambda: window.width() == 1200)
     remark = "Training diverges, and much is said about what to do now. " * 10
-    window.status.say(remark)
+    window.status.show_status(remark)
     QApplication.processEvents()
     assert window.minimumSizeHint().width() < 1200 and window.width() == 1200
     assert window.status._message.text() == window.status._message.toolTip() == remark

@@ -94,7 +94,7 @@ def _editing(make: _Maker) -> tuple[Command, ...]:
         make(
             "parameters",
             "Edit parameters",
-            lambda v: v.parameters_wanted.emit(),
+            lambda v: v.parameters_requested.emit(),
             "Alt+Return",
             menu="Edit",
             icon="inspector",

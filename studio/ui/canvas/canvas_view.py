@@ -61,7 +61,7 @@ class CanvasView(QGraphicsView):
     """Message about dropped files without a data node."""
     template_requested = Signal()
     """The button on the empty canvas was clicked."""
-    parameters_wanted = Signal()
+    parameters_requested = Signal()
     """Enter was pressed: focus the fields of the selected node."""
 
     def __init__(self, store: ProjectStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
@@ -250,7 +250,7 @@ class CanvasView(QGraphicsView):
         elif key == Qt.Key.Key_Escape:
             self.cancel()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.parameters_wanted.emit()
+            self.parameters_requested.emit()
         elif key == Qt.Key.Key_Menu or (
             key == Qt.Key.Key_F10 and event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         ):

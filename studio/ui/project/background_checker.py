@@ -26,13 +26,13 @@ class BackgroundChecker(QObject):
         super().__init__(parent)
         self._check = check
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="check")
-        self._wanted: tuple[Document, Path | None] | None = None
+        self._next_request: tuple[Document, Path | None] | None = None
         self._busy = False
         self._finished.connect(self._deliver)
 
     def request(self, document: Document, base: Path | None) -> None:
         """Check `document` after the current check; relative paths are resolved against `base`."""
-        self._wanted = (document, base)
+        self._next_request = (document, base)
         if not self._busy:
             self._begin()
 
@@ -42,14 +42,14 @@ class BackgroundChecker(QObject):
 
     def close(self) -> None:
         """Wait for the current check and start no other."""
-        self._wanted = None
+        self._next_request = None
         self._pool.shutdown(wait=True)
 
     def _begin(self) -> None:
-        if self._wanted is None:
+        if self._next_request is None:
             return
-        document, base = self._wanted
-        self._wanted = None
+        document, base = self._next_request
+        self._next_request = None
         self._busy = True
         self._pool.submit(self._check, document, base).add_done_callback(partial(self._finish, document))
 

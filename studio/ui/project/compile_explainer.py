@@ -34,20 +34,20 @@ class CompileExplainer(QObject):
 
     changed = Signal()
     """State, stage, explanation, or `is_stale` changed."""
-    _found = Signal(int, object)
+    _item_ready = Signal(int, object)
 
     def __init__(self, store: ProjectStore, runner: TrainingRunner, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store, self._runner = store, runner
-        self._numbers = itertools.count(1)
-        self._wanted = 0
+        self._request_numbers = itertools.count(1)
+        self._current_request = 0
         self._thread: threading.Thread | None = None
         self._watchers: set[str] = set()
-        self._missed_news = False
+        self._has_unread_state = False
         self._stale = False
         self._seconds: deque[float] = deque(maxlen=_SAMPLES)
         self._map: RegionMap | None = None
-        self._asked: Document | None = None
+        self._requested_document: Document | None = None
         self.state: State = "empty"
         self.stage: Stage | None = None
         self.explanation: Explanation | None = None
@@ -57,8 +57,8 @@ class CompileExplainer(QObject):
         """Why there is no explanation."""
         self.is_live = False
         """Whether the explanation comes from the steps of a run."""
-        self._found.connect(self._take)
-        store.document_changed.connect(self._check_stale)
+        self._item_ready.connect(self._on_item)
+        store.document_changed.connect(self._update_stale)
         runner.events.connect(self._follow)
 
     # -- reading
@@ -97,26 +97,26 @@ class CompileExplainer(QObject):
             )
             return
         store = self._store
-        self._asked = store.document
+        self._requested_document = store.document
         self.stage = Stage("preparing")
-        self._enter("working")
+        self._set_state("working")
         self._begin(explaining(store.request_report(), name=store.name))
 
     def cancel(self) -> None:
         """Cancel the current request; the previous explanation is kept."""
         if self.state == "working":
-            self._wanted = 0
-            self._enter("ready" if self.explanation else "empty")
+            self._current_request = 0
+            self._set_state("ready" if self.explanation else "empty")
 
-    def watch(self, who: str, watching: bool) -> None:
+    def watch(self, viewer: str, watching: bool) -> None:
         """Register or remove a viewer. Without viewers, changes during a run are not explained."""
-        (self._watchers.add if watching else self._watchers.discard)(who)
-        if watching and self._missed_news:
+        (self._watchers.add if watching else self._watchers.discard)(viewer)
+        if watching and self._has_unread_state:
             self._read_run()
 
     def close(self) -> None:
         """Stop the thread. The explainer must not be used afterwards."""
-        self._wanted = 0
+        self._current_request = 0
         if self._thread is not None:
             self._thread.join(_JOIN_TIMEOUT)
 
@@ -132,30 +132,30 @@ class CompileExplainer(QObject):
             if self._watchers:
                 self._read_run()
             else:
-                self._missed_news = True
+                self._has_unread_state = True
 
     def _read_run(self) -> None:
-        self._missed_news = False
+        self._has_unread_state = False
         run = self._runner.run
         if run is None:
             return
         if self.state == "working":
-            self._missed_news = True  # until that is done
+            self._has_unread_state = True  # until that is done
             return
-        self._asked = run.document
+        self._requested_document = run.document
         self._begin(_read(self._runner.explanation))
 
     # -- background thread
 
     def _begin(self, items: Iterator[Found]) -> None:
-        number = self._wanted = next(self._numbers)
+        number = self._current_request = next(self._request_numbers)
         self._thread = threading.Thread(target=self._work, args=(number, items), name="gradwire-explain", daemon=True)
         self._thread.start()
 
     def _work(self, number: int, items: Iterator[Found]) -> None:
         try:
             for item in items:
-                if number != self._wanted:
+                if number != self._current_request:
                     break
                 self._report(number, item)
             else:
@@ -168,12 +168,12 @@ class CompileExplainer(QObject):
 
     def _report(self, number: int, item: object) -> None:
         try:
-            self._found.emit(number, item)
+            self._item_ready.emit(number, item)
         except RuntimeError:  # the project was closed in the meantime
-            self._wanted = 0
+            self._current_request = 0
 
-    def _take(self, number: int, item: object) -> None:
-        if number != self._wanted:
+    def _on_item(self, number: int, item: object) -> None:
+        if number != self._current_request:
             return
         match item:
             case Stage():
@@ -185,40 +185,40 @@ class CompileExplainer(QObject):
             case Exception():
                 self._fail(_error_text(item))
             case _:
-                self._enter("ready" if self.explanation else "empty")
-                if self._watchers and self._missed_news and self._runner.is_active:
+                self._set_state("ready" if self.explanation else "empty")
+                if self._watchers and self._has_unread_state and self._runner.is_active:
                     self._read_run()
 
     def _show(self, found: Explanation) -> None:
         live = self.state != "working"
-        known, before, now = self.explanation, self.document, self._asked
-        if known and before and now and is_same_step(before, now):
-            if live and _is_less_informative(found, known):
+        previous, before, now = self.explanation, self.document, self._requested_document
+        if previous and before and now and is_same_step(before, now):
+            if live and _is_less_informative(found, previous):
                 self.is_live = True
                 self.changed.emit()
                 return
             if not found.eager_seconds:
-                found = replace(found, eager_seconds=known.eager_seconds)
-        self.explanation, self.document, self._map = found, self._asked, None
+                found = replace(found, eager_seconds=previous.eager_seconds)
+        self.explanation, self.document, self._map = found, self._requested_document, None
         self.is_live = live
         self.problem = ""
         self._stale = self._is_outdated()
         if live:
-            self._enter("ready")
+            self._set_state("ready")
         else:
             self.changed.emit()
 
     def _fail(self, problem: str) -> None:
         self.problem = problem
-        self._enter("failed")
+        self._set_state("failed")
 
-    def _enter(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         self.state = state
         if state != "working":
             self.stage = None
         self.changed.emit()
 
-    def _check_stale(self, *_: object) -> None:
+    def _update_stale(self, *_: object) -> None:
         if self.explanation is None:
             return
         self._map = None
@@ -236,20 +236,29 @@ def _read(explanation: Callable[[], Explanation | None]) -> Iterator[Found]:
         yield found
 
 
-def _is_less_informative(found: Explanation, known: Explanation) -> bool:
+def _is_less_informative(found: Explanation, previous: Explanation) -> bool:
     """Whether `found` describes a newly recorded step, or a smaller batch such as the last of an epoch."""
     if any(segment.how == "recorded" for segment in found.segments):
         return True
-    if [len(one.operations) for one in found.segments] != [len(one.operations) for one in known.segments]:
+    if _op_counts(found) != _op_counts(previous) or _uncompiled_kernels(found) < _uncompiled_kernels(previous):
         return False
-    return _uncompiled_kernels(found) >= _uncompiled_kernels(known) and sum(one.held for one in found.segments) < sum(
-        one.held for one in known.segments
-    )
+    return _eager_bytes(found) < _eager_bytes(previous)
+
+
+def _op_counts(found: Explanation) -> list[int]:
+    """Number of ops by segment."""
+    return [len(segment.operations) for segment in found.segments]
+
+
+def _eager_bytes(found: Explanation) -> int:
+    """Sum of the peak bytes of the segments if ops ran one by one: a measure of the batch size."""
+    return sum(segment.held for segment in found.segments)
 
 
 def _uncompiled_kernels(found: Explanation) -> int:
     """Number of kernels that are not compiled yet."""
-    return sum(kernel.kind == "kernel" and bool(kernel.note) for one in found.segments for kernel in one.kernels)
+    kernels = (kernel for segment in found.segments for kernel in segment.kernels)
+    return sum(kernel.kind == "kernel" and bool(kernel.note) for kernel in kernels)
 
 
 def _error_text(error: Exception) -> str:

@@ -55,9 +55,9 @@ class DataPreviewer(QObject):
     state_changed = Signal()
     """State, facts or problem changed."""
     samples_ready = Signal(object)
-    """An Answer to `request_samples`."""
+    """The SampleBatch for `request_samples`."""
     sample_ready = Signal(object)
-    """An Answer to `request_sample`: one sample with all values, or none if it no longer exists."""
+    """The SampleBatch for `request_sample`: one sample with all values, or none if it no longer exists."""
     statistics_changed = Signal()
     """Progress, statistics, or the statistics' error changed."""
     _posted = Signal(object)
@@ -67,13 +67,13 @@ class DataPreviewer(QObject):
         self._store = store
         self._opener = ChainOpener()
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="data")
-        self._numbers = itertools.count(1)
-        self._newest: dict[str, int] = {}
-        self._asked: dict[str, tuple[Look, int, int]] = {}
+        self._request_numbers = itertools.count(1)
+        self._newest_request: dict[str, int] = {}
+        self._pending: dict[str, tuple[Look, int, int]] = {}
         self._preview: Preview | None = None
-        self._known: dict[tuple[Splits, ...], Statistics] = {}
-        self._describer: threading.Thread | None = None
-        self._in_sight = False
+        self._statistics_by_splits: dict[tuple[Splits, ...], Statistics] = {}
+        self._statistics_thread: threading.Thread | None = None
+        self._is_visible = False
         self._is_closed = False
         self.state: State = "empty"
         self.facts: Facts | None = None
@@ -84,49 +84,49 @@ class DataPreviewer(QObject):
         self.statistics_problem = ""
         self.was_cancelled = False
         """Whether the user cancelled the statistics; they are then not restarted automatically."""
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(SETTLE_MS)
-        self._settle.timeout.connect(self.refresh)
+        self._debounce_timer = QTimer(self)
+        self._debounce_timer.setSingleShot(True)
+        self._debounce_timer.setInterval(SETTLE_MS)
+        self._debounce_timer.timeout.connect(self.refresh)
         self._posted.connect(_call)
         for signal in (store.document_changed, store.selection_changed, store.path_changed, store.report_changed):
-            signal.connect(self._plan)
+            signal.connect(self._schedule_refresh)
 
     # -- reading
 
     @property
     def statistics(self) -> Statistics | None:
         """Statistics of the current node, if computed."""
-        return None if self._preview is None else self._known.get(self._preview.splits)
+        return None if self._preview is None else self._statistics_by_splits.get(self._preview.splits)
 
     # -- changing
 
-    def watch(self, in_sight: bool) -> None:
+    def watch(self, visible: bool) -> None:
         """Start or stop previewing; the panel is visible or hidden."""
-        if in_sight != self._in_sight:
-            self._in_sight = in_sight
-            if in_sight:
+        if visible != self._is_visible:
+            self._is_visible = visible
+            if visible:
                 self.refresh()
             else:
                 self._end_statistics()
 
     def refresh(self) -> None:
         """Open the data that the document describes now. Unchanged data is not read again."""
-        if not self._in_sight:
+        if not self._is_visible:
             return
         store = self._store
         work = partial(_open, store.document, store.catalogue, store.base, store.selection, self._opener)
         if self.state in ("empty", "failed"):
-            self._enter("opening")
-        self._submit("open", partial(work, self._preview), self._take_opened)
+            self._set_state("opening")
+        self._submit("open", partial(work, self._preview), self._on_opened)
 
-    def request_samples(self, look: Look, first: int, number: int) -> None:
+    def request_samples(self, look: Look, first: int, count: int) -> None:
         """Request samples. Pending requests for other samples are dropped."""
-        self._ask("rows", look, first, number, self.samples_ready.emit, small=True)
+        self._request("rows", look, first, count, self.samples_ready.emit, as_thumbnail=True)
 
     def request_sample(self, look: Look, index: int) -> None:
         """Request one sample with all its values."""
-        self._ask("detail", look, index, 1, self.sample_ready.emit, small=False)
+        self._request("detail", look, index, 1, self.sample_ready.emit, as_thumbnail=False)
 
     def compute_statistics(self) -> None:
         """Compute the statistics of the current node, unless they are cached or being computed."""
@@ -135,10 +135,10 @@ class DataPreviewer(QObject):
         preview = self._preview
         self.statistics_problem, self.was_cancelled = "", False
         self.progress = Progress(0, 0)
-        number = self._newest["describe"] = next(self._numbers)
-        work = partial(self._describe, Preview(preview.chain, preview.splits, 0), number)
-        self._describer = threading.Thread(target=work, name="gradwire-statistics", daemon=True)
-        self._describer.start()
+        request_number = self._newest_request["describe"] = next(self._request_numbers)
+        work = partial(self._compute_statistics, Preview(preview.chain, preview.splits, 0), request_number)
+        self._statistics_thread = threading.Thread(target=work, name="gradwire-statistics", daemon=True)
+        self._statistics_thread.start()
         self.statistics_changed.emit()
 
     def cancel(self) -> None:
@@ -148,94 +148,105 @@ class DataPreviewer(QObject):
 
     def _end_statistics(self) -> None:
         if self.progress is not None:
-            self._newest["describe"] = 0
+            self._newest_request["describe"] = 0
             self.progress = None
             self.statistics_changed.emit()
 
     def close(self) -> None:
         """Stop the threads. The previewer must not be used afterwards."""
-        self._settle.stop()
-        self._in_sight = False
+        self._debounce_timer.stop()
+        self._is_visible = False
         self._is_closed = True
         self._preview = None
-        self._newest.clear()
-        self._asked.clear()
+        self._newest_request.clear()
+        self._pending.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
-        if self._describer is not None:
-            self._describer.join(_JOIN_TIMEOUT)
+        if self._statistics_thread is not None:
+            self._statistics_thread.join(_JOIN_TIMEOUT)
 
     # -- background threads
 
-    def _plan(self, *_: object) -> None:
-        if self._in_sight:
-            self._settle.start()
+    def _schedule_refresh(self, *_: object) -> None:
+        if self._is_visible:
+            self._debounce_timer.start()
 
-    def _ask(
-        self, slot: str, look: Look, first: int, number: int, take: Callable[[SampleBatch], object], *, small: bool
+    def _request(
+        self,
+        kind: str,
+        look: Look,
+        first: int,
+        count: int,
+        deliver: Callable[[SampleBatch], object],
+        *,
+        as_thumbnail: bool,
     ) -> None:
-        preview, wish = self._preview, (look, first, number)
-        if preview is None or self._asked.get(slot) == wish:
+        preview, request = self._preview, (look, first, count)
+        if preview is None or self._pending.get(kind) == request:
             return
-        self._asked[slot] = wish
+        self._pending[kind] = request
 
         def is_stale() -> bool:
-            return self._asked.get(slot) != wish
+            return self._pending.get(kind) != request
 
         def read() -> SampleBatch | None:
             if look.category is not None:
                 preview.rows(look, is_stale)  # the only slow part
                 if is_stale():
                     return None
-            return SampleBatch(look, first, preview.count(look), preview.fetch(look, first, number, small=small))
+            return SampleBatch(look, first, preview.count(look), preview.fetch(look, first, count, small=as_thumbnail))
 
         def show(answer: SampleBatch | None) -> None:
             if not is_stale():
-                del self._asked[slot]
+                del self._pending[kind]
             if self._preview is preview and answer is not None:
-                take(answer)
+                deliver(answer)
 
-        self._submit(slot, read, show, keep=True)
+        self._submit(kind, read, show, deliver_outdated=True)
 
     def _submit(
-        self, slot: str, work: Callable[[], object], take: Callable[..., object], *, keep: bool = False
+        self, kind: str, work: Callable[[], object], deliver: Callable[..., object], *, deliver_outdated: bool = False
     ) -> None:
-        """Run `work` in the thread pool and pass its result to `take` in the GUI thread, unless a newer request came.
+        """Run `work` in the thread pool and pass its result to `deliver` in the GUI thread.
 
-        Args:
-            keep: pass the result even if a newer request came
+        A newer request of the same kind cancels the delivery, unless `deliver_outdated`.
         """
         if self._is_closed:
-            return  # a view that is being closed may still ask
-        number = self._newest[slot] = next(self._numbers)
-        self._pool.submit(self._work, slot, number, work, take, keep)
+            return  # a view that is being closed may still request samples
+        request_number = self._newest_request[kind] = next(self._request_numbers)
+        self._pool.submit(self._work, kind, request_number, work, deliver, deliver_outdated)
 
     def _work(
-        self, slot: str, number: int, work: Callable[[], object], take: Callable[..., object], keep: bool
+        self,
+        kind: str,
+        request_number: int,
+        work: Callable[[], object],
+        deliver: Callable[..., object],
+        deliver_outdated: bool,
     ) -> None:
-        if self._newest.get(slot) != number:
+        if self._newest_request.get(kind) != request_number:
             return
         try:
             result = work()
         except Exception as error:  # noqa: BLE001 - shown in the panel; the editor goes on
-            take, result = self._fail, error
-        self._post(slot, None if keep else number, partial(take, result))
+            deliver, result = self._fail, error
+        self._post(kind, None if deliver_outdated else request_number, partial(deliver, result))
 
-    def _describe(self, preview: Preview, number: int) -> None:
+    def _compute_statistics(self, preview: Preview, request_number: int) -> None:
         items = compute_statistics(preview)
         try:
             for item in items:
-                if self._newest.get("describe") != number:
+                if self._newest_request.get("describe") != request_number:
                     return
-                self._post("describe", number, partial(self._take_described, preview.splits, item))
+                self._post("describe", request_number, partial(self._on_statistics, preview.splits, item))
         except Exception as error:  # noqa: BLE001 - shown in the panel; the editor goes on
-            self._post("describe", number, partial(self._take_described, preview.splits, error))
+            self._post("describe", request_number, partial(self._on_statistics, preview.splits, error))
         finally:
             items.close()
 
-    def _post(self, slot: str, number: int | None, take: Callable[[], object]) -> None:
+    def _post(self, kind: str, request_number: int | None, deliver: Callable[[], object]) -> None:
         def act() -> None:
-            if number is None or self._newest.get(slot) == number:
-                take()
+            if request_number is None or self._newest_request.get(kind) == request_number:
+                deliver()
 
         try:
             self._posted.emit(act)
@@ -244,47 +255,49 @@ class DataPreviewer(QObject):
 
     # -- results, in the GUI thread
 
-    def _take_opened(self, found: _OpenResult | None) -> None:
+    def _on_opened(self, found: _OpenResult | None) -> None:
         if found is None:
             self._preview, self.facts, self.problem = None, None, None
-            self._enter("empty")
+            self._set_state("empty")
             return
         if found.preview is self._preview:
             if self.state != "ready" or found.facts != self.facts:
                 self.facts = found.facts
-                self._enter("ready")
+                self._set_state("ready")
             return
         self._end_statistics()
         self._preview, self.facts, self.problem = found.preview, found.facts, None
         self.statistics_problem, self.was_cancelled = "", False
-        self._known = {known: item for known, item in self._known.items() if known[0] is found.preview.splits[0]}
-        self._asked.clear()
-        for slot in ("rows", "detail"):
-            self._newest.pop(slot, None)
-        self._enter("ready")
+        self._statistics_by_splits = {
+            splits: item for splits, item in self._statistics_by_splits.items() if splits[0] is found.preview.splits[0]
+        }
+        self._pending.clear()
+        for kind in ("rows", "detail"):
+            self._newest_request.pop(kind, None)
+        self._set_state("ready")
 
     def _fail(self, error: Exception) -> None:
         self._end_statistics()
-        self._asked.clear()
+        self._pending.clear()
         self._preview, self.facts = None, None
         self.problem = error if isinstance(error, DataProblem) else DataProblem("", f"{type(error).__name__}: {error}")
-        self._enter("failed")
+        self._set_state("failed")
 
-    def _take_described(self, splits: tuple[Splits, ...], item: object) -> None:
+    def _on_statistics(self, splits: tuple[Splits, ...], item: object) -> None:
         match item:
             case Progress():
                 self.progress = item
             case Statistics():
                 self.progress = None
-                self._known[splits] = item
-                for old in list(self._known)[:-_REMEMBERED]:
-                    del self._known[old]
+                self._statistics_by_splits[splits] = item
+                for old in list(self._statistics_by_splits)[:-_REMEMBERED]:
+                    del self._statistics_by_splits[old]
             case _:
                 self.progress = None
                 self.statistics_problem = str(item)
         self.statistics_changed.emit()
 
-    def _enter(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         self.state = state
         self.state_changed.emit()
 
@@ -295,7 +308,7 @@ def _open(
     base: Path | None,
     selection: Iterable[str],
     opener: ChainOpener,
-    present: Preview | None,
+    current: Preview | None,
 ) -> _OpenResult | None:
     """Open the data of the selection; None if the document has no data. Data that is already open is reused."""
     graph = NodeGraph(document, catalogue)
@@ -305,8 +318,8 @@ def _open(
     chain = chain_to(name, document, graph, base)
     splits = opener.open(chain)
     seed = document.training.seed
-    if present is not None and (present.chain, present.splits, present.seed) == (chain, splits, seed):
-        return _OpenResult(present, present.facts)
+    if current is not None and (current.chain, current.splits, current.seed) == (chain, splits, seed):
+        return _OpenResult(current, current.facts)
     preview = Preview(chain, splits, seed)
     return _OpenResult(preview, preview.facts)
 

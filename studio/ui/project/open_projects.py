@@ -51,9 +51,9 @@ class OpenProjects(QObject):
 
     def new(self, document: Document | None = None, title: str = "Untitled") -> Project:
         """Open a new project without a file. Equal titles are numbered."""
-        taken = {project.store.name for project in self.projects}
+        used_names = {project.store.name for project in self.projects}
         name, number = title, 2
-        while name in taken:
+        while name in used_names:
             name, number = f"{title} {number}", number + 1
         return self._add(self._project(document or Document(), title=name))
 
@@ -82,8 +82,8 @@ class OpenProjects(QObject):
         index = self.projects.index(project)
         self.projects.remove(project)
         if project is self._current:
-            rest = self.projects[min(index, len(self.projects) - 1)] if self.projects else None
-            self.make_current(rest)
+            next_project = self.projects[min(index, len(self.projects) - 1)] if self.projects else None
+            self.make_current(next_project)
         self.closed.emit(project)
         project.deleteLater()
 

@@ -45,13 +45,13 @@ class Project(QObject):
         self.store = ProjectStore(
             document,
             catalogue,
-            lambda wanted, base: checker.check(wanted, catalogue, base),
+            lambda checked_document, base: checker.check(checked_document, catalogue, base),
             path=path,
             title=title,
             parent=self,
         )
         self._journal = Autosave(journals)
-        self.library = RunLibrary(_runs_of(path, self._journal), self)
+        self.library = RunLibrary(_run_folder_of(path, self._journal), self)
         self.library.scan()
         self.runner = TrainingRunner(self.store, self.library, self)
         self.explainer = CompileExplainer(self.store, self.runner, self)
@@ -60,14 +60,14 @@ class Project(QObject):
         self._autosave.setSingleShot(True)
         self._autosave.setInterval(AUTOSAVE_MS)
         self._autosave.timeout.connect(self.write_journal)
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(_SETTLE_MS)
-        self._settle.timeout.connect(self.check_disk)
+        self._disk_timer = QTimer(self)
+        self._disk_timer.setSingleShot(True)
+        self._disk_timer.setInterval(_SETTLE_MS)
+        self._disk_timer.timeout.connect(self.check_disk)
         self._watcher = QFileSystemWatcher(self)
-        self._watcher.fileChanged.connect(partial(_start, self._settle))
+        self._watcher.fileChanged.connect(partial(_start, self._disk_timer))
         self.store.document_changed.connect(partial(_start, self._autosave))
-        self.runner.state_changed.connect(self._bring_runs)
+        self.runner.state_changed.connect(self._move_runs)
         self.runner.state_changed.connect(partial(_start, self._autosave))
         self.library.runs_changed.connect(partial(_start, self._autosave))
         self._watch()
@@ -95,9 +95,9 @@ class Project(QObject):
         self.store.mark_saved(document, path)
         if self.library.folder == self._journal.runs:
             self._assign_runs(path)
-            self._bring_runs()
+            self._move_runs()
         elif before != path:
-            self.library.stay(_runs_of(path, self._journal))
+            self.library.switch_folder(_run_folder_of(path, self._journal))
         self._journal.clear()
         self._watch()
         self.logged.emit(f"Saved {path}", "info")
@@ -161,15 +161,15 @@ class Project(QObject):
         if not self.library.runs:
             return
         try:
-            self._journal.set_runs_destination(_runs_of(path, self._journal))
+            self._journal.set_runs_destination(_run_folder_of(path, self._journal))
         except FileError as error:
             self.logged.emit(str(error), "warning")
 
-    def _bring_runs(self, *_: object) -> None:
+    def _move_runs(self, *_: object) -> None:
         """Move the runs of a previously unsaved project to its run folder, after an active run has ended."""
         path = self.store.path
         if path is not None and not self.runner.is_active and self.library.folder == self._journal.runs:
-            self.library.move(_runs_of(path, self._journal))
+            self.library.move(_run_folder_of(path, self._journal))
 
     def _watch(self) -> None:
         """Watch the file again after each save, because replacing a file ends the watch."""
@@ -181,7 +181,7 @@ class Project(QObject):
                 self._watcher.addPath(str(path))
 
 
-def _runs_of(path: Path | None, journal: Autosave) -> Path:
+def _run_folder_of(path: Path | None, journal: Autosave) -> Path:
     """Run folder of a project; a temporary one for projects without a file."""
     return journal.runs if path is None else path.with_suffix(".runs")
 

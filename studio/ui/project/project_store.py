@@ -57,14 +57,14 @@ class ProjectStore(QObject):
         self._selection: frozenset[str] = frozenset()
         self._check_report = Report()
         self._run_problems: tuple[Problem, ...] = ()
-        self._asked: frozenset[str] = frozenset()
+        self._attempted_nodes: frozenset[str] = frozenset()
         """Nodes that were in the graph when the user last tried to run it."""
         self._report = Report()
         self._checked: Document | None = None
         self._was_saved = self.history.is_saved
         self._drafts: list[Callable[[], str]] = []
         self._checker = BackgroundChecker(check, self)
-        self._checker.checked.connect(self._take_report)
+        self._checker.checked.connect(self._on_checked)
         self.recheck()
 
     # -- reading
@@ -175,12 +175,12 @@ class ProjectStore(QObject):
             self._path = path
             self.path_changed.emit(path)
             self.recheck()
-        self._tell_saved()
+        self._emit_saved()
 
     def mark_unsaved(self) -> None:
         """Record that no file contains the current document, for example after a recovery."""
         self.history.mark_unsaved()
-        self._tell_saved()
+        self._emit_saved()
 
     def set_run_problems(self, problems: Iterable[Problem]) -> None:
         """Set the problems of the last run, which are shown until the next edit or run."""
@@ -201,12 +201,12 @@ class ProjectStore(QObject):
 
         Returns why it cannot start: a message about an invalid field, or about the errors. Empty if it can.
         """
-        asked = frozenset(self.document.nodes)
-        if asked != self._asked:
-            self._asked = asked
+        attempted = frozenset(self.document.nodes)
+        if attempted != self._attempted_nodes:
+            self._attempted_nodes = attempted
             self._publish()
-        if draft := next(filter(None, (problem() for problem in self._drafts)), ""):
-            return draft
+        if draft_problem := next(filter(None, (problem() for problem in self._drafts)), ""):
+            return draft_problem
         errors = self._check_report.errors if self.is_checked else ()  # else the run itself waits for the check
         if len(errors) > 1:
             return f"Fix the {len(errors)} errors before running."
@@ -227,18 +227,21 @@ class ProjectStore(QObject):
         """Stop the checker. The store must not be used afterwards."""
         self._checker.close()
 
-    def _apply(self, old: Document, seen: frozenset[str] = frozenset()) -> None:
-        """Emit the changes after the current document was replaced. `seen`: the selection when it was last current."""
+    def _apply(self, old: Document, restored_selection: frozenset[str] = frozenset()) -> None:
+        """Emit the signals after the current document was replaced.
+
+        `restored_selection` is the selection when the document was last current, after an undo or redo.
+        """
         new = self.document
         if new is old:
             return
         self._run_problems = ()
         self.document_changed.emit(old, new)
-        self.select(_surviving(self._selection, old, new, seen))
-        self._tell_saved()
+        self.select(_selection_after_change(self._selection, old, new, restored_selection))
+        self._emit_saved()
         self.recheck()
 
-    def _take_report(self, document: Document, report: Report) -> None:
+    def _on_checked(self, document: Document, report: Report) -> None:
         if document is not self.document:
             return
         self._checked = document
@@ -247,26 +250,28 @@ class ProjectStore(QObject):
 
     def _publish(self) -> None:
         found = self._check_report.problems
-        ready = self._asked | {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
+        ready = self._attempted_nodes | {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
         problems = tuple(each for each in found if each.code not in _NEW_NODE_PROBLEMS or each.node in ready)
         problems += tuple(problem for problem in self._run_problems if problem not in found)
         report = replace(self._check_report, problems=problems) if problems != found else self._check_report
         self._report = report
         self.report_changed.emit(report)
 
-    def _tell_saved(self) -> None:
+    def _emit_saved(self) -> None:
         if self.is_saved != self._was_saved:
             self._was_saved = self.is_saved
             self.saved_changed.emit(self.is_saved)
 
 
-def _surviving(selection: frozenset[str], old: Document, new: Document, seen: frozenset[str]) -> frozenset[str]:
+def _selection_after_change(
+    selection: frozenset[str], old: Document, new: Document, restored_selection: frozenset[str]
+) -> frozenset[str]:
     """The selected nodes that still exist, renamed ones under their new names.
 
-    If the change restores selected nodes or removes all of them: the previous selection in that state.
+    If the change restores selected nodes, or removes all of the selected ones: `restored_selection`.
     """
-    came = seen - old.nodes.keys()
+    restored = restored_selection - old.nodes.keys()
     renamed = {id(node): name for name, node in new.nodes.items() if name not in old.nodes}
     names = (name if name in new.nodes else renamed.get(id(old.nodes[name])) for name in selection)
-    stays = frozenset(name for name in names if name is not None)
-    return seen if came - stays or (selection and not stays) else stays
+    remaining = frozenset(name for name in names if name is not None)
+    return restored_selection if restored - remaining or (selection and not remaining) else remaining

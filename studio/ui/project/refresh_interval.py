@@ -1,39 +1,47 @@
-"""How often the window looks at a training: as often as it can while training keeps nearly all of the time."""
+"""Chooses how often the window polls a running training, so that refreshes take at most a few percent of the time."""
 
 from __future__ import annotations
 
 import time
 
-SHARE, QUICK_SHARE = 0.03, 0.015
-"""Of the time, for showing a training; and one of quick batches. Python runs one thread at a time: long batches compute
-meanwhile, but what the window takes, quick ones lose, and as much again until all is back in the caches."""
-QUICK = 0.01
-"""Seconds of a batch that is quick."""
-QUICKEST_MS, SLOWEST_MS, QUICK_SLOWEST_MS = 50, 500, 1000
+MAX_SHARE, SHORT_BATCH_MAX_SHARE = 0.03, 0.015
+"""Maximum share of the time that refreshes may take. It is smaller for short batches: they run mostly Python code, so
+they wait for the GIL during a refresh and then find the CPU caches cold."""
+SHORT_BATCH_SECONDS = 0.01
+"""Batches below this duration in seconds are short."""
+MIN_MS, MAX_MS, SHORT_BATCH_MAX_MS = 50, 500, 1000
 _SMOOTHING = 0.5
-"""How much of the last estimate stays in the next one."""
+"""Weight of the previous estimate in the moving average of the refresh cost."""
 
 
 class RefreshInterval:
-    """Turns what the window's thread computes between two looks into the time until the next one."""
+    """Derives the interval between refreshes from the CPU time that the GUI thread spends on them."""
 
     def __init__(self) -> None:
-        self._seconds = 0.0
-        """That a look costs, with all the painting that comes of it."""
-        self._mark = time.thread_time()
+        self._cost = 0.0
+        """Moving average of the CPU seconds per refresh, including painting."""
+        self._last_thread_time = time.thread_time()
 
-    def next_ms(self, batch: float | None = None) -> int:
-        """Until the next look. To be called once a look, from the window's thread.
+    def next_ms(self, batch_seconds: float | None = None) -> int:
+        """Milliseconds until the next refresh. Call it once per refresh, in the GUI thread.
 
         Args:
-            batch: seconds that a batch takes, as far as is known
+            batch_seconds: duration of a batch, if known
         """
         now = time.thread_time()
-        spent, self._mark = now - self._mark, now
-        self._seconds = _SMOOTHING * self._seconds + (1 - _SMOOTHING) * spent
-        is_quick = batch is not None and batch < QUICK
-        share, slowest = (QUICK_SHARE, QUICK_SLOWEST_MS) if is_quick else (SHARE, SLOWEST_MS)
-        return round(min(max(1000 * self._seconds / share, QUICKEST_MS), slowest))
+        spent, self._last_thread_time = now - self._last_thread_time, now
+        self._cost = _SMOOTHING * self._cost + (1 - _SMOOTHING) * spent
+        is_short = batch_seconds is not None and batch_seconds < SHORT_BATCH_SECONDS
+        share, longest = (SHORT_BATCH_MAX_SHARE, SHORT_BATCH_MAX_MS) if is_short else (MAX_SHARE, MAX_MS)
+        return round(min(max(1000 * self._cost / share, MIN_MS), longest))
 
 
-__all__ = ["QUICK", "QUICKEST_MS", "QUICK_SHARE", "QUICK_SLOWEST_MS", "SHARE", "SLOWEST_MS", "RefreshInterval"]
+__all__ = [
+    "MAX_MS",
+    "MAX_SHARE",
+    "MIN_MS",
+    "SHORT_BATCH_MAX_MS",
+    "SHORT_BATCH_MAX_SHARE",
+    "SHORT_BATCH_SECONDS",
+    "RefreshInterval",
+]

@@ -30,7 +30,7 @@ _SECONDS = 0.05
 @dataclass(frozen=True, slots=True)
 class _ScanResult:
     found: list[StoredRun]
-    news: list[tuple[Run, MetricsFollower, MetricsUpdate]]
+    updates: list[tuple[Run, MetricsFollower, MetricsUpdate]]
 
 
 class RunLibrary(QObject):
@@ -44,26 +44,26 @@ class RunLibrary(QObject):
     """Curves have changed."""
     closing = Signal()
     """The project is being closed; file operations on its runs must stop."""
-    _answered = Signal(object, object, object)
+    _result_ready = Signal(object, object, object)
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.runs: list[Run] = []
         self.has_scanned = False
         """The folder has been scanned at least once."""
-        self._shelf = RunFolder(folder)
+        self._run_folder = RunFolder(folder)
         self._followers: dict[Run, MetricsFollower] = {}
         self._read: set[Run] = set()
         """Runs whose metrics are read to the end."""
-        self._noted: set[Run] = set()
+        self._recently_written: set[Run] = set()
         """Runs whose metadata was set here after the current scan may have read it."""
-        self._is_looking = False
-        self._looks_again = False
+        self._is_scanning = False
+        self._rescan_requested = False
         """A scan was requested during the current one, which may have missed the change."""
         self._is_closed = False
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="runs")
         # Queued, because an immediate answer would arrive before `ask` returns.
-        self._answered.connect(_answer, Qt.ConnectionType.QueuedConnection)
+        self._result_ready.connect(_handle_result, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self.scan)
@@ -73,7 +73,7 @@ class RunLibrary(QObject):
     @property
     def folder(self) -> Path:
         """Folder for new runs."""
-        return self._shelf.folder
+        return self._run_folder.folder
 
     @property
     def next_number(self) -> int:
@@ -82,7 +82,7 @@ class RunLibrary(QObject):
     @property
     def is_reading(self) -> bool:
         """Whether curves that should be shown are still being read."""
-        return any(run not in self._read for run in self._wanted())
+        return any(run not in self._read for run in self._runs_to_read())
 
     # -- requests
 
@@ -101,14 +101,14 @@ class RunLibrary(QObject):
 
     def scan(self) -> None:
         """Scan the folder for changes in the background."""
-        if self._is_looking or self._is_closed:
-            self._looks_again = True
+        if self._is_scanning or self._is_closed:
+            self._rescan_requested = True
             return
-        self._looks_again = False
-        self._is_looking = True
-        self._noted.clear()
-        wanted = [(run, self._follower(run)) for run in self._wanted() if run not in self._read or run.is_live]
-        self.run_in_reader(partial(_scan, self._shelf, wanted), self._take)
+        self._rescan_requested = False
+        self._is_scanning = True
+        self._recently_written.clear()
+        to_read = [(run, self._follower(run)) for run in self._runs_to_read() if run not in self._read or run.is_live]
+        self.run_in_reader(partial(_scan, self._run_folder, to_read), self._on_scanned)
 
     def set_folder(self, run: Run, folder: Path) -> None:
         """Set the folder that a run of this process writes to."""
@@ -118,14 +118,14 @@ class RunLibrary(QObject):
     def set_metadata(self, run: Run, about: Mapping[str, Any]) -> None:
         """Set the contents of a run's run.json that this process has just written."""
         run.about = about
-        self._noted.add(run)
+        self._recently_written.add(run)
         self.metadata_changed.emit()
 
     def remove(self, runs: Iterable[Run]) -> None:
         """Remove deleted runs."""
-        gone = set(runs)
-        self.runs = [run for run in self.runs if run not in gone]
-        for run in gone:
+        removed = set(runs)
+        self.runs = [run for run in self.runs if run not in removed]
+        for run in removed:
             self._forget(run)
         self.runs_changed.emit()
 
@@ -139,20 +139,20 @@ class RunLibrary(QObject):
         if not self._is_closed:
             self._pool.submit(work).add_done_callback(partial(self._post_result, then, refused))
 
-    def read_whole(self, run: Run) -> list[MetricsUpdate]:
+    def read_all(self, run: Run) -> list[MetricsUpdate]:
         """Read the unread curves of a run. Call it in the reading thread."""
         return [] if run.is_own else list(_read_all(self._follower(run)))
 
     def move(self, target: Path) -> None:
         """Move all saved runs to another folder, which becomes the project's run folder."""
-        before, self._shelf = self._shelf.folder, RunFolder(target)
+        before, self._run_folder = self._run_folder.folder, RunFolder(target)
         self._followers.clear()
         if any(run.folder is not None for run in self.runs):
-            self.run_in_reader(partial(move_runs, before, target), partial(self._find_again, target))
+            self.run_in_reader(partial(move_runs, before, target), partial(self._update_folders, target))
 
-    def stay(self, target: Path) -> None:
+    def switch_folder(self, target: Path) -> None:
         """Switch to another folder without moving files; runs of this session stay in the list."""
-        self._shelf = RunFolder(target)
+        self._run_folder = RunFolder(target)
         self.remove([run for run in self.runs if not run.is_own])
         self.scan()
 
@@ -165,56 +165,58 @@ class RunLibrary(QObject):
 
     # -- in the GUI thread
 
-    def _take(self, look: _ScanResult) -> None:
-        self._is_looking = False
-        for run, follower, news in look.news:
+    def _on_scanned(self, result: _ScanResult) -> None:
+        self._is_scanning = False
+        for run, follower, updates in result.updates:
             if self._followers.get(run) is follower:
-                run.catch_up(news)
-                if news.is_all:
+                run.catch_up(updates)
+                if updates.is_all:
                     self._read.add(run)
-        self._describe(look.found)
-        if look.news:
+        self._update_runs(result.found)
+        if result.updates:
             self.curves_changed.emit()
-        if self.is_reading or self._looks_again:
+        if self.is_reading or self._rescan_requested:
             self.scan()
 
-    def _describe(self, found: list[StoredRun]) -> None:
-        known = {run.folder: run for run in self.runs if run.folder is not None}
-        fresh: list[Run] = []
+    def _update_runs(self, found: list[StoredRun]) -> None:
+        by_folder = {run.folder: run for run in self.runs if run.folder is not None}
+        new_runs: list[Run] = []
         changed = False
-        for one in found:
-            run = known.pop(one.folder, None) or self._own_run(one)
+        for stored in found:
+            run = by_folder.pop(stored.folder, None) or self._own_run(stored)
             if run is None:
-                run = run_from_stored(one, [each.number for each in (*self.runs, *fresh)])
+                run = run_from_stored(stored, [other.number for other in (*self.runs, *new_runs)])
                 run.is_shown = False
-                fresh.append(run)
-            elif run in self._noted:
+                new_runs.append(run)
+            elif run in self._recently_written:
                 continue  # the next scan reports it
-            elif run.about is not one.about or (run.state != one.state and not run.is_own):
-                self._reopen(run, one)
+            elif run.about is not stored.about or (run.state != stored.state and not run.is_own):
+                self._reopen(run, stored)
                 if run.is_live:
                     self._read.discard(run)  # its last lines may have been written after the scan
-                run.describe(one.about, one.state)
+                run.describe(stored.about, stored.state)
                 changed = True
-        gone = [run for folder, run in known.items() if self._shelf.folder == folder.parent and not run.is_live]
-        self.runs = sorted((run for run in [*self.runs, *fresh] if run not in gone), key=_order)
+        removed = [
+            run for folder, run in by_folder.items() if self._run_folder.folder == folder.parent and not run.is_live
+        ]
+        self.runs = sorted((run for run in [*self.runs, *new_runs] if run not in removed), key=_order)
         _assign_numbers(self.runs)
-        for run in gone:
+        for run in removed:
             self._forget(run)
-        for run in self._to_show(fresh):
+        for run in self._to_show(new_runs):
             run.is_shown = True
         self.has_scanned = True
-        if fresh or gone:
+        if new_runs or removed:
             self.runs_changed.emit()
         elif changed:
             self.metadata_changed.emit()
 
-    def _to_show(self, fresh: list[Run]) -> list[Run]:
+    def _to_show(self, new_runs: list[Run]) -> list[Run]:
         """Runs to show among new ones: active runs, runs that started while the window was open, else the newest."""
         if self.has_scanned:
-            return fresh
-        newest = sorted(fresh, key=_order)[-_SHOWN_AT_FIRST:]
-        return [run for run in fresh if run.is_live or run in newest]
+            return new_runs
+        newest = sorted(new_runs, key=_order)[-_SHOWN_AT_FIRST:]
+        return [run for run in new_runs if run.is_live or run in newest]
 
     def _own_run(self, found: StoredRun) -> Run | None:
         """The run of this process that writes to the found folder."""
@@ -234,7 +236,7 @@ class RunLibrary(QObject):
             run.add([Rewind(-1)])
             self._forget(run)
 
-    def _wanted(self) -> list[Run]:
+    def _runs_to_read(self) -> list[Run]:
         return [run for run in self.runs if run.is_shown and not run.is_own and run.folder is not None]
 
     def _follower(self, run: Run) -> MetricsFollower:
@@ -247,7 +249,7 @@ class RunLibrary(QObject):
         self._followers.pop(run, None)
         self._read.discard(run)
 
-    def _find_again(self, target: Path, moved: dict[Path, Path]) -> None:
+    def _update_folders(self, target: Path, moved: dict[Path, Path]) -> None:
         for run in self.runs:
             if run.folder is not None:
                 run.folder = moved.get(run.folder, run.folder)
@@ -259,10 +261,12 @@ class RunLibrary(QObject):
     ) -> None:
         """Runs in the thread pool."""
         if not self._is_closed and not future.cancelled():
-            self._answered.emit(then, refused, future)
+            self._result_ready.emit(then, refused, future)
 
 
-def _answer(then: Callable[[Any], object], refused: Callable[[FileError], object] | None, future: Future[Any]) -> None:
+def _handle_result(
+    then: Callable[[Any], object], refused: Callable[[FileError], object] | None, future: Future[Any]
+) -> None:
     error = future.exception()
     if error is None:
         then(future.result())
@@ -272,36 +276,36 @@ def _answer(then: Callable[[Any], object], refused: Callable[[FileError], object
         raise error
 
 
-def _scan(shelf: RunFolder, wanted: list[tuple[Run, MetricsFollower]]) -> _ScanResult:
+def _scan(run_folder: RunFolder, to_read: list[tuple[Run, MetricsFollower]]) -> _ScanResult:
     """Runs in the reading thread."""
-    found = shelf.scan()
-    news: list[tuple[Run, MetricsFollower, MetricsUpdate]] = []
+    found = run_folder.scan()
+    updates: list[tuple[Run, MetricsFollower, MetricsUpdate]] = []
     ends = time.monotonic() + _SECONDS
-    for run, follower in wanted:
+    for run, follower in to_read:
         for part in _read_all(follower):
-            news.append((run, follower, part))
+            updates.append((run, follower, part))
             if time.monotonic() > ends:
-                return _ScanResult(found, news)
-    return _ScanResult(found, news)
+                return _ScanResult(found, updates)
+    return _ScanResult(found, updates)
 
 
 def _read_all(follower: MetricsFollower) -> Iterable[MetricsUpdate]:
     while True:
-        news = follower.read()
-        yield news
-        if news.is_all:
+        updates = follower.read()
+        yield updates
+        if updates.is_all:
             return
 
 
 def _assign_numbers(runs: Iterable[Run]) -> None:
     """Give runs the numbers of their records. A run that starts here has a provisional number until its record
     exists."""
-    taken: set[int] = set()
+    used: set[int] = set()
     for run in sorted(runs, key=lambda run: not isinstance(run.about.get("number"), int)):
-        known = run.about.get("number", run.number)
-        number = known if isinstance(known, int) else run.number
-        run.number = max(taken) + 1 if number in taken else number
-        taken.add(run.number)
+        recorded = run.about.get("number", run.number)
+        number = recorded if isinstance(recorded, int) else run.number
+        run.number = max(used) + 1 if number in used else number
+        used.add(run.number)
 
 
 def _order(run: Run) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from studio.training.runs.run_resuming import ResumedRun, load_run, with_differe
 from studio.training.session import Session
 from studio.training.session_events import AutogradCaptured, Failed, SessionEvent, StateChanged, Warned
 from studio.ui.project.project_store import ProjectStore
-from studio.ui.project.refresh_interval import QUICKEST_MS, RefreshInterval
+from studio.ui.project.refresh_interval import MIN_MS, RefreshInterval
 from studio.ui.project.run_library import RunLibrary
 
 STOP_SECONDS = 5.0
@@ -46,10 +46,10 @@ class TrainingRunner(QObject):
         self._store = store
         self._library = library
         self._session: Session | None = None
-        self._viewer: Session | None = None
+        self._snapshot_session: Session | None = None
         """Session that only runs single steps for the Autograd panel."""
-        self._looks = 0
-        self._before = ("", False)
+        self._pending_snapshots = 0
+        self._state_before_resume = ("", False)
         """State and ownership of a run before it was asked to resume, to restore them if resuming fails."""
         self._refusal: str | None = None
         """Why resuming failed."""
@@ -58,9 +58,9 @@ class TrainingRunner(QObject):
         """The current or last run of this session."""
         self._memory = (0.0, 0)
         self._timer = QTimer(self)
-        self._timer.setInterval(QUICKEST_MS)
+        self._timer.setInterval(MIN_MS)
         self._timer.timeout.connect(self._drain_and_reschedule)
-        self._pace = RefreshInterval()
+        self._refresh_interval = RefreshInterval()
 
     # -- reading
 
@@ -103,24 +103,24 @@ class TrainingRunner(QObject):
                 self._refuse_second_run()
         elif self._begin(weights):
             self._active_session().start()
-        self._drain_soon()
+        self._drain_quickly()
 
     def pause(self) -> None:
         if self._state == "running":
             self._active_session().pause()
-            self._drain_soon()
+            self._drain_quickly()
 
     def step(self) -> None:
         """Run one batch, then pause. Starts a run if there is none."""
         if self.is_active or self._begin():
             self._active_session().step()
-            self._drain_soon()
+            self._drain_quickly()
 
     def stop(self) -> None:
         """Stop the run after the current batch; it can be resumed later."""
         if self.is_active:
             self._active_session().stop()
-            self._drain_soon()
+            self._drain_quickly()
 
     def resume(self, run: Run, *, epochs: int | None = None) -> None:
         """Resume a run from its last checkpoint with the graph it was started with. `epochs` overrides its total."""
@@ -150,13 +150,13 @@ class TrainingRunner(QObject):
             self.run.take(event for event in events if isinstance(event, fit.Event))
         for event in events:
             if not isinstance(event, fit.Step):
-                self._take(event)
+                self._handle_event(event)
         if events:
             self.events.emit(events)
         if self._refusal is not None and not self.is_active:
             refusal, self._refusal = self._refusal, None
             self.refused.emit(refusal)
-        if not self.is_active and not self._looks:
+        if not self.is_active and not self._pending_snapshots:
             self._timer.stop()
 
     @property
@@ -171,8 +171,8 @@ class TrainingRunner(QObject):
         if session is None or not (self.is_active or session.document is self._store.document):
             if not self._can_begin():
                 return
-            session = self._viewer = self._make_session(runs=None)
-        self._looks += 1
+            session = self._snapshot_session = self._make_session(runs=None)
+        self._pending_snapshots += 1
         session.look()
         self._timer.start()
 
@@ -185,32 +185,32 @@ class TrainingRunner(QObject):
         return None if self._session is None else self._session.explanation()
 
     def _drain_and_reschedule(self) -> None:
-        self._timer.setInterval(self._pace.next_ms(None if self.run is None else self.run.progress.pace))
+        self._timer.setInterval(self._refresh_interval.next_ms(None if self.run is None else self.run.progress.pace))
         self.drain()
 
-    def _drain_soon(self) -> None:
+    def _drain_quickly(self) -> None:
         """Drain now, and again as soon as the requested change can have happened."""
         self.drain()
-        self._timer.setInterval(QUICKEST_MS)
+        self._timer.setInterval(MIN_MS)
 
-    def _take(self, event: SessionEvent) -> None:
+    def _handle_event(self, event: SessionEvent) -> None:
         match event:
             case StateChanged():
                 if event.state == "failed" and self._refusal is not None:
                     self._restore_state()
                 else:
-                    self._enter(event.state)
+                    self._set_state(event.state)
             case Failed():
-                self._looks = 0
+                self._pending_snapshots = 0
                 if event.refused:  # a failing snapshot does not end the run
                     self._refusal = event.message
                 node = event.node if event.node in self._store.document.nodes else None
                 self._store.set_run_problems([Problem("error", "run-failed", event.message, node=node)])
             case AutogradCaptured():
-                self._looks = 0
+                self._pending_snapshots = 0
                 self.snapshot_ready.emit(event.snapshot)
             case Warned():
-                self._looks = 0
+                self._pending_snapshots = 0
                 if event.problem.node is not None and self._active_session().document is self._store.document:
                     self._store.add_run_problem(event.problem)
             case _:
@@ -230,21 +230,21 @@ class TrainingRunner(QObject):
         self._follow(run)
         return True
 
-    def _resume_loaded(self, run: Run, epochs: int | None, found: tuple[ResumedRun, list[MetricsUpdate]]) -> None:
+    def _resume_loaded(self, run: Run, epochs: int | None, loaded: tuple[ResumedRun, list[MetricsUpdate]]) -> None:
         """Resume a run whose files have been read."""
-        going_on, news = found
+        resumed, updates = loaded
         if self.is_active:
             self._refuse_second_run()
             return
-        for part in news:
+        for part in updates:
             run.catch_up(part)
         self._store.set_run_problems(())
         store = self._store
-        going_on = with_difference_warning(going_on, "The canvas", store.document, store.catalogue, epochs=epochs)
-        self._before = (run.state, run.is_own)
-        run.document, run.is_own, run.is_shown = going_on.document, True, True
+        resumed = with_difference_warning(resumed, "The canvas", store.document, store.catalogue, epochs=epochs)
+        self._state_before_resume = (run.state, run.is_own)
+        run.document, run.is_own, run.is_shown = resumed.document, True, True
         self._session = Session(
-            going_on.document, store.catalogue, base=store.base, name=store.name, resume=going_on, epochs=epochs
+            resumed.document, store.catalogue, base=store.base, name=store.name, resume=resumed, epochs=epochs
         )
         self._follow(run)
         self._session.start()
@@ -254,12 +254,12 @@ class TrainingRunner(QObject):
         self.run = run
         run.state = "running"
         self.run_begun.emit(run)
-        self._pace = RefreshInterval()  # work done before the run does not count as refresh cost
+        self._refresh_interval = RefreshInterval()  # work done before the run does not count as refresh cost
         self._timer.start()
 
     def _can_begin(self) -> bool:
-        if obstacle := self._store.prepare_run():
-            self.refused.emit(obstacle)
+        if refusal := self._store.prepare_run():
+            self.refused.emit(refusal)
             return False
         self._store.set_run_problems(())
         return True
@@ -277,7 +277,7 @@ class TrainingRunner(QObject):
         )
 
     def _sessions(self) -> list[Session]:
-        return [session for session in (self._session, self._viewer) if session is not None]
+        return [session for session in (self._session, self._snapshot_session) if session is not None]
 
     def _active_session(self) -> Session:
         assert self._session is not None
@@ -292,11 +292,11 @@ class TrainingRunner(QObject):
     def _restore_state(self) -> None:
         """Restore the state of a run that could not be resumed."""
         if self.run is not None:
-            self.run.state, self.run.is_own = self._before
+            self.run.state, self.run.is_own = self._state_before_resume
         self.run = self._session = None
-        self._enter("idle")
+        self._set_state("idle")
 
-    def _enter(self, state: str) -> None:
+    def _set_state(self, state: str) -> None:
         if self.run is not None:
             self.run.state = state
         if state != self._state:
@@ -306,4 +306,4 @@ class TrainingRunner(QObject):
 
 def _load_resumable(library: RunLibrary, run: Run, folder: Path) -> tuple[ResumedRun, list[MetricsUpdate]]:
     """A run's checkpoint and its unread curve points. Runs in the reading thread."""
-    return load_run(folder), library.read_whole(run)
+    return load_run(folder), library.read_all(run)

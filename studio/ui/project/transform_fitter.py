@@ -29,7 +29,7 @@ class _StoppedError(Exception):
 class Outcome:
     """Result of the last fit at a node."""
 
-    learned: FittedArguments | None = None
+    fitted: FittedArguments | None = None
     problem: str = ""
 
 
@@ -45,20 +45,20 @@ class TransformFitter(QObject):
     def __init__(self, store: ProjectStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self._numbers = itertools.count(1)
-        self._wanted = 0
+        self._request_numbers = itertools.count(1)
+        self._current_request = 0
         self._thread: threading.Thread | None = None
         self._outcomes: dict[str, Outcome] = {}
         self.node: str | None = None
         """Node that is being fitted."""
         self.progress = Progress(0, 0)
-        self._reported.connect(self._take)
-        store.document_changed.connect(self._look)
+        self._reported.connect(self._on_reported)
+        store.document_changed.connect(self._on_document_changed)
 
     def start(self, node: str) -> None:
         """Fit the parameters of a node."""
         store = self._store
-        number = self._wanted = next(self._numbers)
+        number = self._current_request = next(self._request_numbers)
         self.node, self.progress = node, Progress(0, 0)
         self._outcomes.pop(node, None)
         work = partial(
@@ -70,7 +70,7 @@ class TransformFitter(QObject):
 
     def cancel(self) -> None:
         """Cancel the current fit."""
-        self._wanted = 0
+        self._current_request = 0
         if self.node is not None:
             self.node = None
             self.changed.emit()
@@ -80,16 +80,16 @@ class TransformFitter(QObject):
         outcome = self._outcomes.get(node)
         if outcome is None or node not in self._store.document.nodes:
             return "", False
-        if outcome.learned is None:
+        if outcome.fitted is None:
             return outcome.problem, True
         params = self._store.document.nodes[node].params
-        if any(params.get(name) != value for name, value in outcome.learned.params.items()):
+        if any(params.get(name) != value for name, value in outcome.fitted.params.items()):
             return "", False
-        return f"Computed from {number_format.count(outcome.learned.samples, 'training samples')}.", False
+        return f"Computed from {number_format.count(outcome.fitted.samples, 'training samples')}.", False
 
     def close(self) -> None:
         """Stop the thread. The fitter must not be used afterwards."""
-        self._wanted = 0
+        self._current_request = 0
         if self._thread is not None:
             self._thread.join(_JOIN_TIMEOUT)
 
@@ -108,19 +108,19 @@ class TransformFitter(QObject):
             return
 
     def _report(self, number: int, done: int, total: int) -> None:
-        if number != self._wanted:
+        if number != self._current_request:
             raise _StoppedError
         self._reported.emit(number, Progress(done, total))
 
-    def _look(self, *_: object) -> None:
+    def _on_document_changed(self, *_: object) -> None:
         """Messages about nodes may no longer apply."""
         if self._outcomes:
             self.changed.emit()
 
     # -- results, in the GUI thread
 
-    def _take(self, number: int, item: object) -> None:
-        if number != self._wanted or self.node is None:
+    def _on_reported(self, number: int, item: object) -> None:
+        if number != self._current_request or self.node is None:
             return
         node = self.node
         match item:
@@ -129,12 +129,12 @@ class TransformFitter(QObject):
             case FittedArguments():
                 self._set(node, item)
             case _:
-                known = isinstance(item, DataProblem)
-                self._end(node, Outcome(problem=str(item) if known else f"{type(item).__name__}: {item}"))
+                is_data_problem = isinstance(item, DataProblem)
+                self._end(node, Outcome(problem=str(item) if is_data_problem else f"{type(item).__name__}: {item}"))
         self.changed.emit()
 
-    def _set(self, node: str, learned: FittedArguments) -> None:
-        if _chain_before(node, self._store) != learned.chain:
+    def _set(self, node: str, fitted: FittedArguments) -> None:
+        if _chain_before(node, self._store) != fitted.chain:
             self._end(
                 node,
                 Outcome(
@@ -144,14 +144,14 @@ class TransformFitter(QObject):
             return
 
         def change(document: Document) -> Document:
-            for name, value in learned.params.items():
+            for name, value in fitted.params.items():
                 document = edits.set_param(document, node, name, value)
             return document
 
-        self._end(node, Outcome(learned))
+        self._end(node, Outcome(fitted))
         if self._store.edit(f"Set {node} from data", change):
             self.status_message.emit(
-                f"{node}: parameters computed from {number_format.count(learned.samples, 'training samples')}"
+                f"{node}: parameters computed from {number_format.count(fitted.samples, 'training samples')}"
             )
 
     def _end(self, node: str, outcome: Outcome) -> None:

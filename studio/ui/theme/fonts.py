@@ -64,10 +64,10 @@ def _font(families: tuple[str, ...], pixels: int, bold: bool) -> QFont:
     return font
 
 
-def _available(wanted: tuple[str, ...]) -> tuple[str, ...]:
+def _available(preferred: tuple[str, ...]) -> tuple[str, ...]:
     load()
-    known = set(QFontDatabase.families())
-    found = next((name for name in wanted if name in known), None)
+    installed = set(QFontDatabase.families())
+    first = next((name for name in preferred if name in installed), None)
     general = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).family()
-    symbols = tuple(name for name in _SYMBOLS if name in known)
-    return (found or general, *symbols)
+    symbols = tuple(name for name in _SYMBOLS if name in installed)
+    return (first or general, *symbols)

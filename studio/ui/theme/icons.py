@@ -115,8 +115,8 @@ def _colored(name: str, color: str) -> str:
 
 @functools.cache
 def _source(name: str) -> str:
-    known = name if name in names() else FALLBACK
-    return asset(f"icons/{known}.svg").read_text(encoding="utf-8")
+    existing = name if name in names() else FALLBACK
+    return asset(f"icons/{existing}.svg").read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -40,8 +40,8 @@ class _CompileMarkEngine(QIconEngine):
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         colors = theme.current()
-        token_color, ground = colors.color(self._status.token), colors.color("pressed")
-        key = f"compile-status {self._status.filled} {token_color.rgba()} {ground.rgba()}"
+        token_color, track_color = colors.color(self._status.token), colors.color("pressed")
+        key = f"compile-status {self._status.filled} {token_color.rgba()} {track_color.rgba()}"
         return icons.cached_pixmap(key, size, lambda painter: self.paint(painter, QRect(QPoint(), size), mode, state))
 
     def clone(self) -> QIconEngine:

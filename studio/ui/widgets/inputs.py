@@ -59,13 +59,13 @@ class Draft(QObject):
             self.start = text
 
 
-class _Typed(_Widget):
+class _DraftMixin(_Widget):
     """Shared behavior of a line edit, or of a spin box around it."""
 
     draft: Draft
 
     def event(self, event: QEvent) -> bool:
-        if _is_offer(event) and not self.draft.keeps(event):
+        if _is_shortcut_override(event) and not self.draft.keeps(event):
             event.ignore()
             return False
         return super().event(event)
@@ -85,7 +85,7 @@ class _Typed(_Widget):
         super().focusOutEvent(event)
 
 
-class LineEdit(_Typed, QLineEdit):
+class LineEdit(_DraftMixin, QLineEdit):
     """A single-line text field."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
@@ -104,7 +104,7 @@ class TextEdit(QPlainTextEdit):
         self.setTabChangesFocus(True)
 
     def event(self, event: QEvent) -> bool:
-        if _is_offer(event) and not self._keeps(event):
+        if _is_shortcut_override(event) and not self._keeps(event):
             event.ignore()
             return False
         return super().event(event)
@@ -134,7 +134,7 @@ class _IgnoresWheel(_Widget):
         event.ignore()
 
 
-class AbstractSpinBox(_IgnoresWheel, _Typed, QAbstractSpinBox):
+class AbstractSpinBox(_IgnoresWheel, _DraftMixin, QAbstractSpinBox):
     """A spin box whose subclass parses the text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -143,7 +143,7 @@ class AbstractSpinBox(_IgnoresWheel, _Typed, QAbstractSpinBox):
         self.draft = Draft(self.lineEdit())
 
 
-class SpinBox(_IgnoresWheel, _Typed, QSpinBox):
+class SpinBox(_IgnoresWheel, _DraftMixin, QSpinBox):
     """An integer within a range."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -190,7 +190,7 @@ class Slider(_IgnoresWheel, QSlider):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
 
-def _is_offer(event: QEvent) -> TypeGuard[QKeyEvent]:
+def _is_shortcut_override(event: QEvent) -> TypeGuard[QKeyEvent]:
     """Whether this is Qt's ShortcutOverride event, which lets the widget claim a key before window commands."""
     return event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
 

@@ -16,13 +16,13 @@ Role = Literal[
 
 def label(text: str, role: Role = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
     """A plain-text label."""
-    made = QLabel(text)
-    made.setTextFormat(Qt.TextFormat.PlainText)
-    made.setProperty("role", role)
-    made.setWordWrap(wrap)
+    widget = QLabel(text)
+    widget.setTextFormat(Qt.TextFormat.PlainText)
+    widget.setProperty("role", role)
+    widget.setWordWrap(wrap)
     if selectable:
-        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return made
+        widget.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return widget
 
 
 def tip(text: str) -> str:
@@ -32,9 +32,9 @@ def tip(text: str) -> str:
 
 def line() -> QFrame:
     """A horizontal separator."""
-    made = QFrame()
-    made.setProperty("role", "line")
-    return made
+    widget = QFrame()
+    widget.setProperty("role", "line")
+    return widget
 
 
 class ElidedLabel(QWidget):

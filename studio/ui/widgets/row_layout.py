@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 def row_of(*widgets: QWidget, wide: QWidget, spacing: int = 8) -> QHBoxLayout:
     """A row layout without margins in which the widget `wide` takes the remaining width."""
-    made = QHBoxLayout()
-    made.setContentsMargins(0, 0, 0, 0)
-    made.setSpacing(spacing)
+    layout = QHBoxLayout()
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(spacing)
     for widget in widgets:
-        made.addWidget(widget, int(widget is wide))
-    return made
+        layout.addWidget(widget, int(widget is wide))
+    return layout

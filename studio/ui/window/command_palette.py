@@ -43,11 +43,11 @@ class CommandPalette(QFrame):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._room = parent
+        self._parent = parent
         self.setProperty("role", "popup")
         self.setObjectName("command-palette")
         self._choices: list[PaletteEntry] = []
-        self._before: QWidget | None = None
+        self._previous_focus: QWidget | None = None
         self.edit = LineEdit()
         self.edit.setPlaceholderText("Type a command or a node name")
         self.edit.setAccessibleName("Search commands")
@@ -73,10 +73,10 @@ class CommandPalette(QFrame):
     def open(self, choices: Iterable[PaletteEntry]) -> None:
         """Open with these entries and focus the search field."""
         self._choices = list(choices)
-        self._before = self.window().focusWidget()
+        self._previous_focus = self.window().focusWidget()
         self.edit.clear()
-        width = min(_WIDTH, self._room.width() - 32)
-        self.setGeometry((self._room.width() - width) // 2, 72, width, self.height())
+        width = min(_WIDTH, self._parent.width() - 32)
+        self.setGeometry((self._parent.width() - width) // 2, 72, width, self.height())
         self._filter("")
         self.show()
         self.raise_()
@@ -85,8 +85,8 @@ class CommandPalette(QFrame):
     def dismiss(self) -> None:
         """Close without running anything and restore the previous focus."""
         self.hide()
-        if self._before is not None:
-            self._before.setFocus()
+        if self._previous_focus is not None:
+            self._previous_focus.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QFocusEvent) and event.type() == QEvent.Type.FocusOut and self.isVisible():

@@ -18,7 +18,7 @@ W = TypeVar("W", bound=QWidget)
 
 PAGE = "reference/window.md"
 CANVAS = "Canvas"
-_OF_NODES = ("inspector", "code")
+_NODE_DOCKS = ("inspector", "code")
 """Docks whose help is about the selected node."""
 
 
@@ -42,7 +42,7 @@ def topic_of(window: CommandWindow, focused: QWidget | None) -> Topic:
         problem = row.problem
         return Topic(problem.code, f"{problem.message}\n\n{problem.help}")
     dock = _ancestor(focused, Dock)
-    if dock is None or dock.objectName() in _OF_NODES:
+    if dock is None or dock.objectName() in _NODE_DOCKS:
         node = _selected(window)
         if node is not None:
             return node

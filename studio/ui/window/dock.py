@@ -71,9 +71,9 @@ class Dock(QDockWidget):
 
     def update_bar(self, *, is_tabbed: bool) -> None:
         """Hide the title bar when a tab already shows the title."""
-        wanted = self._empty_bar if is_tabbed and not self.isFloating() else self._bar
-        if self.titleBarWidget() is not wanted:
-            self.setTitleBarWidget(wanted)
+        title_bar = self._empty_bar if is_tabbed and not self.isFloating() else self._bar
+        if self.titleBarWidget() is not title_bar:
+            self.setTitleBarWidget(title_bar)
 
 
 class _PanelStack(QStackedWidget):

@@ -33,7 +33,7 @@ class DockArea(QObject):
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._kept: QByteArray | None = None
+        self._hidden_layout: QByteArray | None = None
         window.setDockOptions(
             QMainWindow.DockOption.AnimatedDocks
             | QMainWindow.DockOption.AllowNestedDocks
@@ -45,13 +45,13 @@ class DockArea(QObject):
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         self._docks = {name: Dock(name, title, size, window) for name, (title, size, _) in _SIDES.items()}
         self._docks |= {name: Dock(name, title, _BOTTOM_SIZE, window) for name, title in _BOTTOM.items()}
-        self._tidy = QTimer(self)
-        self._tidy.setSingleShot(True)
-        self._tidy.setInterval(0)
-        self._tidy.timeout.connect(self._update_bars)
+        self._update_timer = QTimer(self)
+        self._update_timer.setSingleShot(True)
+        self._update_timer.setInterval(0)
+        self._update_timer.timeout.connect(self._update_bars)
         for dock in self:
             for signal in (dock.topLevelChanged, dock.dockLocationChanged, dock.visibilityChanged):
-                signal.connect(self._plan_update)
+                signal.connect(self._schedule_update)
         self.restore_default()
 
     def __iter__(self) -> Iterator[Dock]:
@@ -63,11 +63,11 @@ class DockArea(QObject):
     @property
     def are_hidden(self) -> bool:
         """Whether `hide` has hidden all docks."""
-        return self._kept is not None
+        return self._hidden_layout is not None
 
     def restore_default(self) -> None:
         """Dock the palette left, the inspector right and all other panels as tabs at the bottom."""
-        self._kept = None
+        self._hidden_layout = None
         for dock in self:
             dock.setFloating(False)
         for name, (_, _, side) in _SIDES.items():
@@ -83,32 +83,32 @@ class DockArea(QObject):
         self._window.resizeDocks([self[name] for name in _SIDES], widths, Qt.Orientation.Horizontal)
         self._window.resizeDocks([bottom[0]], [_BOTTOM_SIZE.height()], Qt.Orientation.Vertical)
         bottom[0].raise_()
-        self._plan_update()
+        self._schedule_update()
 
     def hide(self) -> None:
         """Hide all docks; `show` restores the ones that were open."""
-        if self._kept is None:
-            self._kept = self._window.saveState(LAYOUT_VERSION)
+        if self._hidden_layout is None:
+            self._hidden_layout = self._window.saveState(LAYOUT_VERSION)
             for dock in self:
                 dock.hide()
 
     def show(self) -> None:
         """Restore the docks that `hide` has hidden."""
-        if self._kept is not None:
-            kept, self._kept = self._kept, None
-            self._window.restoreState(kept, LAYOUT_VERSION)
+        if self._hidden_layout is not None:
+            layout, self._hidden_layout = self._hidden_layout, None
+            self._window.restoreState(layout, LAYOUT_VERSION)
 
     def layout(self) -> QByteArray:
         """The current layout, to save for the next start."""
-        return self._kept if self._kept is not None else self._window.saveState(LAYOUT_VERSION)
+        return self._hidden_layout if self._hidden_layout is not None else self._window.saveState(LAYOUT_VERSION)
 
     def restore(self, layout: QByteArray) -> None:
         """Restore a saved layout. A layout that does not match is ignored."""
         self._window.restoreState(layout, LAYOUT_VERSION)
-        self._plan_update()
+        self._schedule_update()
 
-    def _plan_update(self, *_: object) -> None:
-        self._tidy.start()
+    def _schedule_update(self, *_: object) -> None:
+        self._update_timer.start()
 
     def _update_bars(self) -> None:
         for dock in self:

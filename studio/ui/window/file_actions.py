@@ -18,27 +18,27 @@ from studio.ui.window.notification_bar import NotificationBar
 
 
 class FileActions(QObject):
-    noticed = Signal(object)
+    notification_ready = Signal(object)
     """A NotificationBar to show in the window."""
     status_message = Signal(str)
     """A status-line message."""
 
     def __init__(self, open_projects: OpenProjects, parent: QWidget) -> None:
         super().__init__(parent)
-        self._workspace = open_projects
+        self._open_projects = open_projects
         self._window = parent
-        open_projects.opened.connect(self._watch)
+        open_projects.opened.connect(self._watch_disk)
 
     def open(self, path: Path) -> Project | None:
         """Open a project file; show an error message if that fails."""
         try:
-            return self._workspace.open(path)
+            return self._open_projects.open(path)
         except FileError as error:
             dialogs.message(self._window, f"Could not open {path.name}", str(error))
             return None
 
     def ask_and_open(self) -> None:
-        current = self._workspace.current
+        current = self._open_projects.current
         for path in dialogs.paths_to_open(self._window, current.store.base if current else None):
             self.open(path)
 
@@ -47,7 +47,7 @@ class FileActions(QObject):
         path = project.store.path
         if path is None:
             return self.save_as(project)
-        if project.changed_on_disk and not dialogs.overwrite_foreign_change(self._window, path):
+        if project.changed_on_disk and not dialogs.confirm_overwrite(self._window, path):
             return False
         return self._write(project, path)
 
@@ -60,18 +60,18 @@ class FileActions(QObject):
     def close(self, project: Project) -> bool:
         """Close a project; ask first if unsaved work would be lost. Returns False if the user cancels."""
         if project.needs_saving:
-            self._workspace.make_current(project)
+            self._open_projects.make_current(project)
             answer = dialogs.save_before_closing(
                 self._window, project.store.name, is_running=project.runner.is_active, runs=project.unsaved_runs
             )
             if answer == "cancel" or (answer == "save" and not self.save(project)):
                 return False
-        self._workspace.close(project)
+        self._open_projects.close(project)
         return True
 
     def close_all(self) -> bool:
         """Close all projects after one question about unsaved work. Returns False if the user cancels."""
-        projects = tuple(self._workspace.projects)
+        projects = tuple(self._open_projects.projects)
         unsaved = [project for project in projects if project.needs_saving]
         if len(unsaved) == 1:
             return self.close(unsaved[0]) and self.close_all()
@@ -85,31 +85,31 @@ class FileActions(QObject):
             if answer == "cancel" or (answer == "save" and not all(map(self._show_and_save, unsaved))):
                 return False
         for project in projects:
-            self._workspace.close(project)
+            self._open_projects.close(project)
         return True
 
     def _show_and_save(self, project: Project) -> bool:
         """Make a project current before a dialog asks about it."""
-        self._workspace.make_current(project)
+        self._open_projects.make_current(project)
         return self.save(project)
 
     def offer_recovery(self) -> None:
         """Offer to recover unsaved work after a crash."""
-        for recovery in self._workspace.recoverable():
+        for recovery in self._open_projects.recoverable():
             name = recovery.path.name if recovery.path else "an unsaved project"
             when = f"{recovery.time.astimezone():%d %b, %H:%M}"
-            notice = NotificationBar(
+            notification = NotificationBar(
                 f"Gradwire closed before {name} was saved. Unsaved changes from {when} were recovered.",
                 [
                     (("Restore"), partial(self._recover, recovery)),
-                    ("Discard", partial(self._workspace.discard, recovery)),
+                    ("Discard", partial(self._open_projects.discard, recovery)),
                 ],
             )
-            self.noticed.emit(notice)
+            self.notification_ready.emit(notification)
 
     def _write(self, project: Project, path: Path) -> bool:
         try:
-            self._workspace.save(project, path)
+            self._open_projects.save(project, path)
         except FileError as error:
             dialogs.message(self._window, f"Could not save {path.name}", str(error))
             return False
@@ -117,13 +117,13 @@ class FileActions(QObject):
         return True
 
     def _recover(self, recovery: Recovery) -> None:
-        if self._workspace.recover(recovery) is None:
+        if self._open_projects.recover(recovery) is None:
             self.status_message.emit("Another Gradwire window has already restored this work.")
 
-    def _watch(self, project: Project) -> None:
-        project.disk_changed.connect(partial(self._tell_change, project))
+    def _watch_disk(self, project: Project) -> None:
+        project.disk_changed.connect(partial(self._show_disk_change, project))
 
-    def _tell_change(self, project: Project) -> None:
+    def _show_disk_change(self, project: Project) -> None:
         path = project.store.path
         if path is None:
             return
@@ -132,7 +132,7 @@ class FileActions(QObject):
         else:
             text = f"{path.name} was changed on disk by another program."
             choices = [("Reload", partial(self._reload, project))]
-        self.noticed.emit(NotificationBar(text, [*choices, ("Keep my version", project.keep_open_version)]))
+        self.notification_ready.emit(NotificationBar(text, [*choices, ("Keep my version", project.keep_open_version)]))
 
     def _reload(self, project: Project) -> None:
         try:

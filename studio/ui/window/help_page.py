@@ -53,25 +53,25 @@ class HelpPage(QDialog):
 
     def _space_out(self) -> None:
         """Add paragraph spacing and code backgrounds, which Qt's Markdown lacks."""
-        ground, before = theme.current().color("background"), False
+        background, follows_code = theme.current().color("background"), False
         block = self.text.document().begin()
         while block.isValid():
             layout = block.blockFormat()
             is_code = layout.hasProperty(QTextFormat.Property.BlockCodeFence)
-            layout.setTopMargin(0 if is_code and before else 12)
+            layout.setTopMargin(0 if is_code and follows_code else 12)
             if is_code:
-                layout.setBackground(ground)
+                layout.setBackground(background)
                 layout.setLeftMargin(12)
                 self._set_font(block)
             QTextCursor(block).setBlockFormat(layout)
-            before, block = is_code, block.next()
+            follows_code, block = is_code, block.next()
 
     def _set_font(self, block: QTextBlock) -> None:
         cursor = QTextCursor(block)
         cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-        letters = QTextCharFormat()
-        letters.setFont(fonts.monospace())
-        cursor.mergeCharFormat(letters)
+        code_format = QTextCharFormat()
+        code_format.setFont(fonts.monospace())
+        cursor.mergeCharFormat(code_format)
 
 
 __all__ = ["HelpPage", "examples", "section"]

@@ -64,7 +64,7 @@ class MainWindow(CommandWindow):
         self.tabs.setDocumentMode(True)
         self.tabs.setTabsClosable(True)
         self.tabs.setMovable(True)
-        self.setCentralWidget(self._middle())
+        self.setCentralWidget(self._central_widget())
         self._toolbar = self._add_toolbar()
         self._recent = menu_bar.build_menus(self.menuBar(), self.commands)["File/Recent"]
         self._connect()
@@ -157,15 +157,15 @@ class MainWindow(CommandWindow):
         """Open the dialog that overfits a single batch."""
         self._try(OverfitDialog)
 
-    def _try(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> None:
+    def _try(self, dialog_type: type[LearningRateDialog] | type[OverfitDialog]) -> None:
         if self.project is not None:
-            trial = self.project_views[self.project].open_trial(kind)
+            trial = self.project_views[self.project].open_trial(dialog_type)
             if trial is not None:
                 trial.other_wanted.connect(self.commands.run)
 
-    def show_notice(self, notice: NotificationBar) -> None:
+    def show_notification(self, notification: NotificationBar) -> None:
         """Show a notification above the canvas."""
-        self._notices.addWidget(notice)
+        self._notifications.addWidget(notification)
 
     # -- Qt events
 
@@ -204,13 +204,13 @@ class MainWindow(CommandWindow):
         if (data := dropped_data_files(event)) and self.canvas is not None:
             self.canvas.drop_files(data)
         elif data:
-            self.show_notice(
+            self.show_notification(
                 NotificationBar("To use a data file, open or create a project, then drop the file on its canvas.", [])
             )
 
     # -- widgets
 
-    def _middle(self) -> QWidget:
+    def _central_widget(self) -> QWidget:
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
         self._central.addWidget(self.tabs)
@@ -218,9 +218,9 @@ class MainWindow(CommandWindow):
         column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self._notices = QVBoxLayout()
-        self._notices.setSpacing(0)
-        column.addLayout(self._notices)
+        self._notifications = QVBoxLayout()
+        self._notifications.setSpacing(0)
+        column.addLayout(self._notifications)
         column.addWidget(self._central, 1)
         return middle
 
@@ -238,18 +238,18 @@ class MainWindow(CommandWindow):
         self.open_projects.closed.connect(self._remove)
         self.open_projects.current_changed.connect(self._show)
         self.open_projects.recent_changed.connect(self._show_recent)
-        self.files.noticed.connect(self.show_notice)
-        self.files.status_message.connect(self.status.say)
+        self.files.notification_ready.connect(self.show_notification)
+        self.files.status_message.connect(self.status.show_status)
         self.tabs.currentChanged.connect(self._choose_tab)
         self.tabs.tabCloseRequested.connect(self._close_tab)
-        self.status.problems_wanted.connect(self.show_problems)
-        self.status.compile_wanted.connect(self.show_compile)
+        self.status.problems_requested.connect(self.show_problems)
+        self.status.compile_panel_requested.connect(self.show_compile)
         for name in _COMPUTING_DOCKS:
             self.docks[name].visibilityChanged.connect(partial(self._set_panel_visible, name))
-        self.welcome.new_wanted.connect(self.new_project)
-        self.welcome.open_wanted.connect(self.files.ask_and_open)
-        self.welcome.file_wanted.connect(self.files.open)
-        self.welcome.template_wanted.connect(self._open_template)
+        self.welcome.new_project_requested.connect(self.new_project)
+        self.welcome.open_dialog_requested.connect(self.files.ask_and_open)
+        self.welcome.file_requested.connect(self.files.open)
+        self.welcome.template_requested.connect(self._open_template)
         self._show_recent()
 
     def _restore(self) -> None:
@@ -267,21 +267,21 @@ class MainWindow(CommandWindow):
         for name, panel in project_view.panels.items():
             self.docks[name].add(project, panel)
         self.tabs.addTab(project_view.canvas, "")
-        self._name_tab(project)
-        project.store.saved_changed.connect(partial(self._name_tab, project))
-        project.store.path_changed.connect(partial(self._name_tab, project))
+        self._update_tab(project)
+        project.store.saved_changed.connect(partial(self._update_tab, project))
+        project.store.path_changed.connect(partial(self._update_tab, project))
         project.store.report_changed.connect(partial(self._count_problems, project))
         project.runner.state_changed.connect(self.commands.refresh)
         project.store.document_changed.connect(self.commands.refresh)
         project.store.selection_changed.connect(self.commands.refresh)
         project_view.canvas.find_action = self._find_action
-        project_view.canvas.drop_refused.connect(lambda text: self.show_notice(NotificationBar(text, [])))
+        project_view.canvas.drop_refused.connect(lambda text: self.show_notification(NotificationBar(text, [])))
         project_view.canvas.template_requested.connect(self.show_welcome)
-        project_view.canvas.parameters_wanted.connect(partial(self._edit_parameters, project_view))
+        project_view.canvas.parameters_requested.connect(partial(self._edit_parameters, project_view))
         project_view.zoomed.connect(self.status.show_zoom)
-        project_view.status_message.connect(self.status.say)
-        project_view.break_wanted.connect(self.show_compile)
-        project_view.problems_wanted.connect(self.show_problems)
+        project_view.status_message.connect(self.status.show_status)
+        project_view.graph_break_requested.connect(self.show_compile)
+        project_view.problems_requested.connect(self.show_problems)
         project_view.overlay.toggled.connect(self.commands.refresh)
         project_view.runs.list.chosen.connect(self.commands.refresh)
         project.library.runs_changed.connect(self.commands.refresh)
@@ -312,11 +312,11 @@ class MainWindow(CommandWindow):
             for dock in self.docks:
                 dock.show_for(project)
             self.status.show_zoom(project_view.zoom)
-            self._name_tab(project)
+            self._update_tab(project)
             project_view.canvas.setFocus()
         self._set_chrome(project is not None)
         if project is not None:
-            QTimer.singleShot(0, self.project_views[project].begin)
+            QTimer.singleShot(0, self.project_views[project].fit_once)
         for name in _COMPUTING_DOCKS:
             self._set_panel_visible(
                 name, self.docks[name].isVisible() and not self.docks[name].visibleRegion().isEmpty()
@@ -356,7 +356,7 @@ class MainWindow(CommandWindow):
         )
         self.files.close(project)
 
-    def _name_tab(self, project: Project, *_: object) -> None:
+    def _update_tab(self, project: Project, *_: object) -> None:
         store = project.store
         index = self.tabs.indexOf(self.project_views[project].canvas)
         self.tabs.setTabText(index, store.name if store.is_saved else f"{store.name} •")
@@ -367,9 +367,11 @@ class MainWindow(CommandWindow):
 
     def _count_problems(self, project: Project | None, *_: object) -> None:
         if project is self.project:
-            begun = project is not None and bool(project.store.document.nodes)
-            found = grouped(project.store.report.problems, project.store.document.nodes) if project and begun else ()
-            self.docks["problems"].set_count(len(found))
+            has_nodes = project is not None and bool(project.store.document.nodes)
+            problem_groups = (
+                grouped(project.store.report.problems, project.store.document.nodes) if project and has_nodes else ()
+            )
+            self.docks["problems"].set_count(len(problem_groups))
 
     def _open_template(self, template: Template, run: bool) -> None:
         project = self.open_projects.from_template(template)

@@ -34,7 +34,7 @@ from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.overfit_dialog import OverfitDialog
 from studio.ui.trials.trial_dialog import TrialDialog
 
-_FIGURES_MS = 200
+_LIVE_VALUES_MS = 200
 """Minimum interval between updates of live numbers on the canvas; each update repaints part of it."""
 
 
@@ -42,9 +42,9 @@ class ProjectView(QObject):
     zoomed = Signal(float)
     status_message = Signal(str)
     """A status-line message."""
-    problems_wanted = Signal()
+    problems_requested = Signal()
     """A run did not start because of errors: show the Problems panel."""
-    break_wanted = Signal()
+    graph_break_requested = Signal()
     """A graph-break marker was clicked on the canvas: show the Compile panel."""
 
     def __init__(self, project: Project, settings: Settings, themes: ThemeManager) -> None:
@@ -78,13 +78,13 @@ class ProjectView(QObject):
         }
         self._settings = settings
         self._latest: fit.Step | None = None
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_FIGURES_MS)
-        self._soon.timeout.connect(self._show_figures)
-        self._has_begun = False
-        self._lights_trained = False
-        self._warned_run: object = None
+        self._live_values_timer = QTimer(self)
+        self._live_values_timer.setSingleShot(True)
+        self._live_values_timer.setInterval(_LIVE_VALUES_MS)
+        self._live_values_timer.timeout.connect(self._show_live_values)
+        self._was_fitted = False
+        self._highlights_trained = False
+        self._reported_run: object = None
         """Run that has already been reported as waiting for data."""
         self.trial: TrialDialog | None = None
         """The open trial dialog, if any."""
@@ -98,10 +98,10 @@ class ProjectView(QObject):
         self.runs.node_wanted.connect(self.canvas.reveal)
         self._connect_compile()
         project.logged.connect(self.log.add)
-        runner.events.connect(self._take)
-        runner.refused.connect(self._show_obstacle)
-        store.report_changed.connect(self._run_if_wanted)
-        store.document_changed.connect(self._forget_figures)
+        runner.events.connect(self._on_events)
+        runner.refused.connect(self._show_refusal_reason)
+        store.report_changed.connect(self._run_if_requested)
+        store.document_changed.connect(self._clear_live_values)
         store.selection_changed.connect(self._show_trained)
         store.report_changed.connect(self._show_trained)
 
@@ -128,45 +128,45 @@ class ProjectView(QObject):
         store = self.project.store
         selected = next(iter(store.selection), "") if len(store.selection) == 1 else ""
         trained = store.report.trained.get(selected, ())
-        lit = (
+        highlighted = (
             trained
             if len(store.report.trained) > 1 or len(trained) < len(store.report.trainable.get(selected, ()))
             else ()
         )
-        if lit or self._lights_trained:
-            self.canvas.canvas_scene.highlight_nodes(lit)
-        self._lights_trained = bool(lit)
+        if highlighted or self._highlights_trained:
+            self.canvas.canvas_scene.highlight_nodes(highlighted)
+        self._highlights_trained = bool(highlighted)
 
     def _remember_overlay(self, on: bool) -> None:
         self._settings.shows_regions = on
 
     def _show_break(self, index: int) -> None:
-        self.break_wanted.emit()
+        self.graph_break_requested.emit()
         self.compile.show_break(index)
 
-    def begin(self) -> None:
+    def fit_once(self) -> None:
         """Fit the graph once the canvas has its final size."""
-        if not self._has_begun:
-            self._has_begun = True
+        if not self._was_fitted:
+            self._was_fitted = True
             self.canvas.canvas_actions.open_at_readable_zoom()
 
     def run_when_checked(self) -> None:
         """Start training as soon as the check of the graph has finished."""
         self._runs_when_checked = True
-        self._run_if_wanted()
+        self._run_if_requested()
 
-    def _run_if_wanted(self, *_: object) -> None:
+    def _run_if_requested(self, *_: object) -> None:
         if self._runs_when_checked and self.project.store.is_checked:
             self._runs_when_checked = False
             self.project.runner.start()
 
-    def _forget_figures(self, *_: object) -> None:
+    def _clear_live_values(self, *_: object) -> None:
         """Remove live numbers that belong to an earlier version of the graph."""
         if not self.project.runner.is_active:
             self._latest = None
             self.canvas.set_live({})
 
-    def _show_figures(self) -> None:
+    def _show_live_values(self) -> None:
         """Show losses and metrics at their nodes."""
         step = self._latest
         if step is None:
@@ -180,7 +180,7 @@ class ProjectView(QObject):
                 progress[wire.source.node] = run.progress.fraction if run else 0.0
         self.canvas.set_live(values, progress if self.project.runner.is_active else None)
 
-    def _show_obstacle(self, *_: object) -> None:
+    def _show_refusal_reason(self, *_: object) -> None:
         """Show why the run cannot start: an invalid field, an empty canvas, or the list of errors."""
         store = self.project.store
         if self.inspector.show_draft():
@@ -188,20 +188,20 @@ class ProjectView(QObject):
         if not store.document.nodes:
             self.canvas.show_run_requirements()
         elif store.check_report.errors:
-            self.problems_wanted.emit()
+            self.problems_requested.emit()
 
-    def _note_state(self, state: str) -> None:
+    def _log_state(self, state: str) -> None:
         run = self.project.runner.run
         if run is not None:
             self.log.add(f"{run.name} {state}", "error" if state == "failed" else "info")
 
-    def _take(self, events: list[object]) -> None:
+    def _on_events(self, events: list[object]) -> None:
         latest = next((event for event in reversed(events) if isinstance(event, fit.Step)), None)
         if latest is not None:
             self._latest = latest
-            self._warn_of_waiting()
-            if not self._soon.isActive():
-                self._soon.start()
+            self._report_data_bottleneck()
+            if not self._live_values_timer.isActive():
+                self._live_values_timer.start()
         for event in events:
             if isinstance(event, fit.Step):  # most events
                 continue
@@ -209,7 +209,7 @@ class ProjectView(QObject):
                 case fit.Epoch():
                     self.log.add(_epoch_line(event))
                 case StateChanged():
-                    self._note_state(event.state)
+                    self._log_state(event.state)
                 case Failed():
                     self.log.add(event.message if event.by_input else event.detail or event.message, "error")
                 case Warned():
@@ -218,14 +218,14 @@ class ProjectView(QObject):
                 case _:
                     pass
 
-    def _warn_of_waiting(self) -> None:
+    def _report_data_bottleneck(self) -> None:
         """Report once per run that training waits for data, with a suggested fix."""
         run, store = self.project.runner.run, self.project.store
-        if run is None or run is self._warned_run or run.document is not store.document:
+        if run is None or run is self._reported_run or run.document is not store.document:
             return
         problem = find_data_bottleneck(store.document, store.catalogue, run.progress)
         if problem is not None:
-            self._warned_run = run
+            self._reported_run = run
             store.add_run_problem(problem)
 
     @property
@@ -233,16 +233,16 @@ class ProjectView(QObject):
         """Scale of the canvas."""
         return self.canvas.camera.scale
 
-    def open_trial(self, kind: type[LearningRateDialog] | type[OverfitDialog]) -> TrialDialog | None:
+    def open_trial(self, dialog_type: type[LearningRateDialog] | type[OverfitDialog]) -> TrialDialog | None:
         """Open a trial dialog, replacing an open one. Returns None if a run cannot start."""
         store = self.project.store
-        if obstacle := store.prepare_run():
-            self.status_message.emit(obstacle)
-            self._show_obstacle()
+        if reason := store.prepare_run():
+            self.status_message.emit(reason)
+            self._show_refusal_reason()
             return None
         self._end_trial()
-        trial = self.trial = kind(store, self.canvas.window())
-        trial.closed.connect(partial(self._forget_trial, trial))
+        trial = self.trial = dialog_type(store, self.canvas.window())
+        trial.closed.connect(partial(self._on_trial_closed, trial))
         trial.show()
         return trial
 
@@ -250,8 +250,8 @@ class ProjectView(QObject):
         if self.trial is not None:
             self.trial.close()
 
-    def _forget_trial(self, gone: TrialDialog) -> None:
-        if gone is self.trial:
+    def _on_trial_closed(self, closed_trial: TrialDialog) -> None:
+        if closed_trial is self.trial:
             self.trial = None
 
     def close(self) -> None:

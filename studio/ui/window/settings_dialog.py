@@ -15,7 +15,7 @@ from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label, line
 from studio.ui.window.shortcut_table import ShortcutTable
 
-_MODE_WORDS = {"light": "Light", "dark": "Dark", "system": "System"}
+_MODE_TITLES = {"light": "Light", "dark": "Dark", "system": "System"}
 
 
 class SettingsDialog(QDialog):
@@ -27,7 +27,7 @@ class SettingsDialog(QDialog):
         self.resize(560, 620)
         self.theme = ComboBox()
         for mode in MODES:
-            self.theme.addItem(_MODE_WORDS[mode], mode)
+            self.theme.addItem(_MODE_TITLES[mode], mode)
         self.theme.setCurrentIndex(MODES.index(theme.manager().mode))
         self.theme.activated.connect(self._set_theme)
         self.motion = QCheckBox("Turn off animations")
@@ -50,7 +50,7 @@ class SettingsDialog(QDialog):
         column.addWidget(label("Keyboard shortcuts", "heading"))
         column.addWidget(self.keys, 1)
         column.addWidget(buttons)
-        commands.changed.connect(self._keep_keys)
+        commands.changed.connect(self._save_bindings)
 
     def _set_theme(self, index: int) -> None:
         mode = cast(Mode, self.theme.itemData(index))
@@ -61,5 +61,5 @@ class SettingsDialog(QDialog):
         self._settings.reduce_motion = reduced
         motion.set_reduced(reduced)
 
-    def _keep_keys(self) -> None:
+    def _save_bindings(self) -> None:
         self._settings.bindings = dict(self._commands.bindings)

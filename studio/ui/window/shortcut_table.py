@@ -46,17 +46,17 @@ class ShortcutTable(QWidget):
         self.keys.setMaximumSequenceLength(1)
         self.keys.setClearButtonEnabled(True)
         self.keys.editingFinished.connect(self._bind)
-        self._default = buttons.text_button("Reset", self._restore)
-        self._all = buttons.text_button("Reset all", self._restore_all)
+        self._reset_button = buttons.text_button("Reset", self._reset)
+        self._reset_all_button = buttons.text_button("Reset all", self._reset_all)
         self._message = label("Select a command and press its new shortcut.", "dim", wrap=True)
-        self._wanted: tuple[str, tuple[str, ...] | None] | None = None
-        """Command and shortcut that wait for confirmation; None stands for the default shortcuts."""
+        self._pending: tuple[str, tuple[str, ...] | None] | None = None
+        """Command and shortcuts that wait for confirmation; shortcuts None are the defaults."""
         self.reassign = buttons.text_button("Reassign", self._reassign, kind="primary")
         self.keep = buttons.text_button("Cancel", self._cancel_reassign)
         row = QHBoxLayout()
         row.addWidget(self.keys, 1)
-        row.addWidget(self._default)
-        row.addWidget(self._all)
+        row.addWidget(self._reset_button)
+        row.addWidget(self._reset_all_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
@@ -68,7 +68,7 @@ class ShortcutTable(QWidget):
         answer.addWidget(self.reassign)
         answer.addWidget(self.keep)
         column.addLayout(answer)
-        self._ask(None)
+        self._set_pending(None)
         self._fill("")
 
     def choose(self, id: str) -> None:
@@ -91,8 +91,8 @@ class ShortcutTable(QWidget):
         return _native(self._commands.shortcuts(id))
 
     def _items(self) -> list[QTreeWidgetItem]:
-        found = map(self.tree.topLevelItem, range(self.tree.topLevelItemCount()))
-        return [item for item in found if item is not None]
+        items = map(self.tree.topLevelItem, range(self.tree.topLevelItemCount()))
+        return [item for item in items if item is not None]
 
     @property
     def _chosen(self) -> str | None:
@@ -102,8 +102,8 @@ class ShortcutTable(QWidget):
     def _choose(self, *_: object) -> None:
         id = self._chosen
         self.keys.setEnabled(id is not None)
-        if self._wanted is not None:
-            self._ask(None)
+        if self._pending is not None:
+            self._set_pending(None)
             self._message.setText("")
         if id is not None:
             shortcuts = self._commands.shortcuts(id)
@@ -117,53 +117,55 @@ class ShortcutTable(QWidget):
         old = self._commands.shortcuts(id)
         if keys != (old[0] if old else ""):
             others = tuple(other for other in old[1:] if QKeySequence(other) != QKeySequence(keys))
-            self._want(id, ((keys,) if keys else ()) + others)
+            self._request(id, ((keys,) if keys else ()) + others)
 
-    def _restore(self) -> None:
+    def _reset(self) -> None:
         if (id := self._chosen) is not None:
-            self._want(id, None)
+            self._request(id, None)
 
-    def _want(self, id: str, shortcuts: tuple[str, ...] | None) -> None:
+    def _request(self, id: str, shortcuts: tuple[str, ...] | None) -> None:
         """Assign a shortcut; ask for confirmation if another command uses it."""
-        wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
-        rivals = self._commands.commands_losing_shortcuts(id, wanted)
-        self._ask((id, shortcuts))
-        if not rivals:
+        requested = self._commands[id].shortcuts if shortcuts is None else shortcuts
+        losing = self._commands.commands_losing_shortcuts(id, requested)
+        self._set_pending((id, shortcuts))
+        if not losing:
             self._reassign()
             return
-        taken = [keys for keys in wanted if self._commands.conflicts(id, keys)]
-        owners = " and ".join(rival.title for rival in rivals)
-        self._message.setText(f"{_native(taken)} {'is' if len(taken) == 1 else 'are'} assigned to {owners}. Reassign?")
+        conflicting = [keys for keys in requested if self._commands.conflicts(id, keys)]
+        owners = " and ".join(command.title for command in losing)
+        verb = "is" if len(conflicting) == 1 else "are"
+        self._message.setText(f"{_native(conflicting)} {verb} assigned to {owners}. Reassign?")
         self.reassign.setFocus()
 
-    def _ask(self, wanted: tuple[str, tuple[str, ...] | None] | None) -> None:
-        self._wanted = wanted
+    def _set_pending(self, pending: tuple[str, tuple[str, ...] | None] | None) -> None:
+        """Show the confirmation buttons while a reassignment is pending."""
+        self._pending = pending
         for button in (self.reassign, self.keep):
-            button.setVisible(wanted is not None)
+            button.setVisible(pending is not None)
 
     def _reassign(self) -> None:
-        assert self._wanted is not None
-        id, shortcuts = self._wanted
-        wanted = self._commands[id].shortcuts if shortcuts is None else shortcuts
-        lost = " and ".join(rival.title for rival in self._commands.commands_losing_shortcuts(id, wanted))
-        found = " and ".join(command.title for command in self._commands.reassign(id, shortcuts))
+        assert self._pending is not None
+        id, shortcuts = self._pending
+        requested = self._commands[id].shortcuts if shortcuts is None else shortcuts
+        lost = " and ".join(command.title for command in self._commands.commands_losing_shortcuts(id, requested))
+        restored = " and ".join(command.title for command in self._commands.reassign(id, shortcuts))
         messages = [f"Shortcut reassigned from {lost}."] if lost else []
-        messages += [f"{found} was reset to its default shortcut."] if found else []
-        self._ask(None)
+        messages += [f"{restored} was reset to its default shortcut."] if restored else []
+        self._set_pending(None)
         self._message.setText(" ".join(messages))
         self._refresh()
         self._choose()
 
     def _cancel_reassign(self) -> None:
-        self._ask(None)
+        self._set_pending(None)
         self._message.setText("No shortcut was changed.")
         self._choose()
 
-    def _restore_all(self) -> None:
+    def _reset_all(self) -> None:
         for id in self._commands.bindings:
             if id in self._commands:
                 self._commands.bind(id, None)
-        self._ask(None)
+        self._set_pending(None)
         self._message.setText("All commands were reset to their default shortcuts.")
         self._refresh()
         self._choose()

@@ -1,4 +1,4 @@
-"""The status bar: check state, model size, device, zoom."""
+"""The status bar: problems, messages, model size, device, zoom and compilation status."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ _MESSAGE_MS = 6000
 
 
 class StatusBar(QStatusBar):
-    problems_wanted = Signal()
-    """The check state was clicked."""
-    compile_wanted = Signal()
-    """The compile state was clicked."""
+    problems_requested = Signal()
+    """The number of problems was clicked."""
+    compile_panel_requested = Signal()
+    """The compilation status was clicked."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizeGripEnabled(False)
         self._project: Project | None = None
-        self._tier: CompileStatus | None = None
+        self._compile_status: CompileStatus | None = None
         self.check = _button(QSize(14, 14))
         self.check.setToolTip("Show problems")
-        self.check.clicked.connect(self.problems_wanted)
+        self.check.clicked.connect(self.problems_requested)
         self.addWidget(self.check)
-        self.tier = _button(QSize(16, 16))
-        self.tier.setAccessibleName("How training steps run")
-        self.tier.clicked.connect(self.compile_wanted)
+        self.compile_button = _button(QSize(16, 16))
+        self.compile_button.setAccessibleName("Compilation status")
+        self.compile_button.clicked.connect(self.compile_panel_requested)
         self._message = ElidedLabel()  # a long message must not widen the window
         self._message.setProperty("role", "dim")
-        self._is_why_not = False
-        """Whether the message refers to the current version of the graph."""
+        self._shows_refusal = False
+        """Whether the message says why the current graph cannot run."""
         self.addWidget(self._message, 1)
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.timeout.connect(lambda: self._message.setText(""))
-        self.addPermanentWidget(self.tier)
-        self._parameters, self._macs, self._device, self._zoom = (self._figure() for _ in range(4))
+        self._clear_timer = QTimer(self)
+        self._clear_timer.setSingleShot(True)
+        self._clear_timer.timeout.connect(lambda: self._message.setText(""))
+        self.addPermanentWidget(self.compile_button)
+        self._parameters, self._macs, self._device, self._zoom = (self._value_label() for _ in range(4))
         self._parameters.setToolTip("Number of trainable parameters")
         self._macs.setToolTip("Multiply-accumulate operations (MACs) of one sample's forward pass")
         self._device.setToolTip("Device of the last run")
@@ -55,39 +55,39 @@ class StatusBar(QStatusBar):
         """Show the state of `project`."""
         if self._project is not None:
             self._project.store.report_changed.disconnect(self.refresh)
-            self._project.store.document_changed.disconnect(self._show_tier)
-            self._project.runner.state_changed.disconnect(self._show_tier)
-            self._project.store.refused.disconnect(self.say)
-            self._project.runner.refused.disconnect(self._say_why_not)
-            self._project.store.document_changed.disconnect(self._forget_why_not)
+            self._project.store.document_changed.disconnect(self._show_compile_status)
+            self._project.runner.state_changed.disconnect(self._show_compile_status)
+            self._project.store.refused.disconnect(self.show_status)
+            self._project.runner.refused.disconnect(self._show_refusal)
+            self._project.store.document_changed.disconnect(self._clear_refusal)
             self._project.runner.events.disconnect(self._show_run)
         self._project = project
         if project is not None:
             project.store.report_changed.connect(self.refresh)
-            project.store.document_changed.connect(self._show_tier)
-            project.runner.state_changed.connect(self._show_tier)
-            project.store.refused.connect(self.say)
-            project.runner.refused.connect(self._say_why_not)
-            project.store.document_changed.connect(self._forget_why_not)
+            project.store.document_changed.connect(self._show_compile_status)
+            project.runner.state_changed.connect(self._show_compile_status)
+            project.store.refused.connect(self.show_status)
+            project.runner.refused.connect(self._show_refusal)
+            project.store.document_changed.connect(self._clear_refusal)
             project.runner.events.connect(self._show_run)
         for widget in (self.check, self._parameters, self._macs, self._device, self._zoom):
             widget.setVisible(project is not None)
         self.refresh()
 
-    def say(self, text: str) -> None:
+    def show_status(self, text: str) -> None:
         """Show a message for a few seconds."""
         self._message.setText(text)
-        self._is_why_not = False
-        self._quiet.start(_MESSAGE_MS)
+        self._shows_refusal = False
+        self._clear_timer.start(_MESSAGE_MS)
 
-    def _say_why_not(self, text: str) -> None:
+    def _show_refusal(self, text: str) -> None:
         """Show why a graph cannot run, until the graph changes."""
-        self.say(text)
-        self._is_why_not = True
+        self.show_status(text)
+        self._shows_refusal = True
 
-    def _forget_why_not(self, *_: object) -> None:
-        if self._is_why_not:
-            self.say("")
+    def _clear_refusal(self, *_: object) -> None:
+        if self._shows_refusal:
+            self.show_status("")
 
     def show_zoom(self, scale: float) -> None:
         self._zoom.setText(f"{100 * scale:.0f}%")
@@ -105,24 +105,24 @@ class StatusBar(QStatusBar):
     def _show_run(self, *_: object) -> None:
         run = self._project.runner.run if self._project else None
         self._device.setText(run.device.upper() if run and run.device else "")
-        self._show_tier()
+        self._show_compile_status()
 
-    def _show_tier(self, *_: object) -> None:
-        """Show how training steps run."""
+    def _show_compile_status(self, *_: object) -> None:
+        """Show whether training steps run eagerly, are being compiled, or run compiled."""
         project = self._project
         if project is None:
-            self.tier.hide()
+            self.compile_button.hide()
             return
-        tier = compile_status(project.runner.run, compiles=project.store.document.training.compile)
-        self.tier.setVisible(tier is not None)
-        if tier is not None and tier != self._tier:
-            self.tier.setText(f" {tier.title}")
-            self.tier.setIcon(compile_status_icon(tier))
-            self.tier.setToolTip(tier.tip)
-        self._tier = tier
+        status = compile_status(project.runner.run, compiles=project.store.document.training.compile)
+        self.compile_button.setVisible(status is not None)
+        if status is not None and status != self._compile_status:
+            self.compile_button.setText(f" {status.title}")
+            self.compile_button.setIcon(compile_status_icon(status))
+            self.compile_button.setToolTip(status.tip)
+        self._compile_status = status
 
     def _show_check(self, report: Report | None) -> None:
-        """The report of the check; None for an empty graph."""
+        """Show the number of problems in `report`; None for an empty graph."""
         if report is None:
             self.check.setText("Empty graph")
             self.check.setIcon(icons.themed("info", "text-dim"))
@@ -130,18 +130,18 @@ class StatusBar(QStatusBar):
         problems = grouped(report.problems, report.nodes)
         errors = sum(problem.severity == "error" for problem in problems)
         warnings = len(problems) - errors
-        words = [f"{errors} {'error' if errors == 1 else 'errors'}"] if errors else []
-        words += [f"{warnings} {'warning' if warnings == 1 else 'warnings'}"] if warnings else []
+        parts = [f"{errors} {'error' if errors == 1 else 'errors'}"] if errors else []
+        parts += [f"{warnings} {'warning' if warnings == 1 else 'warnings'}"] if warnings else []
         icon = "error" if errors else "warning" if warnings else "ok"
-        self.check.setText(", ".join(words) or "No problems")
+        self.check.setText(", ".join(parts) or "No problems")
         self.check.setIcon(icons.themed(icon, icon))
 
-    def _figure(self) -> QLabel:
-        figure = label("", "dim")
-        figure.setFont(fonts.interface(12))
-        figure.setContentsMargins(8, 0, 8, 0)
-        self.addPermanentWidget(figure)
-        return figure
+    def _value_label(self) -> QLabel:
+        value = label("", "dim")
+        value.setFont(fonts.interface(12))
+        value.setContentsMargins(8, 0, 8, 0)
+        self.addPermanentWidget(value)
+        return value
 
 
 def _button(icon: QSize) -> QToolButton:

@@ -1,4 +1,4 @@
-"""The top bar: run controls, device, progress and live numbers."""
+"""The top bar: run controls, device, progress and live values of the run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label
 
 _DEVICES = (("auto", "Auto"), ("cpu", "CPU"), ("cuda", "GPU"))
-_NUMBERS = 7
+_MAX_VALUES = 7
 _REFRESH_MS = 150
-"""Minimum interval between updates of the numbers."""
+"""Minimum interval between updates of the values."""
 
 
 class TopBar(QWidget):
@@ -33,10 +33,10 @@ class TopBar(QWidget):
     def __init__(self, commands: CommandRegistry, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._project: Project | None = None
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(_REFRESH_MS)
-        self._soon.timeout.connect(self.refresh)
+        self._refresh_timer = QTimer(self)
+        self._refresh_timer.setSingleShot(True)
+        self._refresh_timer.setInterval(_REFRESH_MS)
+        self._refresh_timer.timeout.connect(self.refresh)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
@@ -48,15 +48,15 @@ class TopBar(QWidget):
         self.device = ComboBox()
         self.device.setAccessibleName("Device")
         self.device.setToolTip("Training device. Auto uses the GPU if there is one.")
-        for key, words in _DEVICES:
-            self.device.addItem(words, key)
+        for key, device_title in _DEVICES:
+            self.device.addItem(device_title, key)
         self.device.activated.connect(self._choose_device)
         row.addWidget(self.device)
         row.addSpacing(12)
         row.addLayout(self._progress(), 2)
         row.addSpacing(16)
-        self.numbers = _FigureRow()
-        row.addWidget(self.numbers, 5)
+        self.live_values = _LiveValueRow()
+        row.addWidget(self.live_values, 5)
         search = buttons.text_button(
             "Search commands", commands.action("help.commands").trigger, icon="search", kind="search"
         )
@@ -80,8 +80,8 @@ class TopBar(QWidget):
         self.refresh()
 
     def _schedule(self, *_: object) -> None:
-        if not self._soon.isActive():
-            self._soon.start()
+        if not self._refresh_timer.isActive():
+            self._refresh_timer.start()
 
     def refresh(self, *_: object) -> None:
         """Show the current state of the run."""
@@ -92,7 +92,7 @@ class TopBar(QWidget):
         # The length of a stream is unknown. A bar that stays empty would look stalled.
         self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
         self._progress_text.setText(_progress_text(progress, state))
-        self.numbers.show_figures(self._figures(progress))
+        self.live_values.show_values(self._live_values(progress))
         if self._project is not None:
             self.device.setCurrentIndex(self.device.findData(self._project.store.document.training.device))
 
@@ -112,25 +112,31 @@ class TopBar(QWidget):
         column.addStretch(1)
         return column
 
-    def _figures(self, progress: RunProgress) -> list[_Figure]:
-        """Figures of a run, most important first. The last ones are hidden when space runs out."""
+    def _live_values(self, progress: RunProgress) -> list[_LiveValue]:
+        """Values of the run, most important first. The last ones are hidden if the bar is too narrow."""
         project = self._project
         if project is None or progress.loss is None:
             return []
-        found = [_batch_loss(progress.loss, progress.val_loss)]
-        found += [_measured(title(n), value, progress.val_metrics.get(n)) for n, value in progress.metrics.items()]
+        values = [_batch_loss_value(progress.loss, progress.val_loss)]
+        values += [
+            _measured_value(title(n), value, progress.val_metrics.get(n)) for n, value in progress.metrics.items()
+        ]
         if progress.learning_rate is not None:
             rate = f"{progress.learning_rate:.3g}"
-            found.append(_Figure("Learning rate", rate, tip="Learning rate of the first optimizer in the last step"))
+            values.append(
+                _LiveValue("Learning rate", rate, tip="Learning rate of the first optimizer in the last step")
+            )
         if project.runner.is_active:
             rate = number_format.rate(progress.samples_per_second).removesuffix("/s")
-            found.append(_Figure("Samples/s", rate, tip="Training samples per second, including the time to load them"))
+            values.append(
+                _LiveValue("Samples/s", rate, tip="Training samples per second, including the time to load them")
+            )
             where = "the GPU" if project.runner.run and project.runner.run.device == "cuda" else "Gradwire"
             memory = number_format.size(project.runner.memory)
-            found.append(_Figure("Memory", memory, tip=f"Memory in use by {where}, including data"))
+            values.append(_LiveValue("Memory", memory, tip=f"Memory in use by {where}, including data"))
             if progress.waiting is not None:
-                found.append(_data_wait(progress.waiting))
-        return found
+                values.append(_data_wait_value(progress.waiting))
+        return values
 
     def _choose_device(self, index: int) -> None:
         if self._project is not None:
@@ -139,17 +145,16 @@ class TopBar(QWidget):
 
 
 @dataclass(frozen=True, slots=True)
-class _Figure:
+class _LiveValue:
     title: str
     value: str
-    beside: str = ""
-    """The validation value."""
+    validation: str = ""
     tip: str = ""
     is_warning: bool = False
 
 
-class _FigureRow(QWidget):
-    """Figures in a row. The last ones are hidden when space runs out."""
+class _LiveValueRow(QWidget):
+    """Values in a row. The last ones are hidden if the row is too narrow."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,14 +162,14 @@ class _FigureRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         self._shown = 0
-        self.all = [_FigureWidget() for _ in range(_NUMBERS)]
-        for number in self.all:
-            row.addWidget(number)
+        self.all = [_LiveValueWidget() for _ in range(_MAX_VALUES)]
+        for widget in self.all:
+            row.addWidget(widget)
         row.addStretch(1)
 
-    def show_figures(self, found: Sequence[_Figure]) -> None:
-        shown = min(len(found), _NUMBERS)
-        changes = [number.show_figure(figure) for number, figure in zip(self.all, found, strict=False)]
+    def show_values(self, values: Sequence[_LiveValue]) -> None:
+        shown = min(len(values), _MAX_VALUES)
+        changes = [widget.show_value(live_value) for widget, live_value in zip(self.all, values, strict=False)]
         if any(changes) or shown != self._shown:
             self._shown = shown
             self._fit()
@@ -177,18 +182,18 @@ class _FigureRow(QWidget):
         return QSize(self.all[0].sizeHint().width() if self._shown else 0, super().minimumSizeHint().height())
 
     def sizeHint(self) -> QSize:
-        width = sum(number.sizeHint().width() for number in self.all[: self._shown])
+        width = sum(widget.sizeHint().width() for widget in self.all[: self._shown])
         return QSize(width, super().sizeHint().height())
 
     def _fit(self) -> None:
-        room = self.width()
-        for index, number in enumerate(self.all):
-            room -= number.sizeHint().width()
-            number.setVisible(index < self._shown and (room >= 0 or not index))
+        remaining_width = self.width()
+        for index, widget in enumerate(self.all):
+            remaining_width -= widget.sizeHint().width()
+            widget.setVisible(index < self._shown and (remaining_width >= 0 or not index))
 
 
-class _FigureWidget(QWidget):
-    """A quantity with its training value, and its validation value dimmed."""
+class _LiveValueWidget(QWidget):
+    """Title and training value of a quantity, with the validation value dimmed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -196,61 +201,61 @@ class _FigureWidget(QWidget):
         column.setContentsMargins(8, 0, 8, 0)
         column.setSpacing(0)
         self.title = label("", "small")
-        self.value, self.beside = label("", "mono"), label("", "mono-dim")
+        self.value, self.validation = label("", "mono"), label("", "mono-dim")
         row = self._values = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.value)
-        row.addWidget(self.beside)
+        row.addWidget(self.validation)
         row.addStretch(1)
         column.addWidget(self.title)
         column.addLayout(row)
         self._widest, self._height = 0, super().sizeHint().height()
 
-    def show_figure(self, figure: _Figure) -> bool:
-        """Whether the required width has changed."""
+    def show_value(self, live_value: _LiveValue) -> bool:
+        """Show a value. Returns whether the required width changed."""
         before = self._widest
-        is_other = figure.title != self.title.text()
-        self.title.setText(figure.title)
-        self.value.setText(figure.value)
-        self.beside.setText(figure.beside)
-        self.beside.setVisible(bool(figure.beside))
-        self.setToolTip(figure.tip)
-        role = "mono-warning" if figure.is_warning else "mono"
+        is_other_quantity = live_value.title != self.title.text()
+        self.title.setText(live_value.title)
+        self.value.setText(live_value.value)
+        self.validation.setText(live_value.validation)
+        self.validation.setVisible(bool(live_value.validation))
+        self.setToolTip(live_value.tip)
+        role = "mono-warning" if live_value.is_warning else "mono"
         if self.value.property("role") != role:
             self.value.setProperty("role", role)
             self.style().unpolish(self.value)
             self.style().polish(self.value)
         self._values.invalidate()  # otherwise it keeps its old width until the next layout pass
-        own = super().sizeHint()
-        self._widest, self._height = max(0 if is_other else self._widest, own.width()), own.height()
+        hint = super().sizeHint()
+        self._widest, self._height = max(0 if is_other_quantity else self._widest, hint.width()), hint.height()
         return self._widest != before
 
     def sizeHint(self) -> QSize:
-        """Never shrinks, so that numbers do not shift while they change."""
+        """Never shrinks while it shows one quantity, so that the numbers beside it do not move."""
         return QSize(self._widest, self._height)
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
 
 
-def _measured(name: str, train: float, validation: float | None) -> _Figure:
-    beside = "" if validation is None else f"val {number_format.measured(validation)}"
+def _measured_value(name: str, train: float, validation: float | None) -> _LiveValue:
+    validation_text = "" if validation is None else f"val {number_format.measured(validation)}"
     tip = f"{name}: mean over the batches of this epoch so far, then the last validation"
-    return _Figure(name, number_format.measured(train), beside, tip)
+    return _LiveValue(name, number_format.measured(train), validation_text, tip)
 
 
-def _batch_loss(train: float, validation: float | None) -> _Figure:
-    """The run table shows the mean of an epoch instead."""
-    shown = _measured("Batch loss", train, validation)
+def _batch_loss_value(train: float, validation: float | None) -> _LiveValue:
+    """Loss of one batch; the run table shows the mean of an epoch instead."""
+    shown = _measured_value("Batch loss", train, validation)
     return replace(shown, tip="Loss of the last training batch, then of the last validation")
 
 
-def _data_wait(share: float) -> _Figure:
+def _data_wait_value(share: float) -> _LiveValue:
     is_much = share >= data_bottleneck.SHARE
     tip = "Share of the time in which training waits for the next batch"
     if is_much:
         tip += ". Use more loader workers or fewer transforms"
-    return _Figure("Data wait", f"{share:.0%}", tip=f"{tip}.", is_warning=is_much)
+    return _LiveValue("Data wait", f"{share:.0%}", tip=f"{tip}.", is_warning=is_much)
 
 
 def _progress_text(progress: RunProgress, state: str) -> str:
@@ -262,8 +267,8 @@ def _progress_text(progress: RunProgress, state: str) -> str:
         of = "" if progress.batches is None else f" of {progress.batches}"
         parts.append(f"batch {progress.batch}{of}")
     if state == "running":
-        if (left := progress.seconds_left) is not None:
-            parts.append(f"{number_format.duration(left)} left")
+        if (remaining := progress.seconds_left) is not None:
+            parts.append(f"{number_format.duration(remaining)} left")
     else:
         parts.append(state)
     return " · ".join(parts)

@@ -24,11 +24,11 @@ FIRST = "digits-mlp"
 
 
 class WelcomePage(QScrollArea):
-    new_wanted = Signal()
-    open_wanted = Signal()
-    file_wanted = Signal(object)
+    new_project_requested = Signal()
+    open_dialog_requested = Signal()
+    file_requested = Signal(object)
     """A Path."""
-    template_wanted = Signal(object, bool)
+    template_requested = Signal(object, bool)
     """A Template, and whether to train it at once."""
 
     def __init__(self, templates: Iterable[Template], catalogue: Catalogue, parent: QWidget | None = None) -> None:
@@ -64,7 +64,7 @@ class WelcomePage(QScrollArea):
         _clear(self._recent)
         found = list(paths)[:6]
         for path in found:
-            self._recent.addWidget(_RecentFile(path, partial(self.file_wanted.emit, path)))
+            self._recent.addWidget(_RecentFile(path, partial(self.file_requested.emit, path)))
         if not found:
             self._recent.addWidget(label("Files that you open appear here.", "dim", wrap=True))
 
@@ -74,16 +74,16 @@ class WelcomePage(QScrollArea):
         row = QHBoxLayout()
         row.setSpacing(16)
         row.addWidget(IconWidget("app", "accent", 44))
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label("Gradwire", "title"))
-        words.addWidget(label("Build a neural network on a canvas, train it, and inspect every step.", "dim"))
-        row.addLayout(words, 1)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(label("Gradwire", "title"))
+        texts.addWidget(label("Build a neural network on a canvas, train it, and inspect every step.", "dim"))
+        row.addLayout(texts, 1)
         first = next((template for template in self._templates if template.key == FIRST), None)
         if first is not None:
             self.first = buttons.text_button(
                 "Train your first network",
-                partial(self.template_wanted.emit, first, True),
+                partial(self.template_requested.emit, first, True),
                 icon="run",
                 kind="primary",
             )
@@ -97,8 +97,8 @@ class WelcomePage(QScrollArea):
         column.addWidget(label("Start", "section"))
         column.addSpacing(6)
         for title, icon, run in (
-            ("New project", "new", self.new_wanted.emit),
-            ("Open project…", "open", self.open_wanted.emit),
+            ("New project", "new", self.new_project_requested.emit),
+            ("Open project…", "open", self.open_dialog_requested.emit),
         ):
             column.addWidget(buttons.text_button(title, run, icon=icon, kind="link"))
         if TUTORIALS.is_dir():
@@ -123,7 +123,7 @@ class WelcomePage(QScrollArea):
         grid = QGridLayout()
         grid.setSpacing(16)
         self.cards = [
-            TemplateCard(template, self._catalogue, partial(self.template_wanted.emit, template, False))
+            TemplateCard(template, self._catalogue, partial(self.template_requested.emit, template, False))
             for template in self._templates
         ]
         for index, card in enumerate(self.cards):
@@ -170,13 +170,13 @@ class TemplateCard(_Pressable):
         column.setSpacing(4)
         column.addWidget(GraphThumbnail(template.document, catalogue))
         column.addSpacing(4)
-        words = QVBoxLayout()
-        words.setContentsMargins(4, 0, 4, 0)
-        words.setSpacing(2)
-        words.addWidget(label(template.title, "heading", wrap=True))
-        words.addWidget(label(template.summary, "small", wrap=True))
-        words.addStretch(1)
-        column.addLayout(words, 1)
+        texts = QVBoxLayout()
+        texts.setContentsMargins(4, 0, 4, 0)
+        texts.setSpacing(2)
+        texts.addWidget(label(template.title, "heading", wrap=True))
+        texts.addWidget(label(template.summary, "small", wrap=True))
+        texts.addStretch(1)
+        column.addLayout(texts, 1)
 
     def sizeHint(self) -> QSize:
         return QSize(220, super().sizeHint().height())
@@ -191,13 +191,13 @@ class _RecentFile(_Pressable):
         row.setContentsMargins(6, 4, 6, 4)
         row.setSpacing(8)
         row.addWidget(IconWidget("file", "text-dim"))
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(ElidedLabel(path.stem))
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(ElidedLabel(path.stem))
         folder = ElidedLabel(str(path.parent))
         folder.setProperty("role", "small")
-        words.addWidget(folder)
-        row.addLayout(words, 1)
+        texts.addWidget(folder)
+        row.addLayout(texts, 1)
 
 
 def _open_tutorials() -> None:

@@ -16,7 +16,7 @@ from studio.ui.window.command_palette import PaletteEntry
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_context_help
 
-_MODE_WORDS = {"light": "Light theme", "dark": "Dark theme", "system": "System theme"}
+_MODE_TITLES = {"light": "Light theme", "dark": "Dark theme", "system": "System theme"}
 
 
 def window_commands(window: CommandWindow) -> tuple[Command, ...]:
@@ -157,7 +157,7 @@ def _view(window: CommandWindow) -> Iterator[Command]:
     for mode in MODES:
         yield Command(
             f"view.theme-{mode}",
-            _MODE_WORDS[mode],
+            _MODE_TITLES[mode],
             partial(_set_theme, window, mode),
             (),
             "View/Theme",

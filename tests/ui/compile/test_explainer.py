@@ -14,7 +14,7 @@ from studio.ui.project.project import Project
 def told(qtbot: QtBot, project: Project, found: Explanation) -> None:
     """A run tells this of its steps."""
     explainer = project.explainer
-    explainer._asked = project.store.document
+    explainer._requested_document = project.store.document
     explainer._show(found)
 
 

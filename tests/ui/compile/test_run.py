@@ -31,7 +31,7 @@ def stop(qtbot: QtBot, window: MainWindow, project: Project) -> None:
 def test_the_badge_and_the_panel_follow_a_run(
     qtbot: QtBot, window: MainWindow, endless: Project, overlay: CompileOverlay
 ) -> None:
-    badge = window.status.tier
+    badge = window.status.compile_button
     assert not badge.isVisible()
     seen: list[str] = []
     endless.runner.events.connect(lambda _: seen.append(badge.text().strip()))
@@ -45,7 +45,7 @@ def test_the_badge_and_the_panel_follow_a_run(
     panel = window.project_views[endless].compile
     qtbot.waitUntil(lambda: panel.outline.isVisible() and panel.header.badge.text() == badge.text())
     assert "kernels" in badge.toolTip()
-    assert overlay.regions._drawn
+    assert overlay.regions._drawings
     window.docks["runs"].reveal()
     click(badge)
     qtbot.waitUntil(panel.isVisible)
@@ -76,12 +76,12 @@ def test_compiling_can_be_switched_off_and_undone(
     click(panel.header.switch)
     assert not endless.store.document.training.compile
     assert not window.commands.action("run.compile").isChecked()
-    assert window.status.tier.text().strip() == "Eager"
+    assert window.status.compile_button.text().strip() == "Eager"
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 2)
     assert endless.runner.run is not None
     assert endless.runner.run.compile_state is None
-    assert window.status.tier.text().strip() == "Eager"
+    assert window.status.compile_button.text().strip() == "Eager"
     stop(qtbot, window, endless)
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert endless.store.document.training.compile
@@ -100,9 +100,9 @@ def test_the_badge_of_a_short_run_does_not_go_on(
     assert run.run is not None and run.run.compiled
     run.run.compile_state = fit.CompileState(2, "interpreted", 0, 0, 16, 0, 0)  # as on a slow machine
     window.status.refresh()
-    assert window.status.tier.text().strip() == "Compiling (kernels 0/16 ready)"
+    assert window.status.compile_button.text().strip() == "Compiling (kernels 0/16 ready)"
     stop(qtbot, window, endless)
-    for badge in (window.status.tier, panel.header.badge):
+    for badge in (window.status.compile_button, panel.header.badge):
         assert badge.isVisible()
         assert badge.text().strip() == "Run ended before compilation finished"
         assert "NumPy" in badge.toolTip()

@@ -312,7 +312,7 @@ def test_closing_the_project_ends_the_threads(qtbot: QtBot, window: MainWindow, 
     assert project is not None
     window.open_projects.close(project)
     assert previewer._pool._shutdown
-    assert previewer._describer is None or not previewer._describer.is_alive()
+    assert previewer._statistics_thread is None or not previewer._statistics_thread.is_alive()
     digits._request_samples(0, 3)  # as its view can do until it is deleted
     previewer.compute_statistics()
     previewer.watch(True)
