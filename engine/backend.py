@@ -1,6 +1,6 @@
 """Devices and the array library behind each: NumPy for the CPU, CuPy for CUDA, neither for meta.
 
-The only file that imports cupy, and only when a CUDA device is asked for.
+The only file that imports cupy, and only when a CUDA device is requested.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Device:
     """
 
     __slots__ = ("_outer", "index", "type")
-    _known: ClassVar[dict[str, Device]] = {}
+    _instances: ClassVar[dict[str, Device]] = {}
 
     type: str
     index: int | None
@@ -39,9 +39,9 @@ class Device:
         if match[1] == "cuda":
             number = number or 0
         key = match[1] if number is None or match[1] != "cuda" else f"cuda:{number}"
-        device = cls._known.get(key)
+        device = cls._instances.get(key)
         if device is None:
-            device = cls._known[key] = super().__new__(cls)
+            device = cls._instances[key] = super().__new__(cls)
             device.type, device.index = match[1], number if match[1] == "cuda" else None
         return device
 
@@ -133,7 +133,7 @@ def resolve(name: str | Device | int | None) -> Device:
         count = _cupy().cuda.runtime.getDeviceCount()
         if device.index is not None and device.index >= count:
             raise DeviceError(
-                f"there is no {device}: this machine has {count} CUDA device(s). Use 'cpu' or a lower index."
+                f"{device} does not exist: this machine has {count} CUDA device(s). Use 'cpu' or a lower index."
             )
     return device
 

@@ -72,19 +72,19 @@ def get_device_name(device: Any = None) -> str:
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Return the compute capability, such as (9, 0)."""
-    found = _properties(device)
-    return found["major"], found["minor"]
+    properties = _properties(device)
+    return properties["major"], properties["minor"]
 
 
 class DeviceProperties:
     """Name, compute capability, memory and number of multiprocessors of a GPU."""
 
     def __init__(self, device: Any) -> None:
-        found = _properties(device)
+        properties = _properties(device)
         self.name = get_device_name(device)
         self.major, self.minor = get_device_capability(device)
-        self.total_memory: int = found["totalGlobalMem"]
-        self.multi_processor_count: int = found["multiProcessorCount"]
+        self.total_memory: int = properties["totalGlobalMem"]
+        self.multi_processor_count: int = properties["multiProcessorCount"]
 
     def __repr__(self) -> str:
         return (
@@ -181,15 +181,15 @@ class device:
     """Context manager that sets the current GPU. None and -1 do nothing."""
 
     def __init__(self, device: Any) -> None:
-        self._inside = None if device is None or device == -1 else _cuda().Device(_index(device))
+        self._context = None if device is None or device == -1 else _cuda().Device(_index(device))
 
     def __enter__(self) -> None:
-        if self._inside is not None:
-            self._inside.__enter__()
+        if self._context is not None:
+            self._context.__enter__()
 
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
-        if self._inside is not None:
-            self._inside.__exit__(kind, error, trace)
+        if self._context is not None:
+            self._context.__exit__(kind, error, trace)
 
 
 class Event:
@@ -202,23 +202,23 @@ class Event:
         interprocess: bool = False,
         external: bool = False,
     ) -> None:
-        self._inside = _cuda().Event(block=blocking, disable_timing=not enable_timing)
+        self._event = _cuda().Event(block=blocking, disable_timing=not enable_timing)
 
     def record(self) -> None:
         """Record the event after all work queued so far."""
-        self._inside.record()
+        self._event.record()
 
     def synchronize(self) -> None:
         """Wait until the GPU has reached the event."""
-        self._inside.synchronize()
+        self._event.synchronize()
 
     def query(self) -> bool:
         """Return whether the GPU has reached the event."""
-        return self._inside.done
+        return self._event.done
 
     def elapsed_time(self, end_event: Event) -> float:
         """Return the milliseconds from this event to another."""
-        return _cuda().get_elapsed_time(self._inside, end_event._inside)
+        return _cuda().get_elapsed_time(self._event, end_event._event)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:

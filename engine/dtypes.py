@@ -47,7 +47,7 @@ class DType:
         return f"engine.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return named, (self.name,)
+        return dtype_from_name, (self.name,)
 
 
 bool_ = DType("bool", np.dtype(np.bool_), 0, "Bool")
@@ -67,12 +67,12 @@ float64 = DType("float64", np.dtype(np.float64), 2, "Double")
 ALL = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, bfloat16, float32, float64)
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
-_WIDE = (uint16, uint32, uint64)
+_WIDE_UNSIGNED = (uint16, uint32, uint64)
 """Dtypes that PyTorch does not promote with other integer dtypes."""
 
 NATIVE_FLOATS = frozenset(dtype.numpy for dtype in (float16, float32, float64))
 """Array dtypes that kernels compute in directly. Arrays of one such dtype need no promotion."""
-NATIVE_WHOLE = frozenset(dtype.numpy for dtype in ALL if dtype.kind == 1)
+NATIVE_INTEGERS = frozenset(dtype.numpy for dtype in ALL if dtype.kind == 1)
 NUMBERS = (bool, int, float)
 """Python's number types. Promotion takes a tensor's dtype over theirs."""
 _BY_PYTHON: dict[type, DType] = {bool: bool_, int: int64, float: float64}
@@ -80,12 +80,12 @@ _BY_PYTHON: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 _default = float32
 
 
-def named(name: str) -> DType:
+def dtype_from_name(name: str) -> DType:
     """Return the DType of a name."""
     return BY_NAME[name]
 
 
-def checked(function: str, dtype: Any) -> DType:
+def as_dtype(function: str, dtype: Any) -> DType:
     """Return the dtype of an argument. Python's `bool`, `int` and `float` mean bool, int64 and float64.
 
     Raises TypeError for other values, such as "float32"; the message starts with the function's name.
@@ -97,9 +97,9 @@ def checked(function: str, dtype: Any) -> DType:
     raise TypeError(f"{function}(): {dtype!r} is not a dtype. Use a dtype such as engine.float32.")
 
 
-def optional(function: str, dtype: Any) -> DType | None:
-    """Return `checked(function, dtype)`, or None for None."""
-    return dtype if dtype is None or isinstance(dtype, DType) else checked(function, dtype)
+def as_optional_dtype(function: str, dtype: Any) -> DType | None:
+    """Return `as_dtype(function, dtype)`, or None for None."""
+    return dtype if dtype is None or isinstance(dtype, DType) else as_dtype(function, dtype)
 
 
 def is_floating(numpy: Any) -> bool:
@@ -125,7 +125,7 @@ def get_default_dtype() -> DType:
 
 def set_default_dtype(d: DType) -> None:
     global _default
-    d = checked("set_default_dtype", d)
+    d = as_dtype("set_default_dtype", d)
     if not d.is_floating_point:
         raise DTypeError(f"the default dtype must be a floating-point type, not {d.name}")
     if MODES.capture is None or d is _default:
@@ -145,7 +145,7 @@ def of_scalar(value: Any) -> DType:
 def promote_types(type1: DType, type2: DType) -> DType:
     """Return the dtype that PyTorch promotes two tensor dtypes to."""
     if not (isinstance(type1, DType) and isinstance(type2, DType)):
-        type1, type2 = checked("promote_types", type1), checked("promote_types", type2)
+        type1, type2 = as_dtype("promote_types", type1), as_dtype("promote_types", type2)
     if type1 is type2:
         return type1
     if type1.kind == 2 or type2.kind == 2:
@@ -153,8 +153,8 @@ def promote_types(type1: DType, type2: DType) -> DType:
             return type1 if type1.kind == 2 else type2
         if type1.itemsize != type2.itemsize:
             return max(type1, type2, key=lambda dtype: dtype.itemsize)
-        return float32  # of the two halves
-    if type1 in _WIDE or type2 in _WIDE:
+        return float32  # for float16 and bfloat16
+    if type1 in _WIDE_UNSIGNED or type2 in _WIDE_UNSIGNED:
         raise DTypeError(
             f"{type1.name} and {type2.name} have no common type: uint16, uint32 and uint64 do not mix with other "
             "integer dtypes. Convert one of the two."
@@ -166,7 +166,7 @@ def promote_types(type1: DType, type2: DType) -> DType:
 
 def can_cast(from_: DType, to: DType) -> bool:
     """Return whether results of one dtype may be written to tensors of another: never to a lower kind."""
-    return checked("can_cast", from_).kind <= checked("can_cast", to).kind
+    return as_dtype("can_cast", from_).kind <= as_dtype("can_cast", to).kind
 
 
 class finfo:
@@ -179,7 +179,7 @@ class finfo:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: DType | None = None) -> None:
-        type = checked("finfo", type or _default)
+        type = as_dtype("finfo", type or _default)
         if type.kind != 2:
             raise TypeError(f"finfo() is for floating-point types, not {type.name}. Use iinfo().")
         found: Any = ml_dtypes.finfo(type.numpy)
@@ -201,7 +201,7 @@ class iinfo:
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, type: DType) -> None:
-        type = checked("iinfo", type)
+        type = as_dtype("iinfo", type)
         if type.kind != 1:
             raise TypeError(f"iinfo() is for integer types, not {type.name}. Use finfo() for floating point.")
         found = np.iinfo(type.numpy)

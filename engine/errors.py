@@ -23,7 +23,7 @@ class ShapeError(EngineError, ValueError, RuntimeError):
     """Shapes that do not fit an op. Also a RuntimeError, as in PyTorch."""
 
 
-class PositionError(ShapeError, IndexError):
+class IndexRangeError(ShapeError, IndexError):
     """An index or dimension that is out of range. Also an IndexError, as in PyTorch."""
 
 

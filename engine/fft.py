@@ -1,6 +1,6 @@
-"""torch.fft without transforms, whose results are complex: frequencies, and the order of spectra.
+"""The parts of torch.fft with real results: frequencies, and the order of spectra.
 
-The transforms themselves give complex numbers, which tensors here do not hold; `numpy.fft` computes them on arrays.
+The transforms are missing, because there are no complex dtypes. Use `numpy.fft` on arrays.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from engine.dtypes import optional
+from engine.dtypes import as_optional_dtype
 from engine.errors import DTypeError, RangeError
 from engine.ops.argument_names import as_public_function
 from engine.tensors import Tensor
@@ -19,14 +19,14 @@ from engine.tensors.creation.creation_options import Options, made
 
 def fftfreq(n: int, d: float = 1.0, **options: Unpack[Options]) -> Tensor:
     """Return the frequencies of a spectrum of `n` values, in cycles per unit of the sample spacing `d`."""
-    return _made("fftfreq", np.fft.fftfreq(n, d) if n else np.zeros(0), options)
+    return _create("fftfreq", np.fft.fftfreq(n, d) if n else np.zeros(0), options)
 
 
 def rfftfreq(n: int, d: float = 1.0, **options: Unpack[Options]) -> Tensor:
     """Return the non-negative frequencies of `fftfreq`, those of the spectrum of a real signal."""
     if n < 1:
         raise RangeError(f"rfftfreq(): n must be at least 1, not {n}")
-    return _made("rfftfreq", np.fft.rfftfreq(n, d), options)
+    return _create("rfftfreq", np.fft.rfftfreq(n, d), options)
 
 
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
@@ -41,10 +41,10 @@ def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return input.roll([(input.shape[one] + 1) // 2 for one in dims], dims)
 
 
-def _made(name: str, values: Any, options: Options) -> Tensor:
-    dtype = optional(name, options.get("dtype"))
+def _create(name: str, values: Any, options: Options) -> Tensor:
+    dtype = as_optional_dtype(name, options.get("dtype"))
     if dtype is not None and not dtype.is_floating_point:
-        raise DTypeError(f"{name}(): frequencies have fractions; dtype must be a floating-point one, not {dtype.name}")
+        raise DTypeError(f"{name}(): dtype must be a floating-point dtype, not {dtype.name}")
     return made(name, lambda xp, _, kind: xp.asarray(values.astype(kind)), values.shape, None, options)
 
 

@@ -32,7 +32,7 @@ class GraphNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class AutogradGraph:
     """Autograd graph. Edges point from a node to the nodes that receive its gradients."""
 
     nodes: tuple[GraphNode, ...]
@@ -51,7 +51,7 @@ def recording() -> Observer:
 
 def autograd_graph(
     tensor: Tensor, observer: Observer | None = None, names: Mapping[str, Tensor] | None = None
-) -> Graph:
+) -> AutogradGraph:
     """Return the graph that `tensor.backward()` traverses. Call it before the pass frees it, or with retain_graph.
 
     Args:
@@ -60,7 +60,7 @@ def autograd_graph(
     """
     root = tensor.edge
     if root is None:
-        return Graph((), ())
+        return AutogradGraph((), ())
     labels = {id(leaf): name for name, leaf in (names or {}).items()}
     norms = observer.gradient_norms if observer is not None else {}
     ids: dict[int, int] = {}
@@ -75,17 +75,19 @@ def autograd_graph(
         return ids[id(target)]
 
     for node in reversed(reachable([root])):
-        me = number(node)
+        index = number(node)
         saved = sum(saved.nbytes for saved in node.kept() if isinstance(saved.nbytes, int))
-        found.append(GraphNode(me, node.label, node.output_spec(0), node.where, norms.get(node.sequence), None, saved))
-        edges.extend((me, number(edge[0])) for edge in node.edges if edge is not None)
+        found.append(
+            GraphNode(index, node.label, node.output_spec(0), node.where, norms.get(node.sequence), None, saved)
+        )
+        edges.extend((index, number(edge[0])) for edge in node.edges if edge is not None)
     if isinstance(root[0], Tensor):
         number(root[0])
-    return Graph(tuple(sorted(found, key=lambda item: item.id)), tuple(edges))
+    return AutogradGraph(tuple(sorted(found, key=lambda item: item.id)), tuple(edges))
 
 
 def _leaf(number: int, leaf: Tensor, name: str) -> GraphNode:
     return GraphNode(number, "leaf", leaf.spec, None, norm_of(leaf.grad), name, 0)
 
 
-__all__ = ["Call", "Graph", "GraphNode", "autograd_graph", "recording", "trace"]
+__all__ = ["Call", "AutogradGraph", "GraphNode", "autograd_graph", "recording", "trace"]

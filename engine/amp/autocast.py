@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from engine.amp.cast_policy import CastCache, CastPolicy
-from engine.dtypes import DType, bfloat16, checked, float16
+from engine.dtypes import DType, as_dtype, bfloat16, float16
 from engine.modes import MODES
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,35 +34,37 @@ class autocast:
     def __init__(
         self, device_type: str, dtype: DType | None = None, enabled: bool = True, cache_enabled: bool | None = None
     ) -> None:
-        kind = str(device_type).partition(":")[0]
-        if kind not in DEFAULTS:
+        device_type = str(device_type).partition(":")[0]
+        if device_type not in DEFAULTS:
             raise RuntimeError(f"autocast: device_type must be one of {', '.join(DEFAULTS)}, not {device_type!r}")
-        self.device = kind
-        self.fast_dtype = DEFAULTS[kind] if dtype is None else checked("autocast", dtype)
+        self.device = device_type
+        self.fast_dtype = DEFAULTS[device_type] if dtype is None else as_dtype("autocast", dtype)
         if enabled and self.fast_dtype not in (bfloat16, float16):
             warnings.warn(
                 f"autocast is off: its dtype must be bfloat16 or float16, not {self.fast_dtype.name}", stacklevel=2
             )
             enabled = False
         self._enabled = enabled
-        self._caches = cache_enabled is None or cache_enabled
+        self._cache_enabled = cache_enabled is None or cache_enabled
         self._outer: list[CastPolicy | None] = []
 
     def __enter__(self) -> autocast:
         outer = MODES.autocast
         self._outer.append(outer)
         dtypes = {
-            kind: dtype for kind, dtype in (outer.dtypes if outer else {}).items() if kind not in (self.device, "meta")
+            device_type: dtype
+            for device_type, dtype in (outer.dtypes if outer else {}).items()
+            if device_type not in (self.device, "meta")
         }
         if self._enabled:
             dtypes |= {self.device: self.fast_dtype, "meta": self.fast_dtype}
         elif dtypes:
             dtypes["meta"] = next(iter(dtypes.values()))
-        cache = (outer.cache if outer and outer.cache else CastCache()) if self._caches else None
+        cache = (outer.cache if outer and outer.cache else CastCache()) if self._cache_enabled else None
         MODES.autocast = CastPolicy(dtypes, cache) if dtypes else None
         return self
 
-    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+    def __exit__(self, device_type: object, error: object, trace: TracebackType | None) -> None:
         MODES.autocast = self._outer.pop()
 
     def __call__(self, function: F) -> F:
@@ -78,7 +80,7 @@ class autocast:
             "device_type": self.device,
             "dtype": self.fast_dtype,
             "enabled": self._enabled,
-            "cache_enabled": self._caches,
+            "cache_enabled": self._cache_enabled,
         }
 
 

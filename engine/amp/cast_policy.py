@@ -25,39 +25,39 @@ class CastPolicy:
 
     def prepare(self, op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
         """Cast the inputs to the precision in which `op` runs."""
-        kind = _kind(inputs, self.dtypes)
-        if kind is None or (target := self._target(op.name, kind, inputs)) is None:
+        device_type = _device_type(inputs, self.dtypes)
+        if device_type is None or (target := self._target(op.name, device_type, inputs)) is None:
             return inputs
-        return [self._cast(value, target) if _eligible(value, kind) else value for value in inputs]
+        return [self._cast(value, target) if _eligible(value, device_type) else value for value in inputs]
 
     def call(self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Call a composite function in the precision listed for its name, if it is listed."""
         values = (*args, *kwargs.values())
-        kind = _kind(values, self.dtypes)
+        device_type = _device_type(values, self.dtypes)
         name = function.__name__
-        if kind is None or name not in NAMES[self._lists(kind)]:
+        if device_type is None or name not in NAMES[self._list_key(device_type)]:
             return function(*args, **kwargs)
-        if (target := self._target(name, kind, values)) is not None:
-            values = [self._cast(value, target) if _eligible(value, kind) else value for value in values]
+        if (target := self._target(name, device_type, values)) is not None:
+            values = [self._cast(value, target) if _eligible(value, device_type) else value for value in values]
         MODES.autocast = None  # ops inside are not cast again
         try:
             return function(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
         finally:
             MODES.autocast = self
 
-    def _lists(self, kind: str) -> str:
+    def _list_key(self, device_type: str) -> str:
         """Return the device type whose lists apply."""
-        return kind if kind != "meta" else "cuda" if "cuda" in self.dtypes else "cpu"
+        return device_type if device_type != "meta" else "cuda" if "cuda" in self.dtypes else "cpu"
 
-    def _target(self, name: str, kind: str, values: Sequence[Any]) -> DType | None:
+    def _target(self, name: str, device_type: str, values: Sequence[Any]) -> DType | None:
         """Return the dtype listed for a name; None if the inputs keep their dtypes."""
-        lists = self._lists(kind)
+        lists = self._list_key(device_type)
         if name in LOWER_PRECISION[lists]:
-            return self.dtypes[kind]
+            return self.dtypes[device_type]
         if name in FLOAT32[lists]:
             return float32
         if name in WIDEST_INPUT[lists]:
-            found = {value.dtype for value in values if _eligible(value, kind)}
+            found = {value.dtype for value in values if _eligible(value, device_type)}
             return float32 if float32 in found else next(iter(found), float32)
         return None
 
@@ -73,37 +73,37 @@ class CastCache:
     """Cache of parameters cast in an autocast block, so that each weight is converted once."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[int, DType], tuple[Any, int, Tensor]] = {}
+        self._entries: dict[tuple[int, DType], tuple[Any, int, Tensor]] = {}
 
     def cast(self, tensor: Tensor, target: DType) -> Tensor:
         key, version = (id(tensor), target), tensor._storage.version
-        known = self._found.get(key)
-        if known is not None and known[0]() is tensor and known[1] == version:
-            return known[2]
+        entry = self._entries.get(key)
+        if entry is not None and entry[0]() is tensor and entry[1] == version:
+            return entry[2]
         result = tensor.to(target)
-        self._found[key] = weakref.ref(tensor), version, result
+        self._entries[key] = weakref.ref(tensor), version, result
         return result
 
     def clear(self) -> None:
-        self._found.clear()
+        self._entries.clear()
 
 
-def _kind(inputs: Sequence[Any], dtypes: dict[str, DType]) -> str | None:
+def _device_type(inputs: Sequence[Any], dtypes: dict[str, DType]) -> str | None:
     """Return the device type of the tensors if autocast is on for it."""
     for value in inputs:
         if isinstance(value, Tensor):
-            kind = value.device.type
-            if kind in dtypes:
-                return kind
+            device_type = value.device.type
+            if device_type in dtypes:
+                return device_type
     return None
 
 
-def _eligible(value: Any, kind: str) -> bool:
+def _eligible(value: Any, device_type: str) -> bool:
     return (
         isinstance(value, Tensor)
         and value.is_floating_point()
         and value.dtype is not float64
-        and value.device.type == kind
+        and value.device.type == device_type
     )
 
 

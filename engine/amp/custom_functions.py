@@ -21,9 +21,9 @@ def custom_fwd(
     @functools.wraps(fwd)
     def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         ctx._dtype = get_autocast_dtype(device_type)
-        on = is_autocast_enabled(device_type)
-        ctx._fwd_used_autocast = on and cast_inputs is None
-        if not on or cast_inputs is None:
+        is_enabled = is_autocast_enabled(device_type)
+        ctx._fwd_used_autocast = is_enabled and cast_inputs is None
+        if not is_enabled or cast_inputs is None:
             return fwd(ctx, *args, **kwargs)
         with autocast(device_type, enabled=False):
             return fwd(ctx, *_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))

@@ -99,7 +99,7 @@ class GradScaler:
                         )
                     finite = bool(param.grad.isfinite().all()) and finite
                     param.grad.mul_(inverse)
-        self._changing()
+        self._note_change()
         self._found_inf[id(optimizer)] = not finite
         self._stages[id(optimizer)] = OptimizerStage.UNSCALED
 
@@ -115,7 +115,7 @@ class GradScaler:
         if stage is OptimizerStage.READY:
             self.unscale_(optimizer)
         result = None if self._found_inf[id(optimizer)] else optimizer.step(**kwargs)
-        self._changing()
+        self._note_change()
         self._stages[id(optimizer)] = OptimizerStage.STEPPED
         return result
 
@@ -128,13 +128,13 @@ class GradScaler:
         elif not self._found_inf:
             raise AssertionError("GradScaler: no gradients were checked before update(). Call step() first.")
         else:
-            scale, tracker = self._adapted(any(self._found_inf.values()))
-        self._changing()
+            scale, tracker = self._next_scale(any(self._found_inf.values()))
+        self._note_change()
         self._scale, self._growth_tracker = scale, tracker
         self._stages.clear()
         self._found_inf.clear()
 
-    def _adapted(self, found_inf: bool) -> tuple[float, int]:
+    def _next_scale(self, found_inf: bool) -> tuple[float, int]:
         """Return the next scale and the number of steps since it last changed."""
         if found_inf:
             return self._scale * self._backoff_factor, 0
@@ -144,7 +144,7 @@ class GradScaler:
         grown = self._scale * self._growth_factor
         return grown if math.isfinite(float(tensor(grown, dtype=float32).item())) else self._scale, 0
 
-    def _changing(self) -> None:
+    def _note_change(self) -> None:
         """Register a change of state, so that an interrupted compiled call can undo it."""
         note_attributes(self, "_scale", "_growth_tracker")
         note_items(self._stages)

@@ -1,4 +1,4 @@
-"""PyTorch's autocast lists: precision by name, for ops, composites and functions decorated with `listed`.
+"""PyTorch's autocast lists: precision by name, for ops, composites and functions decorated with `cast_by_name`.
 
 Ops that are not listed keep the dtypes of their inputs. Composites that are not listed are cast op by op.
 """

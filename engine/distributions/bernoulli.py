@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.distributions.distribution import Distribution, Shape, broadcast_tensors_and_numbers
-from engine.dtypes import finfo
+from engine.distributions.distribution_parameters import probs_to_logits
 from engine.functions import where
 from engine.nn.functional import binary_cross_entropy_with_logits
 from engine.tensors import Tensor
@@ -45,8 +45,7 @@ class Bernoulli(Distribution):
         """Log odds of 1."""
         if self._name == "logits":
             return self._value
-        sure = clamped(self._value)
-        return sure.log() - (-sure).log1p()
+        return probs_to_logits(self._value, is_binary=True)
 
     @property
     def param_shape(self) -> Any:
@@ -83,9 +82,3 @@ class Bernoulli(Distribution):
         values = arange(2, dtype=self._value.dtype, device=self._value.device)
         values = values.reshape(-1, *(1,) * len(self.batch_shape))
         return values.expand(-1, *self.batch_shape) if expand else values
-
-
-def clamped(probs: Tensor) -> Tensor:
-    """Probabilities clamped so that their logarithms are finite."""
-    least = float(finfo(probs.dtype).eps)
-    return probs.clamp(min=least, max=1 - least)

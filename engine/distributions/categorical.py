@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from engine.distributions.bernoulli import clamped
 from engine.distributions.distribution import Distribution, Shape, broadcast_tensors_and_numbers
+from engine.distributions.distribution_parameters import probs_to_logits
 from engine.dtypes import finfo
 from engine.errors import ShapeError
 from engine.functions import broadcast_tensors
@@ -50,7 +50,7 @@ class Categorical(Distribution):
     @property
     def logits(self) -> Tensor:
         """Normalized log probabilities."""
-        return self._value if self._name == "logits" else clamped(self._value).log()
+        return self._value if self._name == "logits" else probs_to_logits(self._value)
 
     @property
     def param_shape(self) -> Any:

@@ -30,16 +30,16 @@ class Distribution(ABC):
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     has_rsample: ClassVar[bool] = False
     """Whether `rsample` gives samples with gradients for the parameters."""
-    _validates: ClassVar[bool] = True
+    _validate_args_default: ClassVar[bool] = True
 
     def __init__(self, batch_shape: Shape = (), event_shape: Shape = (), validate_args: bool | None = None) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
-        self._validate_args = self._validates if validate_args is None else validate_args
+        self._validate_args = self._validate_args_default if validate_args is None else validate_args
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
         """Set the default of `validate_args`."""
-        Distribution._validates = value
+        Distribution._validate_args_default = value
 
     @property
     def batch_shape(self) -> Size:
@@ -106,11 +106,11 @@ class Distribution(ABC):
     def expand(self, batch_shape: Shape) -> Self:
         """Expand the batch shape without copying parameters."""
         parameters: dict[str, Any] = {
-            name: self._expanded(name, tuple(batch_shape)) for name in self._constructor_parameters()
+            name: self._expand_parameter(name, tuple(batch_shape)) for name in self._constructor_parameters()
         }
         return type(self)(**parameters, validate_args=False)
 
-    def _expanded(self, name: str, batch_shape: tuple[int, ...]) -> Tensor:
+    def _expand_parameter(self, name: str, batch_shape: tuple[int, ...]) -> Tensor:
         value: Tensor = getattr(self, name)
         return value.expand((*batch_shape, *value.shape[len(self.batch_shape) :]))
 
@@ -121,14 +121,14 @@ class Distribution(ABC):
     def _extended_shape(self, sample_shape: Shape = ()) -> Size:
         return Size((*sample_shape, *self.batch_shape, *self.event_shape))
 
-    def _require(self, name: str, holds: Tensor, what: str) -> None:
+    def _require(self, name: str, is_valid: Tensor, requirement: str) -> None:
         """Raise RangeError if a parameter is out of range."""
-        if self._validate_args and not bool(holds.all()):
-            raise RangeError(f"{type(self).__name__}: {name} must be {what}")
+        if self._validate_args and not bool(is_valid.all()):
+            raise RangeError(f"{type(self).__name__}: {name} must be {requirement}")
 
-    def _require_value(self, holds: Tensor, what: str) -> None:
-        if self._validate_args and not bool(holds.all()):
-            raise RangeError(f"{type(self).__name__}: value must be {what}")
+    def _require_value(self, is_valid: Tensor, requirement: str) -> None:
+        if self._validate_args and not bool(is_valid.all()):
+            raise RangeError(f"{type(self).__name__}: value must be {requirement}")
 
     def __repr__(self) -> str:
         values = ((name, getattr(self, name)) for name in self._constructor_parameters())
@@ -139,5 +139,5 @@ class Distribution(ABC):
 def broadcast_tensors_and_numbers(*values: Any) -> tuple[Tensor, ...]:
     """Broadcast numbers and tensors to tensors of the same shape."""
     like = next((value for value in values if isinstance(value, Tensor)), None)
-    kind = {} if like is None else {"dtype": like.dtype, "device": like.device}
-    return broadcast_tensors(*[v if isinstance(v, Tensor) else full((), float(v), **kind) for v in values])
+    options = {} if like is None else {"dtype": like.dtype, "device": like.device}
+    return broadcast_tensors(*[v if isinstance(v, Tensor) else full((), float(v), **options) for v in values])

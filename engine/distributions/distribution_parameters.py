@@ -7,8 +7,8 @@ from functools import update_wrapper
 from math import sqrt
 from typing import Any, Self
 
-from engine import functions
-from engine.dtypes import finfo, get_default_dtype
+from engine.distributions.distribution import broadcast_tensors_and_numbers
+from engine.dtypes import finfo
 from engine.errors import RangeError, ShapeError
 from engine.modes import enable_grad
 from engine.shape import format_shape
@@ -19,18 +19,9 @@ euler_constant = 0.57721566490153286060
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Broadcast tensors and numbers to one shape; numbers get the dtype and device of the first tensor."""
-    tensors = [value for value in values if isinstance(value, Tensor)]
-    if len(tensors) < len(values):
-        if not all(isinstance(value, (Tensor, int, float)) for value in values):
-            raise ValueError(
-                f"broadcast_all() takes numbers and tensors, not {[type(value).__name__ for value in values]}"
-            )
-        dtype, device = (tensors[0].dtype, tensors[0].device) if tensors else (get_default_dtype(), None)
-        values = tuple(
-            value if isinstance(value, Tensor) else creation.tensor(value, dtype=dtype, device=device)
-            for value in values
-        )
-    return tuple(functions.broadcast_tensors(*values))
+    if not all(isinstance(value, (Tensor, int, float)) for value in values):
+        raise ValueError(f"broadcast_all() takes numbers and tensors, not {[type(value).__name__ for value in values]}")
+    return broadcast_tensors_and_numbers(*values)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:

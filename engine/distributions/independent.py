@@ -24,11 +24,12 @@ class Independent(Distribution):
         batch = tuple(base_distribution.batch_shape)
         if reinterpreted_batch_ndims > len(batch):
             raise RangeError(
-                f"Independent: {reinterpreted_batch_ndims} dimensions exceed the {len(batch)} of the batch"
+                f"Independent: reinterpreted_batch_ndims={reinterpreted_batch_ndims} exceeds the {len(batch)} batch "
+                "dimensions"
             )
-        kept = len(batch) - reinterpreted_batch_ndims
+        n_batch_dims = len(batch) - reinterpreted_batch_ndims
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
-        super().__init__(batch[:kept], (*batch[kept:], *base_distribution.event_shape), validate_args)
+        super().__init__(batch[:n_batch_dims], (*batch[n_batch_dims:], *base_distribution.event_shape), validate_args)
 
     @property
     def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -50,16 +51,16 @@ class Independent(Distribution):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Tensor:
-        return self.summed(self.base_dist.log_prob(value))
+        return self.sum_event_dims(self.base_dist.log_prob(value))
 
     def entropy(self) -> Tensor:
-        return self.summed(self.base_dist.entropy())
+        return self.sum_event_dims(self.base_dist.entropy())
 
     def expand(self, batch_shape: Shape) -> Self:
-        inner = tuple(self.event_shape)[: self.reinterpreted_batch_ndims]
-        return type(self)(self.base_dist.expand((*batch_shape, *inner)), self.reinterpreted_batch_ndims, False)
+        event_dims = tuple(self.event_shape)[: self.reinterpreted_batch_ndims]
+        return type(self)(self.base_dist.expand((*batch_shape, *event_dims)), self.reinterpreted_batch_ndims, False)
 
-    def summed(self, value: Tensor) -> Tensor:
+    def sum_event_dims(self, value: Tensor) -> Tensor:
         """Sum over the reinterpreted dimensions."""
         count = self.reinterpreted_batch_ndims
         return value.sum(tuple(range(-count, 0))) if count else value

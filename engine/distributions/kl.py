@@ -20,26 +20,26 @@ from engine.functions import where
 from engine.nn.functional import softplus
 from engine.tensors import Tensor
 
-Rule = Callable[[Any, Any], Tensor]
-_rules: dict[tuple[type, type], Rule] = {}
+DivergenceFunction = Callable[[Any, Any], Tensor]
+_functions: dict[tuple[type, type], DivergenceFunction] = {}
 
 
-def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
+def register_kl(type_p: type, type_q: type) -> Callable[[DivergenceFunction], DivergenceFunction]:
     """Decorator that registers the divergence of two distribution classes and their subclasses."""
 
-    def declare(rule: Rule) -> Rule:
-        _rules[type_p, type_q] = rule
-        return rule
+    def register(function: DivergenceFunction) -> DivergenceFunction:
+        _functions[type_p, type_q] = function
+        return function
 
-    return declare
+    return register
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Kullback-Leibler divergence ∫ p ln(p / q), in nats."""
-    for kind in type(p).__mro__:
-        for other in type(q).__mro__:
-            if (kind, other) in _rules:
-                return _rules[kind, other](p, q)
+    for p_class in type(p).__mro__:
+        for q_class in type(q).__mro__:
+            if (p_class, q_class) in _functions:
+                return _functions[p_class, q_class](p, q)
     raise NotImplementedError(
         f"kl_divergence is not implemented for {type(p).__name__} and {type(q).__name__}. Add it with register_kl()."
     )
@@ -48,8 +48,8 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 @register_kl(Normal, Normal)
 def _(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale) ** 2
-    away = ((p.loc - q.loc) / q.scale) ** 2
-    return 0.5 * (ratio + away - 1 - ratio.log())
+    distance = ((p.loc - q.loc) / q.scale) ** 2
+    return 0.5 * (ratio + distance - 1 - ratio.log())
 
 
 @register_kl(Bernoulli, Bernoulli)
@@ -88,18 +88,21 @@ def _(p: Exponential, q: Exponential) -> Tensor:
 
 @register_kl(Laplace, Laplace)
 def _(p: Laplace, q: Laplace) -> Tensor:
-    ratio, away = p.scale / q.scale, (p.loc - q.loc).abs()
-    return -ratio.log() + away / q.scale + ratio * (-away / p.scale).exp() - 1
+    ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
-    spread = (linalg.solve_triangular(q.scale_tril, p.scale_tril, upper=False) ** 2).sum((-2, -1))
-    return q.half_logdet() - p.half_logdet() + 0.5 * (spread + q.distance(p.loc) - p.event_shape[0])
+    trace = (linalg.solve_triangular(q.scale_tril, p.scale_tril, upper=False) ** 2).sum((-2, -1))
+    return q.half_logdet() - p.half_logdet() + 0.5 * (trace + q.squared_mahalanobis(p.loc) - p.event_shape[0])
 
 
 @register_kl(Independent, Independent)
 def _(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise NotImplementedError("kl_divergence: both distributions must have the same number of event dimensions")
-    return p.summed(kl_divergence(p.base_dist, q.base_dist))
+        raise NotImplementedError(
+            "kl_divergence: both distributions must have the same reinterpreted_batch_ndims, "
+            f"not {p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims}"
+        )
+    return p.sum_event_dims(kl_divergence(p.base_dist, q.base_dist))

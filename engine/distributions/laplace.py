@@ -33,8 +33,8 @@ class Laplace(LocationScale):
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        away = value - self.loc
-        return 0.5 - 0.5 * away.sign() * expm1(-away.abs() / self.scale)
+        offset = value - self.loc
+        return 0.5 - 0.5 * offset.sign() * expm1(-offset.abs() / self.scale)
 
     def icdf(self, value: Tensor) -> Tensor:
         term = value - 0.5

@@ -36,11 +36,15 @@ class MultivariateNormal(Symmetric):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
-        named = {name: matrix for name, matrix in given.items() if matrix is not None}
-        if len(named) != 1:
+        matrices = {
+            "covariance_matrix": covariance_matrix,
+            "precision_matrix": precision_matrix,
+            "scale_tril": scale_tril,
+        }
+        passed = {name: matrix for name, matrix in matrices.items() if matrix is not None}
+        if len(passed) != 1:
             raise ValueError("MultivariateNormal requires one of covariance_matrix, precision_matrix and scale_tril")
-        ((self._name, matrix),) = named.items()
+        ((self._name, matrix),) = passed.items()
         if loc.ndim < 1 or matrix.ndim < 2:
             raise ShapeError(f"MultivariateNormal: loc must be a vector and {self._name} a matrix, or batches of them")
         batch = tuple(broadcast_shapes(matrix.shape[:-2], loc.shape[:-1]))
@@ -87,17 +91,19 @@ class MultivariateNormal(Symmetric):
         return (self.scale_tril**2).sum(-1)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        drawn = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + (self.scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
+        noise = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
+        return self.loc + (self.scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Any) -> Tensor:
-        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + self.distance(value)) - self.half_logdet()
+        return (
+            -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + self.squared_mahalanobis(value)) - self.half_logdet()
+        )
 
-    def distance(self, value: Tensor) -> Tensor:
+    def squared_mahalanobis(self, value: Tensor) -> Tensor:
         """Squared Mahalanobis distance from the mean."""
-        away = (value - self.loc).unsqueeze(-1)
-        scale = self.scale_tril.expand((*away.shape[:-2], *self.scale_tril.shape[-2:]))
-        return (linalg.solve_triangular(scale, away, upper=False).squeeze(-1) ** 2).sum(-1)
+        difference = (value - self.loc).unsqueeze(-1)
+        scale = self.scale_tril.expand((*difference.shape[:-2], *self.scale_tril.shape[-2:]))
+        return (linalg.solve_triangular(scale, difference, upper=False).squeeze(-1) ** 2).sum(-1)
 
     def half_logdet(self) -> Tensor:
         """Log determinant of `scale_tril`."""

@@ -51,14 +51,14 @@ class OneHotCategorical(Distribution):
     @property
     def mode(self) -> Tensor:
         """One-hot vector of the most probable category."""
-        return self._encoded(self._categorical.mode)
+        return self._one_hot(self._categorical.mode)
 
     @property
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
-        return self._encoded(self._categorical.sample(sample_shape))
+        return self._one_hot(self._categorical.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         is_one_hot = ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
@@ -74,7 +74,7 @@ class OneHotCategorical(Distribution):
         values = values.reshape(count, *(1,) * len(self.batch_shape), count)
         return values.expand(count, *self.batch_shape, count) if expand else values
 
-    def _encoded(self, categories: Tensor) -> Tensor:
+    def _one_hot(self, categories: Tensor) -> Tensor:
         return one_hot(categories, self.event_shape[0]).to(self.probs.dtype)
 
 

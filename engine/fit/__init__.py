@@ -34,9 +34,9 @@ from engine.compiler.compile_progress import Tier as Tier
 from engine.fit.early_stopping import EarlyStopping as EarlyStopping
 from engine.fit.events import Done as Done
 from engine.fit.events import Epoch as Epoch
-from engine.fit.events import Event as Event
 from engine.fit.events import Started as Started
 from engine.fit.events import Step as Step
+from engine.fit.events import TrainingEvent as TrainingEvent
 from engine.fit.events import Validated as Validated
 from engine.fit.events import ValidationStep as ValidationStep
 from engine.fit.schedule_replanning import ReplannedSchedule as ReplannedSchedule
@@ -50,22 +50,22 @@ from engine.fit.task_state import match_weights as match_weights
 from engine.fit.training_loop import Training as Training
 from engine.fit.training_loop import evaluate as evaluate
 from engine.fit.training_loop import fit as fit
-from engine.fit.trial_runs import BatchTrained as BatchTrained
-from engine.fit.trial_runs import RateFound as RateFound
-from engine.fit.trial_runs import RateTried as RateTried
+from engine.fit.trial_runs import LearningRateSuggestion as LearningRateSuggestion
+from engine.fit.trial_runs import LearningRateTrial as LearningRateTrial
+from engine.fit.trial_runs import OverfitStep as OverfitStep
 from engine.fit.trial_runs import find_rate as find_rate
 from engine.fit.trial_runs import overfit_one_batch as overfit_one_batch
 
 __all__ = [
-    "BatchTrained",
+    "OverfitStep",
     "CompileState",
     "Done",
     "EarlyStopping",
     "Epoch",
-    "Event",
+    "TrainingEvent",
     "WeightMatch",
-    "RateFound",
-    "RateTried",
+    "LearningRateSuggestion",
+    "LearningRateTrial",
     "ReplannedSchedule",
     "Started",
     "Step",

@@ -23,30 +23,30 @@ class LossMean:
     The arguments are the values of `state`; states of older versions have no values by name.
     """
 
-    def __init__(self, total: float = 0.0, count: int = 0, each: Mapping[str, float] | None = None) -> None:
+    def __init__(self, total: float = 0.0, count: int = 0, by_name: Mapping[str, float] | None = None) -> None:
         self.total = total
         self.count = count
-        self._each = {} if each is None and not count else each
+        self._by_name = {} if by_name is None and not count else by_name
 
     def add(self, losses: Mapping[str, float], samples: int) -> None:
         self.total += sum(losses.values()) * samples
         self.count += samples
-        if self._each is not None:
-            sums = {name: self._each.get(name, 0.0) + value * samples for name, value in losses.items()}
-            self._each = {**self._each, **sums}
+        if self._by_name is not None:
+            sums = {name: self._by_name.get(name, 0.0) + value * samples for name, value in losses.items()}
+            self._by_name = {**self._by_name, **sums}
 
     @property
     def value(self) -> float:
         return self.total / self.count if self.count else float("nan")
 
     @property
-    def each(self) -> dict[str, float]:
+    def by_name(self) -> dict[str, float]:
         """Means by name; empty after loading a state of an older version."""
-        return {name: total / self.count for name, total in (self._each or {}).items()}
+        return {name: total / self.count for name, total in (self._by_name or {}).items()}
 
     @property
     def state(self) -> list[Any]:
-        return [self.total, self.count, None if self._each is None else dict(self._each)]
+        return [self.total, self.count, None if self._by_name is None else dict(self._by_name)]
 
 
 class TimedBatches:
@@ -64,21 +64,21 @@ class TimedBatches:
         self._count = count
         self._ahead: deque[Any] = deque()
         """Batches of a stream that were read ahead."""
-        self._began = 0.0
+        self._start = 0.0
         self._waited = 0.0
         self.waiting = 0.0
         """Seconds spent waiting for the last batch."""
 
-    def left(self, most: int = 1) -> int:
-        """Number of remaining batches, at most `most`. Reads that many ahead from a stream."""
+    def remaining(self, limit: int = 1) -> int:
+        """Number of remaining batches, at most `limit`. Reads that many ahead from a stream."""
         if self._count is not None:
-            return min(self._count, most)
-        self._read(most)
-        return min(len(self._ahead), most)
+            return min(self._count, limit)
+        self._read(limit)
+        return min(len(self._ahead), limit)
 
     def next(self) -> Any:
         """The next batch. Raises DataError if there is none."""
-        self._began = time.perf_counter() - self._waited
+        self._start = time.perf_counter() - self._waited
         self._read(1)
         if not self._ahead:
             raise DataError("the data has fewer batches than its length.")
@@ -89,7 +89,7 @@ class TimedBatches:
     def stop(self) -> float:
         """Total seconds of the last batch."""
         self.waiting, self._waited = self._waited, 0.0
-        return time.perf_counter() - self._began
+        return time.perf_counter() - self._start
 
     def _read(self, count: int) -> None:
         before = time.perf_counter()
@@ -135,14 +135,16 @@ def count_batches(loader: DataLoader) -> int | None:
 
 def empty_stream_error(loader: DataLoader, epoch: int, part: str = "training") -> DataError:
     """The error for a stream without batches in an epoch, counted from 0."""
-    cut: Any = loader if loader.batch_sampler is None else loader.batch_sampler
-    if getattr(cut, "drop_last", False):
-        why = f"It ended before a batch of {cut.batch_size} was complete. Lower batch_size, or turn off drop_last."
+    batching: Any = loader if loader.batch_sampler is None else loader.batch_sampler
+    if getattr(batching, "drop_last", False):
+        remedy = (
+            f"It ended before a batch of {batching.batch_size} was complete. Lower batch_size, or turn off drop_last."
+        )
     elif epoch:
-        why = "A stream must restart when it is iterated again: create its iterator in __iter__."
+        remedy = "A stream must restart when it is iterated again: create its iterator in __iter__."
     else:
-        why = "Choose other data."
-    return DataError(f"the stream of {part} samples gave no batch in epoch {epoch + 1}. {why}")
+        remedy = "Choose other data."
+    return DataError(f"the stream of {part} samples gave no batch in epoch {epoch + 1}. {remedy}")
 
 
 def count_samples(loader: DataLoader) -> int | None:

@@ -11,7 +11,7 @@ from engine.fit.task import Task
 
 @dataclass(frozen=True, slots=True)
 class EarlyStopping:
-    """Stop training when the followed metric no longer improves.
+    """Stop training when the monitored metric no longer improves.
 
     Args:
         patience: consecutive validations without improvement that are allowed
@@ -33,9 +33,9 @@ class BestTracker:
     """
 
     def __init__(self, task: Task, name: str, stopping: EarlyStopping | None) -> None:
-        known = [f"{part}_{metric}" for part in ("train", "val") for metric in ("loss", *task.metrics)]
-        if name not in known:
-            raise ValueError(f"there is no metric {name!r} to follow. Choose one of: {', '.join(known)}.")
+        names = [f"{part}_{metric}" for part in ("train", "val") for metric in ("loss", *task.metrics)]
+        if name not in names:
+            raise ValueError(f"unknown metric {name!r}. Choose one of: {', '.join(names)}.")
         self.name = name
         self._stopping = stopping
         self._sign = -1 if _is_higher_better(task, name) else 1
@@ -46,7 +46,7 @@ class BestTracker:
         self._waited = 0
 
     def update(self, metrics: Mapping[str, float], *, complete: bool = True) -> bool:
-        """Add the metrics of one validation. Returns True if the followed metric is the best so far.
+        """Add the metrics of one validation. Returns True if the monitored metric is the best so far.
 
         The metrics of an incomplete epoch can be the best only if there are no others. They are not stored, because a
         longer run would not have computed them.
@@ -64,7 +64,7 @@ class BestTracker:
         return is_best
 
     @property
-    def stops(self) -> bool:
+    def should_stop(self) -> bool:
         """Whether patience is used up."""
         return self._stopping is not None and self._waited > self._stopping.patience
 
@@ -73,7 +73,7 @@ class BestTracker:
         self._waited = 0
 
     def _value(self, metrics: Mapping[str, float]) -> float:
-        """The followed metric, negated if higher is better."""
+        """The monitored metric, negated if higher is better."""
         found = metrics.get(self.name)
         return self._sign * (metrics[self.name.replace("val_", "train_", 1)] if found is None else found)
 

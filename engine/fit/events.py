@@ -80,7 +80,7 @@ class Validated:
     val_loss: float
     val_metrics: Mapping[str, float]
     best: bool
-    """Whether the monitored figure is the best so far."""
+    """Whether the monitored metric is the best so far."""
     tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
     """Results of metrics that are not a single number, such as a confusion matrix."""
     val_losses: Mapping[str, float] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Epoch:
     learning_rate: float
     finite: bool
     best: bool = False
-    """Whether the monitored figure is the best so far. For an incomplete epoch: whether it is the only figure."""
+    """Whether the monitored metric is the best so far. For an incomplete epoch: whether it is the only value."""
     tables: Mapping[str, list[list[int]]] = field(default_factory=dict)
     """As in Validated; of the training samples if there is no validation."""
     batches: int | None = None
@@ -128,4 +128,4 @@ class Done:
     """Why training ended: "early" for early stopping, "stopped" for a request of the caller."""
 
 
-Event: TypeAlias = Started | Step | CompileState | ValidationStep | Validated | Epoch | Done
+TrainingEvent: TypeAlias = Started | Step | CompileState | ValidationStep | Validated | Epoch | Done

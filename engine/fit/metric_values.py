@@ -32,8 +32,8 @@ def metric_tables(task: Task) -> dict[str, list[list[int]]]:
 
 def learning_rate(task: Task) -> float:
     """Learning rate of the first optimizer with a schedule, else of the first optimizer."""
-    scheduled = next((schedule.optimizer for schedule in task.schedulers.values()), None)
-    optimizer = scheduled or next(iter(task.optimizers.values()), None)
+    with_schedule = next((schedule.optimizer for schedule in task.schedulers.values()), None)
+    optimizer = with_schedule or next(iter(task.optimizers.values()), None)
     return float("nan") if optimizer is None else float(optimizer.param_groups[0]["lr"])
 
 

@@ -46,7 +46,7 @@ def replan_schedules(task: Task, state: Mapping[str, Any]) -> tuple[dict[str, An
     """
     parts = dict(state["task"])
     schedulers, optimizers = dict(parts["schedulers"]), dict(parts["optimizers"])
-    found: list[ReplannedSchedule] = []
+    replanned: list[ReplannedSchedule] = []
     for name, schedule in task.schedulers.items():
         count = 0 if isinstance(schedule, ReduceLROnPlateau) else schedulers[name]["last_epoch"]
         if count > state["step"]:  # replaying this many steps could take forever
@@ -54,14 +54,14 @@ def replan_schedules(task: Task, state: Mapping[str, Any]) -> tuple[dict[str, An
                 f"the checkpoint's {name} has {count} steps after {state['step']} batches. Use another checkpoint."
             )
     for name, optimizer in task.optimizers.items():
-        walk = _ScheduleReplay(task, optimizer, schedulers, state["epoch"], state["batch"] // task.accumulate)
-        if walk.is_planned_otherwise:
+        replay = _ScheduleReplay(task, optimizer, schedulers, state["epoch"], state["batch"] // task.accumulate)
+        if replay.has_new_plan:
             rates = [float(group["lr"]) for group in optimizers[name]["groups"]]
-            groups = walk.groups(rates)
+            groups = replay.groups(rates)
             optimizers[name] = {**optimizers[name], "groups": groups}
-            schedulers |= walk.states()
-            found.append(ReplannedSchedule(name, rates[0], float(groups[0]["lr"])))
-    return {**state, "task": {**parts, "optimizers": optimizers, "schedulers": schedulers}}, tuple(found)
+            schedulers |= replay.states()
+            replanned.append(ReplannedSchedule(name, rates[0], float(groups[0]["lr"])))
+    return {**state, "task": {**parts, "optimizers": optimizers, "schedulers": schedulers}}, tuple(replanned)
 
 
 class _ScheduleReplay:
@@ -70,44 +70,46 @@ class _ScheduleReplay:
     Args:
         states: states of the schedules
         epochs: completed epochs
-        begun: steps of the current epoch
+        steps_in_epoch: steps of the current epoch
     """
 
-    def __init__(self, task: Task, optimizer: Optimizer, states: Mapping[str, Any], epochs: int, begun: int) -> None:
-        self._optimizer, self._epochs, self._begun = optimizer, epochs, begun
-        own = {key: schedule for key, schedule in task.schedulers.items() if schedule.optimizer is optimizer}
-        self._schedules = {key: one for key, one in own.items() if not isinstance(one, ReduceLROnPlateau)}
-        self._falls = len(own) > len(self._schedules)
-        self._per_step = {key for key in own if task.is_stepped_per_batch(key)}
+    def __init__(
+        self, task: Task, optimizer: Optimizer, states: Mapping[str, Any], epochs: int, steps_in_epoch: int
+    ) -> None:
+        self._optimizer, self._epochs, self._steps_in_epoch = optimizer, epochs, steps_in_epoch
+        schedules = {key: schedule for key, schedule in task.schedulers.items() if schedule.optimizer is optimizer}
+        self._schedules = {key: one for key, one in schedules.items() if not isinstance(one, ReduceLROnPlateau)}
+        self._has_plateau_schedule = len(schedules) > len(self._schedules)
+        self._per_step = {key for key in schedules if task.is_stepped_per_batch(key)}
         self._counts = {key: int(states[key]["last_epoch"]) for key in self._schedules}
         self._options = copy_tensors(group_options(optimizer))
-        self._planned = {key: copy_tensors(one.state_dict()) for key, one in self._schedules.items()}
-        self._former = {key: self._normal(one, states[key]) for key, one in self._schedules.items()}
+        self._new = {key: copy_tensors(one.state_dict()) for key, one in self._schedules.items()}
+        self._saved = {key: self._normalized(one, states[key]) for key, one in self._schedules.items()}
 
     @property
-    def is_planned_otherwise(self) -> bool:
-        return any(_plan_only(self._former[key]) != _plan_only(planned) for key, planned in self._planned.items())
+    def has_new_plan(self) -> bool:
+        return any(_plan_only(self._saved[key]) != _plan_only(new) for key, new in self._new.items())
 
     def groups(self, rates: list[float]) -> list[dict[str, Any]]:
-        """Options of the optimizer's groups in the new plan; `rates` are those of the former plan."""
-        shares = [1.0] * len(rates)
-        if self._falls:
-            former = {key: _with_plan(self._planned[key], self._former[key]) for key in self._planned}
-            planned = [float(group["lr"]) for group in self._walked(former)]
-            shares = [rate / plan if plan else 1.0 for rate, plan in zip(rates, planned, strict=True)]
-        found = self._walked(self._planned)
-        return [{**group, "lr": group["lr"] * share} for group, share in zip(found, shares, strict=True)]
+        """Options of the optimizer's groups in the new plan; `rates` are those of the saved plan."""
+        factors = [1.0] * len(rates)
+        if self._has_plateau_schedule:
+            saved = {key: _with_plan(self._new[key], self._saved[key]) for key in self._new}
+            new = [float(group["lr"]) for group in self._replayed_groups(saved)]
+            factors = [rate / plan if plan else 1.0 for rate, plan in zip(rates, new, strict=True)]
+        found = self._replayed_groups(self._new)
+        return [{**group, "lr": group["lr"] * factor} for group, factor in zip(found, factors, strict=True)]
 
     def states(self) -> dict[str, dict[str, Any]]:
         """States of the schedules after the replay."""
         return {key: copy_tensors(schedule.state_dict()) for key, schedule in self._schedules.items()}
 
-    def _walked(self, begun: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def _replayed_groups(self, steps_in_epoch: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         for group, options in zip(self._optimizer.param_groups, copy_tensors(self._options), strict=True):
             group.update(options)
         self._optimizer.steps = 1  # avoids the warning about a schedule before the first optimizer step
         for key, schedule in self._schedules.items():
-            schedule.load_state_dict(copy_tensors(begun[key]))
+            schedule.load_state_dict(copy_tensors(steps_in_epoch[key]))
         for _, _, schedule in heapq.merge(*self._steps(), key=lambda step: step[:2]):
             schedule.step()
         return copy_tensors(group_options(self._optimizer))
@@ -115,14 +117,14 @@ class _ScheduleReplay:
     def _steps(self) -> Iterator[Iterator[tuple[float, bool, LRScheduler]]]:
         """Times of each schedule's steps, in epochs; per-epoch schedules come after per-step ones."""
         for key, schedule in self._schedules.items():
-            late = key not in self._per_step
-            yield zip(self._times(self._counts[key], late=late), repeat(late), repeat(schedule))
+            per_epoch = key not in self._per_step
+            yield zip(self._times(self._counts[key], per_epoch=per_epoch), repeat(per_epoch), repeat(schedule))
 
-    def _times(self, count: int, *, late: bool) -> Iterator[float]:
-        pace = 1 if late or not self._epochs else max((count - self._begun) // self._epochs, 1)
-        return (number / pace for number in range(1, count + 1))
+    def _times(self, count: int, *, per_epoch: bool) -> Iterator[float]:
+        steps_per_epoch = 1 if per_epoch or not self._epochs else max((count - self._steps_in_epoch) // self._epochs, 1)
+        return (number / steps_per_epoch for number in range(1, count + 1))
 
-    def _normal(self, schedule: LRScheduler, state: Mapping[str, Any]) -> dict[str, Any]:
+    def _normalized(self, schedule: LRScheduler, state: Mapping[str, Any]) -> dict[str, Any]:
         """Normalize a state whose tuples and keys were changed by a file format."""
         fresh = copy_tensors(schedule.state_dict())
         schedule.load_state_dict(copy_tensors(state))

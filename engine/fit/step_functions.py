@@ -36,16 +36,16 @@ class StepFunctions:
         self.validate: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = compute_losses
         if compile and task.step is not None and task.validation_step is not None:
             self.train, self.validate = task.step, task.validation_step
-        self._told: CompileState | None = None
+        self._reported: CompileState | None = None
 
-    def news(self, number: int) -> CompileState | None:
+    def new_compile_state(self, number: int) -> CompileState | None:
         """The compile state after training step `number`, if it has changed; else None."""
         if not isinstance(self.train, CompiledFunction):
             return None
         state = compile_state(self.train, number)
-        if self._told is not None and replace(state, step=self._told.step) == self._told:
+        if self._reported is not None and replace(state, step=self._reported.step) == self._reported:
             return None
-        self._told = state
+        self._reported = state
         return state
 
 
@@ -83,8 +83,10 @@ def preserve_state(task: Task) -> Iterator[None]:
     entry.
     """
     state = random.get_rng_state()
-    kept = [value for metric in task.metrics.values() for value in vars(metric).values() if isinstance(value, Tensor)]
-    sums = [(value, value.detach().clone()) for value in kept]
+    metric_tensors = [
+        value for metric in task.metrics.values() for value in vars(metric).values() if isinstance(value, Tensor)
+    ]
+    sums = [(value, value.detach().clone()) for value in metric_tensors]
     modules = task.modules.values()
     gradients = [(parameter, parameter.grad) for module in modules for parameter in module.parameters()]
     buffers = [(buffer, buffer.detach().clone()) for module in modules for buffer in module.buffers()]
@@ -176,20 +178,20 @@ def _make_closure(task: Task, batch: Any, random_state: State, optimizer: Optimi
     """
     first = [loss]
 
-    def evaluated() -> Tensor:
+    def closure() -> Tensor:
         if first:
             return first.pop()
         with preserve_state(task):
             random.set_rng_state(random_state)
             found = compute_losses(task, batch)[optimizer]
             found.backward()
-            own = [(parameter, parameter.grad) for parameter in _parameters(optimizer)]
-        for parameter, gradient in own:
+            gradients = [(parameter, parameter.grad) for parameter in _parameters(optimizer)]
+        for parameter, gradient in gradients:
             parameter.grad = gradient
         _clip(task, optimizer)
         return found
 
-    return evaluated
+    return closure
 
 
 __all__ = [

@@ -128,13 +128,13 @@ class Task(ABC):
             raise ValueError(f"accumulate must be at least 1, not {self.accumulate}.")
         for name, bound in (("clip_norm", self.clip_norm), ("clip_value", self.clip_value)):
             if bound is not None and not bound > 0:
-                raise ValueError(f"{name} must be above 0, not {bound}. Set it to None to leave gradients as they are.")
+                raise ValueError(f"{name} must be above 0, not {bound}. Set it to None to disable clipping.")
         if self.mixed_precision not in ("off", "bfloat16", "float16"):
             raise ValueError(f"mixed_precision must be 'off', 'bfloat16' or 'float16', not {self.mixed_precision!r}.")
-        searching = [name for name, optimizer in self.optimizers.items() if optimizer.needs_closure]
-        if searching and (self.accumulate > 1 or self.mixed_precision == "float16"):
+        with_closure = [name for name, optimizer in self.optimizers.items() if optimizer.needs_closure]
+        if with_closure and (self.accumulate > 1 or self.mixed_precision == "float16"):
             raise ValueError(
-                f"{searching[0]} evaluates the loss of a batch several times, so it does not support "
+                f"{with_closure[0]} evaluates the loss of a batch several times, so it does not support "
                 "accumulate and float16. Choose another optimizer, or turn these off."
             )
 

@@ -34,7 +34,7 @@ class WeightMatch:
     """Tensors with different shapes: the model's shape, then the given one."""
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         return not (self.missing or self.extra or self.reshaped)
 
     def __str__(self) -> str:
@@ -69,15 +69,15 @@ def save_task(task: Task) -> dict[str, Any]:
 def restore_task(task: Task, state: Mapping[str, Any]) -> None:
     """Restore a task from `save_task`. Raises WeightsError, without changes, if its parts differ."""
     for kind in ("modules", "optimizers", "schedulers", "metrics"):
-        own, given = set(getattr(task, kind)), set(state[kind])
-        if own != given:
+        own, saved = set(getattr(task, kind)), set(state[kind])
+        if own != saved:
             raise WeightsError(
-                f"the task has {kind} {_shorten(sorted(own))}, but the checkpoint {_shorten(sorted(given))}. "
+                f"the task has {kind} {_shorten(sorted(own))}, but the checkpoint {_shorten(sorted(saved))}. "
                 "Use the same task, or load only the weights."
             )
     for name, module in task.modules.items():
         found = match_weights(module, state["modules"][name])
-        if not found.is_whole:
+        if not found.is_complete:
             raise WeightsError(f"the checkpoint does not fit {name}: {found}.")
     for name, optimizer in task.optimizers.items():
         _restore_optimizer(name, optimizer, state["optimizers"][name])
@@ -96,24 +96,24 @@ def restore_task(task: Task, state: Mapping[str, Any]) -> None:
     restore_metrics(task, state["metrics"])
 
 
-def match_weights(module: Module, given: Mapping[str, Tensor]) -> WeightMatch:
+def match_weights(module: Module, weights: Mapping[str, Tensor]) -> WeightMatch:
     """Match the tensors of a module with given ones."""
     own = dict(_tensors(module))
-    shapes = {name: (tuple(own[name].shape), tuple(given[name].shape)) for name in own if name in given}
+    shapes = {name: (tuple(own[name].shape), tuple(weights[name].shape)) for name in own if name in weights}
     return WeightMatch(
-        same=tuple(name for name, (mine, other) in shapes.items() if mine == other),
-        missing=tuple(name for name in own if name not in given),
-        extra=tuple(name for name in given if name not in own),
+        same=tuple(name for name, (shape, other) in shapes.items() if shape == other),
+        missing=tuple(name for name in own if name not in weights),
+        extra=tuple(name for name in weights if name not in own),
         reshaped={name: pair for name, pair in shapes.items() if pair[0] != pair[1]},
     )
 
 
-def load_matching(module: Module, given: Mapping[str, Tensor]) -> WeightMatch:
+def load_matching(module: Module, weights: Mapping[str, Tensor]) -> WeightMatch:
     """Copy the given tensors that fit into a module. Returns the match."""
-    found, own = match_weights(module, given), dict(_tensors(module))
+    found, own = match_weights(module, weights), dict(_tensors(module))
     with no_grad():
         for name in found.same:
-            own[name].copy_(given[name].to(own[name].device))
+            own[name].copy_(weights[name].to(own[name].device))
     return found
 
 
@@ -155,31 +155,31 @@ def _optimizer_state(optimizer: Optimizer) -> dict[str, Any]:
     return {"steps": optimizer.steps, "groups": copy_tensors(group_options(optimizer)), "state": copy_tensors(state)}
 
 
-def _restore_optimizer(name: str, optimizer: Optimizer, given: Mapping[str, Any]) -> None:
-    groups, trained = given["groups"], _parameters(optimizer)
-    if len(groups) != len(optimizer.param_groups) or any(number >= len(trained) for number in given["state"]):
+def _restore_optimizer(name: str, optimizer: Optimizer, saved: Mapping[str, Any]) -> None:
+    groups, trained = saved["groups"], _parameters(optimizer)
+    if len(groups) != len(optimizer.param_groups) or any(number >= len(trained) for number in saved["state"]):
         raise WeightsError(
             f"the checkpoint's {name} has other parameter groups. Create the optimizer with the same groups."
         )
     for own, options in zip(group_options(optimizer), groups, strict=True):
         _check_same_kind(f"the checkpoint's {name}", own, options)
     options = [options for group, options in zip(optimizer.param_groups, groups, strict=True) for _ in group["params"]]
-    for number, state in given["state"].items():
+    for number, state in saved["state"].items():
         optimizer.check_state_entries(state, trained[number], options[number])
         for key, value in state.items():
             if isinstance(value, Tensor) and value.ndim:
                 optimizer.check_state(key, value, trained[number])
     optimizer.state = defaultdict(dict)  # a new dict shows compiled steps that the tensors have changed
-    for number, state in given["state"].items():
+    for number, state in saved["state"].items():
         optimizer.state[trained[number]] = _move_like(copy_tensors(state), trained[number])
     for group, options in zip(optimizer.param_groups, groups, strict=True):
         group.update(copy_tensors(options))
-    optimizer.steps = given["steps"]
+    optimizer.steps = saved["steps"]
 
 
-def _check_same_kind(location: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _check_same_kind(location: str, own: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
     """Raise WeightsError for unknown fields or values of another type."""
-    for key, value in given.items():
+    for key, value in saved.items():
         if key not in own:
             raise WeightsError(f"{location} has an unknown field {str(key)[:40]!r}. Use the same task.")
         if not _is_same_kind(own[key], value):
@@ -187,11 +187,11 @@ def _check_same_kind(location: str, own: Mapping[str, Any], given: Mapping[str, 
             raise WeightsError(f"{location} is damaged: its {key} is {kinds}. Use another checkpoint.")
 
 
-def _is_same_kind(own: Any, given: Any) -> bool:
-    if own is None or given is None:
+def _is_same_kind(own: Any, saved: Any) -> bool:
+    if own is None or saved is None:
         return True
     kinds = next((kinds for kinds in _KINDS if isinstance(own, kinds)), (type(own),))
-    return isinstance(given, kinds)
+    return isinstance(saved, kinds)
 
 
 def group_options(optimizer: Optimizer) -> list[dict[str, Any]]:
@@ -224,10 +224,10 @@ def _move_like(value: Any, like: Tensor) -> Any:
     return value
 
 
-def _shorten(names: Any, most: int = 5) -> str:
+def _shorten(names: Any, limit: int = 5) -> str:
     names = list(names)
-    shown = ", ".join(names[:most]) or "none"
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    shown = ", ".join(names[:limit]) or "none"
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
 
 
 def _format_shape(shape: tuple[int, ...]) -> str:

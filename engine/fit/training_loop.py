@@ -22,7 +22,7 @@ from engine.fit.batch_iteration import (
     is_stream,
 )
 from engine.fit.early_stopping import BestTracker, EarlyStopping
-from engine.fit.events import Done, Epoch, Event, Started, Step, Validated, ValidationStep
+from engine.fit.events import Done, Epoch, Started, Step, TrainingEvent, Validated, ValidationStep
 from engine.fit.metric_values import (
     learning_rate,
     learning_rates,
@@ -61,12 +61,12 @@ def fit(
         steps: total number of batches
         validate_epochs: validate every N epochs; 0 for never
         validate_steps: also validate every N batches within an epoch
-        follow: the metric that decides which weights are best, such as "val_loss" or "val_accuracy"
-        early_stopping: when to stop if the metric no longer improves
+        follow: the metric to monitor, which decides the best weights, such as "val_loss" or "val_accuracy"
+        early_stopping: when to stop if the monitored metric no longer improves
         compile: compile training steps as `engine.compile` does; `task.step` is the compiled function
 
-    Yields Started; a Step per batch, and a CompileState when the way steps run changes; a ValidationStep per validation
-    batch, and a Validated for validations within epochs; an Epoch per epoch; Done.
+    Yields Started; a Step per batch, and a CompileState when the state of compilation changes; a ValidationStep per
+    validation batch, and a Validated for validations within epochs; an Epoch per epoch; Done.
 
     Raises:
         ValueError: neither `epochs` nor `steps` is given, or a number is negative.
@@ -83,7 +83,7 @@ def fit(
     return Training(task, epochs, steps, validate_epochs, validate_steps, follow, early_stopping, compile=compile)
 
 
-def evaluate(task: Task, *, compile: bool = True) -> Generator[Event, None, None]:
+def evaluate(task: Task, *, compile: bool = True) -> Generator[TrainingEvent, None, None]:
     """Evaluate a task on its validation data: yields a ValidationStep per batch, then a Validated.
 
     Raises DataError if there are no validation samples.
@@ -91,7 +91,7 @@ def evaluate(task: Task, *, compile: bool = True) -> Generator[Event, None, None
     yield from fit(task, epochs=0, compile=compile).validation()
 
 
-class Training(Iterator[Event]):
+class Training(Iterator[TrainingEvent]):
     """A running training, as an iterator of events. Closing it stops the training.
 
     Between two events, `state_dict` returns the complete state. A new training that loads it continues with identical
@@ -111,7 +111,7 @@ class Training(Iterator[Event]):
         compile: bool,
     ) -> None:
         self.task = task
-        self._by = StepFunctions(task, compile=compile)
+        self._step_functions = StepFunctions(task, compile=compile)
         self._epochs, self._steps = epochs, steps
         self._validate_epochs, self._validate_steps = validate_epochs, validate_steps
         self._follow, self._stopping = follow, stopping
@@ -124,9 +124,9 @@ class Training(Iterator[Event]):
         self._mean = LossMean()
         self._count: int | None = None
         """Batches per epoch, if known; for a stream after its first epoch."""
-        self._pending = False
+        self._validation_pending = False
         """Whether a validation within the epoch runs next or is running."""
-        self._before: dict[str, Any] | None = None
+        self._before_validation: dict[str, Any] | None = None
         """During a validation: metric state and random state from before it."""
         self._tracker: BestTracker | None = None
         self._events = self._run()
@@ -134,11 +134,11 @@ class Training(Iterator[Event]):
     def __iter__(self) -> Training:
         return self
 
-    def __next__(self) -> Event:
+    def __next__(self) -> TrainingEvent:
         with random.drawing_from(self.task.stream):
             return next(self._events)
 
-    def validation(self) -> Generator[Event, None, None]:
+    def validation(self) -> Generator[TrainingEvent, None, None]:
         """Validate now, without affecting the training."""
         batches, _ = self._set_up()
         if batches.validation is None or count_samples(batches.validation) == 0:
@@ -159,7 +159,7 @@ class Training(Iterator[Event]):
         """The complete training state for `engine.save`. Tensors are copies."""
         with random.drawing_from(self.task.stream):
             tracker = self._set_up()[1]
-        task, before = self.task, self._before
+        task, before = self.task, self._before_validation
         state = save_task(task)
         if before is not None:  # a validation in progress is repeated
             state["metrics"] = before["metrics"]
@@ -171,7 +171,7 @@ class Training(Iterator[Event]):
             "step": self.step,
             "mean": self._mean.state,
             "judge": tracker.state_dict(),
-            "pending": self._pending,
+            "pending": self._validation_pending,
             "random": list(task.stream.get_state() if before is None else before["random"]),
             "seconds": [self._seconds, self._epoch_seconds],
         }
@@ -186,13 +186,13 @@ class Training(Iterator[Event]):
         tracker.load_state_dict(state["judge"])
         self.task.stream.set_state(state["random"])
         self._seconds, self._epoch_seconds = state["seconds"]
-        self._pending, self._count = state["pending"], state.get("batches")
+        self._validation_pending, self._count = state["pending"], state.get("batches")
 
     def reset_patience(self) -> bool:
         """Reset early-stopping patience. Returns whether early stopping had ended the training."""
         with random.drawing_from(self.task.stream):
             tracker = self._set_up()[1]
-        had_ended = tracker.stops
+        had_ended = tracker.should_stop
         tracker.reset_patience()
         return had_ended
 
@@ -204,22 +204,22 @@ class Training(Iterator[Event]):
             self._tracker = BestTracker(self.task, self._follow, self._stopping)
         return batches, self._tracker
 
-    def _run(self) -> Generator[Event, None, None]:
+    def _run(self) -> Generator[TrainingEvent, None, None]:
         batches, tracker = self._set_up()
         counted = count_batches(batches.train)
         self._count = self._count if counted is None else counted
         yield self._started(batches)
         with preserve_modes(self.task):
-            while not self._reason():
+            while not self._end_reason():
                 yield from self._run_epoch(batches, tracker)
-        yield Done(self.epoch, self.step, self._seconds, self._reason() or "epochs")
+        yield Done(self.epoch, self.step, self._seconds, self._end_reason() or "epochs")
 
-    def _reason(self) -> Literal["epochs", "steps", "early"] | None:
+    def _end_reason(self) -> Literal["epochs", "steps", "early"] | None:
         if self._steps is not None and self.step >= self._steps:
             return "steps"
         if self._epochs is not None and self.epoch >= self._epochs:
             return "epochs"
-        return "early" if self._tracker is not None and self._tracker.stops else None
+        return "early" if self._tracker is not None and self._tracker.should_stop else None
 
     def _started(self, batches: Loaders) -> Started:
         parameters = {id(p): p for module in self.task.modules.values() for p in module.parameters() if p.requires_grad}
@@ -232,24 +232,24 @@ class Training(Iterator[Event]):
             parameters=sum(parameter.numel() for parameter in parameters.values()),
             device=str(self.task.device),
             seed=self.task.seed,
-            compiled=self._by.compiled,
+            compiled=self._step_functions.compiled,
             epoch=self.epoch,
             step=self.step,
         )
 
-    def _run_epoch(self, batches: Loaders, tracker: BestTracker) -> Iterator[Event]:
-        left = None if self._count is None or is_stream(batches.train) else self._count - self.batch
-        timed = TimedBatches(self._batches(batches.train), self.task, left)
-        if not self.batch and not timed.left():
+    def _run_epoch(self, batches: Loaders, tracker: BestTracker) -> Iterator[TrainingEvent]:
+        remaining = None if self._count is None or is_stream(batches.train) else self._count - self.batch
+        timed = TimedBatches(self._batches(batches.train), self.task, remaining)
+        if not self.batch and not timed.remaining():
             raise empty_stream_error(batches.train, self.epoch)
-        while timed.left():
-            if self._pending and batches.validation is not None:
+        while timed.remaining():
+            if self._validation_pending and batches.validation is not None:
                 yield from self._validate_within(batches.validation, tracker)
-            if self._reason():
+            if self._end_reason():
                 break
             yield from self._train(timed)
-        self._pending = False
-        complete = not timed.left()
+        self._validation_pending = False
+        complete = not timed.remaining()
         if complete:
             self._count = self.batch
         yield from self._end_epoch(batches, tracker, complete=complete)
@@ -267,13 +267,13 @@ class Training(Iterator[Event]):
             random.set_rng_state(resumed_at)
         return batches
 
-    def _train(self, timed: TimedBatches) -> Iterator[Event]:
+    def _train(self, timed: TimedBatches) -> Iterator[TrainingEvent]:
         """Train one batch."""
         for module in self.task.modules.values():
             module.train()
-        part = self._part(timed)
+        accumulation = self._accumulation_position(timed)
         batch = timed.next()
-        losses = self._by.train(self.task, batch, *part)
+        losses = self._step_functions.train(self.task, batch, *accumulation)
         values = losses_by_name(self.task, losses)
         loss, size = sum(values.values()), batch_size(batch)
         if not math.isfinite(loss):
@@ -282,10 +282,10 @@ class Training(Iterator[Event]):
         rate, rates = learning_rate(self.task), learning_rates(self.task)
         self.step += 1
         self.batch += 1
-        if not part or part[1]:
+        if not accumulation or accumulation[1]:
             self._advance_schedules()
-        every = self._validate_steps
-        self._pending = every is not None and self.batch % every == 0
+        interval = self._validate_steps
+        self._validation_pending = interval is not None and self.batch % interval == 0
         metrics = read_metrics(self.task)
         seconds = timed.stop()
         self._seconds += seconds
@@ -304,10 +304,10 @@ class Training(Iterator[Event]):
             waiting=timed.waiting,
             learning_rates=rates,
         )
-        if (news := self._by.news(self.step)) is not None:
-            yield news
+        if (compile_state := self._step_functions.new_compile_state(self.step)) is not None:
+            yield compile_state
 
-    def _part(self, timed: TimedBatches) -> tuple[Any, ...]:
+    def _accumulation_position(self, timed: TimedBatches) -> tuple[Any, ...]:
         """Position of the next batch in its accumulation group: first, last, share.
 
         Batches of a stream are read ahead for a whole group, because the stream may end within it.
@@ -316,22 +316,22 @@ class Training(Iterator[Event]):
         if group == 1:
             return ()
         position = self.batch % group
-        size = position + timed.left(group - position)
+        size = position + timed.remaining(group - position)
         return position == 0, position == size - 1, 1 / size
 
-    def _end_epoch(self, batches: Loaders, tracker: BestTracker, *, complete: bool) -> Iterator[Event]:
-        sums, state, own = save_metrics(self.task), random.get_rng_state(), self._mean
-        train = {"loss": own.value, **read_metrics(self.task, costly=True)}
+    def _end_epoch(self, batches: Loaders, tracker: BestTracker, *, complete: bool) -> Iterator[TrainingEvent]:
+        sums, state, mean = save_metrics(self.task), random.get_rng_state(), self._mean
+        train = {"loss": mean.value, **read_metrics(self.task, costly=True)}
         tables, train_seconds = metric_tables(self.task), self._epoch_seconds
         val, val_losses = dict[str, float](), dict[str, float]()
-        if batches.validation is not None and self._validates(complete=complete):
+        if batches.validation is not None and self._should_validate(complete=complete):
             val, val_losses = yield from self._validate(batches.validation)
             tables = metric_tables(self.task) or tables
         is_tracked = bool(val) or batches.validation is None or self._follow.startswith("train_")
         best = is_tracked and tracker.update(prefixed_metrics(train, val), complete=complete)
         rate = learning_rate(self.task)
         if complete:
-            self._advance_schedules(val.get("loss", own.value))
+            self._advance_schedules(val.get("loss", mean.value))
             self.epoch += 1
             self.batch = 0
         else:  # a resumed training may continue from here
@@ -345,22 +345,22 @@ class Training(Iterator[Event]):
             train_metrics=train,
             val_metrics=val,
             seconds=self._epoch_seconds,
-            samples_per_second=own.count / max(train_seconds, 1e-9),
+            samples_per_second=mean.count / max(train_seconds, 1e-9),
             learning_rate=rate,
-            finite=math.isfinite(own.value),
+            finite=math.isfinite(mean.value),
             best=best,
             tables=tables,
             batches=self._count,
-            train_losses=own.each,
+            train_losses=mean.by_name,
             val_losses=val_losses,
         )
 
-    def _validates(self, *, complete: bool) -> bool:
+    def _should_validate(self, *, complete: bool) -> bool:
         """Whether to validate after this epoch; the last epoch is always validated."""
-        every, number = self._validate_epochs, self.epoch + 1
-        return every > 0 and (number % every == 0 or number == self._epochs or not complete)
+        interval, number = self._validate_epochs, self.epoch + 1
+        return interval > 0 and (number % interval == 0 or number == self._epochs or not complete)
 
-    def _validate_within(self, loader: DataLoader, tracker: BestTracker) -> Iterator[Event]:
+    def _validate_within(self, loader: DataLoader, tracker: BestTracker) -> Iterator[TrainingEvent]:
         """Validate within an epoch, without affecting the training."""
         train = {"loss": self._mean.value, **read_metrics(self.task, costly=True)}
         sums, state = save_metrics(self.task), random.get_rng_state()
@@ -368,23 +368,25 @@ class Training(Iterator[Event]):
         tables = metric_tables(self.task)
         restore_metrics(self.task, sums)
         random.set_rng_state(state)
-        self._pending = False
+        self._validation_pending = False
         best = tracker.update(prefixed_metrics(train, val))
         yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best, tables, losses)
 
-    def _validate(self, loader: DataLoader) -> Generator[Event, None, tuple[dict[str, float], dict[str, float]]]:
+    def _validate(
+        self, loader: DataLoader
+    ) -> Generator[TrainingEvent, None, tuple[dict[str, float], dict[str, float]]]:
         """Loss and metrics of the validation data, and losses by optimizer; empty without validation data."""
-        self._before = {"metrics": save_metrics(self.task), "random": random.get_rng_state()}
+        self._before_validation = {"metrics": save_metrics(self.task), "random": random.get_rng_state()}
         reset_metrics(self.task)
         count = batch_count(loader)
         mean, timed, number = LossMean(), TimedBatches(iter(loader), self.task, None if is_stream(loader) else count), 0
-        while timed.left():
+        while timed.remaining():
             batch, number = timed.next(), number + 1
             # Modes are restored before the event is yielded: its receiver may use the model.
             with preserve_modes(self.task), no_grad():
                 for module in self.task.modules.values():
                     module.eval()
-                values = losses_by_name(self.task, self._by.validate(self.task, batch))
+                values = losses_by_name(self.task, self._step_functions.validate(self.task, batch))
             mean.add(values, batch_size(batch))
             seconds = timed.stop()
             self._seconds += seconds
@@ -392,15 +394,15 @@ class Training(Iterator[Event]):
             yield ValidationStep(self.epoch + 1, number, count)
         if not number and is_stream(loader):
             raise empty_stream_error(loader, self.epoch, "validation")
-        self._before = None
-        return ({"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}), mean.each
+        self._before_validation = None
+        return ({"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}), mean.by_name
 
-    def _advance_schedules(self, figure: float | None = None) -> None:
+    def _advance_schedules(self, metric: float | None = None) -> None:
         """Step the per-batch schedules; with a metric value, the per-epoch schedules."""
         for name, schedule in self.task.schedulers.items():
-            if self.task.is_stepped_per_batch(name) is (figure is None):
+            if self.task.is_stepped_per_batch(name) is (metric is None):
                 if isinstance(schedule, ReduceLROnPlateau):
-                    schedule.step(self._mean.value if figure is None else figure)
+                    schedule.step(self._mean.value if metric is None else metric)
                 else:
                     schedule.step()
 

@@ -27,7 +27,7 @@ _DIVERGED = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class RateTried:
+class LearningRateTrial:
     """Result of one batch with a learning rate."""
 
     rate: float
@@ -37,7 +37,7 @@ class RateTried:
 
 
 @dataclass(frozen=True, slots=True)
-class RateFound:
+class LearningRateSuggestion:
     """Result of the search, its last event."""
 
     rate: float | None
@@ -47,7 +47,7 @@ class RateFound:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchTrained:
+class OverfitStep:
     """Result of one step on the batch."""
 
     step: int
@@ -58,7 +58,7 @@ class BatchTrained:
 
 def find_rate(
     task: Task, *, low: float = 1e-7, high: float = 10.0, steps: int = 100, compile: bool = True
-) -> Generator[RateTried | RateFound, None, None]:
+) -> Generator[LearningRateTrial | LearningRateSuggestion, None, None]:
     """Train with learning rates rising from `low` to `high`, until the loss diverges.
 
     Source: Smith, Cyclical learning rates for training neural networks, arXiv 1506.01186.
@@ -68,7 +68,7 @@ def find_rate(
     """
     if not 0 < low < high or steps < 2:
         raise ValueError(f"low must be above 0 and below high, and steps at least 2, not {low}, {high} and {steps}.")
-    tried: list[RateTried] = []
+    trials: list[LearningRateTrial] = []
     mean, lowest = 0.0, math.inf
     with _trial(task, compile=compile) as train:
         batches = _cycle_batches(task)
@@ -79,19 +79,19 @@ def find_rate(
                     set_learning_rate(group, rate)
             loss = train(next(batches))
             mean = _SMOOTHING * mean + (1 - _SMOOTHING) * loss
-            tried.append(RateTried(rate, loss, mean / (1 - _SMOOTHING ** (number + 1))))
-            yield tried[-1]
-            lowest = min(lowest, tried[-1].smoothed)
-            if not tried[-1].smoothed <= _DIVERGED * abs(lowest):
+            trials.append(LearningRateTrial(rate, loss, mean / (1 - _SMOOTHING ** (number + 1))))
+            yield trials[-1]
+            lowest = min(lowest, trials[-1].smoothed)
+            if not trials[-1].smoothed <= _DIVERGED * abs(lowest):
                 break
-    yield _find_rate([one for one in tried if math.isfinite(one.smoothed)])
+    yield _find_rate([one for one in trials if math.isfinite(one.smoothed)])
 
 
-def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> Generator[BatchTrained, None, None]:
+def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> Generator[OverfitStep, None, None]:
     """Train repeatedly on the first batch.
 
-    A correct network reaches a loss close to 0. If it does not, check for a loss that does not fit its target, a
-    detached part, or a learning rate that is far too low.
+    A correct network reaches a loss close to 0. If the loss stays high, check for a loss that does not match its
+    target, a detached part, or a learning rate that is far too low.
     """
     with _trial(task, compile=compile) as train:
         batch = next(_cycle_batches(task))
@@ -100,7 +100,7 @@ def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> 
             loss = train(batch)
             first = loss if number == 1 else first
             lowest = min(loss, lowest) if number > 1 else loss
-            yield BatchTrained(number, loss, lowest / first if first else 0.0)
+            yield OverfitStep(number, loss, lowest / first if first else 0.0)
 
 
 @contextmanager
@@ -109,12 +109,12 @@ def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
     with random.drawing_from(task.stream):
         task.setup()
     before = save_task(task)
-    by = StepFunctions(task, compile=compile)
+    functions = StepFunctions(task, compile=compile)
     task.stream.set_state(random.Generator(task.seed).fork("trial").get_state())
 
     def train(batch: Any) -> float:
         with random.drawing_from(task.stream):
-            return sum(float(loss.item()) for loss in by.train(task, batch).values())
+            return sum(float(loss.item()) for loss in functions.train(task, batch).values())
 
     try:
         with preserve_modes(task):
@@ -135,16 +135,16 @@ def _cycle_batches(task: Task) -> Iterator[Any]:
         epoch += 1
 
 
-def _find_rate(tried: list[RateTried]) -> RateFound:
-    if len(tried) < 3:
-        return RateFound(None, None)
-    lowest = min(tried, key=lambda one: one.smoothed)
-    falling = tried[: tried.index(lowest) + 1]
+def _find_rate(trials: list[LearningRateTrial]) -> LearningRateSuggestion:
+    if len(trials) < 3:
+        return LearningRateSuggestion(None, None)
+    lowest = min(trials, key=lambda one: one.smoothed)
+    falling = trials[: trials.index(lowest) + 1]
     slopes = [after.smoothed - before.smoothed for before, after in itertools.pairwise(falling)]
     if not slopes or min(slopes) >= 0:
-        return RateFound(None, lowest.rate)
+        return LearningRateSuggestion(None, lowest.rate)
     steepest = slopes.index(min(slopes)) + 1
-    return RateFound(tried[max(steepest - _LAG, 0)].rate, lowest.rate)
+    return LearningRateSuggestion(trials[max(steepest - _LAG, 0)].rate, lowest.rate)
 
 
-__all__ = ["BatchTrained", "RateFound", "RateTried", "find_rate", "overfit_one_batch"]
+__all__ = ["OverfitStep", "LearningRateSuggestion", "LearningRateTrial", "find_rate", "overfit_one_batch"]

@@ -41,7 +41,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """Return a function that computes the gradient and the value of `func`. Arguments as for `grad`."""
 
-    def both(*args: Any, **kwargs: Any) -> Any:
+    def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         tracked = _Tracked(args, argnums)
         with enable_grad():
             result = func(*tracked.args, **kwargs)
@@ -53,7 +53,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
         value, aux = tracked.released(value), tracked.released(aux)
         return tracked.shaped(found), (value, aux) if has_aux else value
 
-    return both
+    return gradient_and_value
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -65,9 +65,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     outputs = list(leaves(value))
 
     def product(*cotangents: Any) -> tuple[Any, ...]:
-        given = cotangents[0] if len(cotangents) == 1 else cotangents
-        _require_form("vjp", "the vectors", given, "the function's result", value)
-        vectors = list(leaves(given))
+        tree = cotangents[0] if len(cotangents) == 1 else cotangents
+        _require_structure("vjp", "the vectors", tree, "the function's result", value)
+        vectors = list(leaves(tree))
         if [v.shape for v in vectors] != [out.shape for out in outputs]:
             raise AutogradError("vjp(): the vectors must have the shapes of the function's results.")
         return tracked.shaped(tracked.gradients(outputs, vectors))
@@ -88,23 +88,23 @@ def jvp(
         strict: raise an error for results that do not depend on a primal
         has_aux: return the auxiliary data of `func` too
     """
-    graph, more = _wants_graph((primals, tangents)), []
+    graph, aux_values = _wants_graph((primals, tangents)), []
     primals, value = tuple(primals), None
     _require_tensors("jvp(): the primals", primals)
-    _require_form("jvp", "the tangents", tuple(tangents), "the primals", primals)
+    _require_structure("jvp", "the tangents", tuple(tangents), "the primals", primals)
 
-    def alone(*flat: Tensor) -> tuple[Tensor, ...]:
+    def flat_function(*flat: Tensor) -> tuple[Tensor, ...]:
         nonlocal value
         value = func(*rebuilt(primals, iter(flat)))
         if has_aux:
             value, aux = value
-            more.append(aux if graph else rebuilt(aux, (leaf.detach() for leaf in leaves(aux))))
+            aux_values.append(aux if graph else rebuilt(aux, (leaf.detach() for leaf in leaves(aux))))
         _require_tensors("jvp(): the result of the function", value)
         return tuple(leaves(value))
 
     flat = tuple(leaves(primals)), tuple(leaves(tangents))
-    found = functional.jvp(alone, *flat, create_graph=graph, strict=strict)
-    return (*[rebuilt(value, iter(part)) for part in found], *more)
+    found = functional.jvp(flat_function, *flat, create_graph=graph, strict=strict)
+    return (*[rebuilt(value, iter(part)) for part in found], *aux_values)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
@@ -117,23 +117,27 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         value = func(*tracked.args)
         outputs = list(leaves(value))
         seeds = [zeros_like(out).requires_grad_() for out in outputs]
-        slopes = tracked.gradients(outputs, list(seeds), keep=True)
+        input_gradients = tracked.gradients(outputs, list(seeds), keep=True)
 
     def product(*tangents: Any) -> Any:
-        _require_form("linearize", "the tangents", tangents, "the function's arguments", primals)
+        _require_structure("linearize", "the tangents", tangents, "the function's arguments", primals)
         vectors = list(leaves(tangents))
         if [v.shape for v in vectors] != [x.shape for x in tracked.inputs]:
             raise AutogradError("linearize(): the tangents must have the shapes of the function's arguments.")
-        kept = [(slope, v) for slope, v in zip(slopes, vectors, strict=True) if slope.requires_grad]
-        if not kept:
+        dependent = [
+            (input_gradient, v)
+            for input_gradient, v in zip(input_gradients, vectors, strict=True)
+            if input_gradient.requires_grad
+        ]
+        if not dependent:
             return rebuilt(value, iter([zeros_like(out) for out in outputs]))
-        again = tracked.keeps_graph or _wants_graph(tangents)
+        create_graph = tracked.keeps_graph or _wants_graph(tangents)
         found = gradients(
-            [slope for slope, _ in kept],
+            [input_gradient for input_gradient, _ in dependent],
             seeds,
-            [v for _, v in kept],
+            [v for _, v in dependent],
             retain_graph=True,
-            create_graph=again,
+            create_graph=create_graph,
             allow_unused=True,
         )
         return rebuilt(value, iter([zeros_like(x) if g is None else g for g, x in zip(found, outputs, strict=True)]))
@@ -181,13 +185,13 @@ class _Tracked:
         indices = [argnums] if isinstance(argnums, int) else list(argnums)
         indices = [index + len(args) if index < 0 else index for index in indices]
         if not all(0 <= index < len(args) for index in indices):
-            raise AutogradError(f"argnums={argnums}, but the function got {len(args)} arguments")
+            raise AutogradError(f"argnums={argnums} is out of range for {len(args)} arguments")
         self.keeps_graph = _wants_graph(args)
         self.trees = [args[index] for index in indices]
-        self.inputs = [_followed(leaf) for tree in self.trees for leaf in leaves(tree)]
+        self.inputs = [_tracked_leaf(leaf) for tree in self.trees for leaf in leaves(tree)]
         inputs = iter(self.inputs)
-        followed = {index: rebuilt(tree, inputs) for index, tree in zip(indices, self.trees, strict=True)}
-        self.args = [followed.get(index, arg) for index, arg in enumerate(args)]
+        tracked_args = {index: rebuilt(tree, inputs) for index, tree in zip(indices, self.trees, strict=True)}
+        self.args = [tracked_args.get(index, arg) for index, arg in enumerate(args)]
 
     def gradients(self, outputs: list[Tensor], vectors: list[Tensor] | None, *, keep: bool = False) -> list[Tensor]:
         """Return gradients, zeros for unused inputs. Differentiable if an argument requires them, or with `keep`."""
@@ -220,18 +224,18 @@ class _Tracked:
 
     @staticmethod
     def _dependent(outputs: list[Tensor], vectors: list[Tensor] | None) -> tuple[list[Tensor], list[Tensor] | None]:
-        kept = [i for i, out in enumerate(outputs) if out.requires_grad]
-        return [outputs[i] for i in kept], None if vectors is None else [vectors[i] for i in kept]
+        dependent = [i for i, out in enumerate(outputs) if out.requires_grad]
+        return [outputs[i] for i in dependent], None if vectors is None else [vectors[i] for i in dependent]
 
 
-def _followed(tensor: Tensor) -> Tensor:
+def _tracked_leaf(tensor: Tensor) -> Tensor:
     return tensor.view(tensor.shape) if tensor.requires_grad else tensor.detach().requires_grad_()
 
 
-def _require_form(call: str, what: str, given: Any, like_what: str, like: Any) -> None:
-    found, wanted = form(given), form(like)
-    if found != wanted:
-        raise AutogradError(f"{call}(): {what} must have the structure of {like_what}, {wanted}, not {found}.")
+def _require_structure(call: str, what: str, tree: Any, expected_what: str, expected_tree: Any) -> None:
+    found, expected = form(tree), form(expected_tree)
+    if found != expected:
+        raise AutogradError(f"{call}(): {what} must have the structure of {expected_what}, {expected}, not {found}.")
 
 
 def _require_tensors(what: str, tree: Any) -> None:

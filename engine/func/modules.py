@@ -33,13 +33,13 @@ def functional_call(
         tie_weights: also replace tied parameters, which the module has under another name
         strict: raise an error for missing names
     """
-    several = isinstance(parameter_and_buffer_dicts, Sequence)
-    parts: Any = parameter_and_buffer_dicts if several else [parameter_and_buffer_dicts]
+    is_sequence = isinstance(parameter_and_buffer_dicts, Sequence)
+    parts: Any = parameter_and_buffer_dicts if is_sequence else [parameter_and_buffer_dicts]
     tensors = {name: tensor for part in parts for name, tensor in part.items()}
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
     if tie_weights:
-        tensors |= _tied(module, tensors)
-    with _swapped(module, tensors, strict):
+        tensors |= _tied_tensors(module, tensors)
+    with _replaced_tensors(module, tensors, strict):
         return module(*arguments, **(kwargs or {}))
 
 
@@ -50,17 +50,17 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     """
     if not models:
         raise ValueError("stack_module_state(): the list of models is empty. Pass at least one.")
-    kinds = {type(model) for model in models}
-    if len(kinds) > 1:
+    classes = {type(model) for model in models}
+    if len(classes) > 1:
         raise ValueError(
-            f"stack_module_state(): the models must be of one class, not {', '.join(k.__name__ for k in kinds)}"
+            f"stack_module_state(): the models must be of one class, not {', '.join(k.__name__ for k in classes)}"
         )
     if len({model.training for model in models}) > 1:
         raise ValueError("stack_module_state(): only some models are in training mode. Call train() or eval() on all.")
     parameters = [dict(model.named_parameters()) for model in models]
     buffers = [dict(model.named_buffers()) for model in models]
-    return ({name: _stacked(name, [one[name] for one in parameters]) for name in parameters[0]},
-            {name: _stacked(name, [one[name] for one in buffers]) for name in buffers[0]})  # fmt: skip
+    return ({name: _stack(name, [one[name] for one in parameters]) for name in parameters[0]},
+            {name: _stack(name, [one[name] for one in buffers]) for name in buffers[0]})  # fmt: skip
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
@@ -72,7 +72,7 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
     return root
 
 
-def _stacked(name: str, tensors: list[Tensor]) -> Tensor:
+def _stack(name: str, tensors: list[Tensor]) -> Tensor:
     shapes = {tuple(tensor.shape) for tensor in tensors}
     if len(shapes) > 1:
         raise ShapeError(f"stack_module_state(): {name} is {' and '.join(map(format_shape, shapes))}")
@@ -81,31 +81,35 @@ def _stacked(name: str, tensors: list[Tensor]) -> Tensor:
     return stack(tensors).detach().requires_grad_(tensors[0].requires_grad)
 
 
-def _tied(module: Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _tied_tensors(module: Module, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors for the other names of tied parameters."""
-    own = {name: table[name.rpartition(".")[2]] for name, table in _tables(module)}
-    given = {id(own[name]): tensor for name, tensor in tensors.items() if own.get(name) is not None}
-    return {name: given[id(one)] for name, one in own.items() if id(one) in given and name not in tensors}
+    own = {name: table[name.rpartition(".")[2]] for name, table in _member_tables(module)}
+    by_id = {id(own[name]): tensor for name, tensor in tensors.items() if own.get(name) is not None}
+    return {name: by_id[id(one)] for name, one in own.items() if id(one) in by_id and name not in tensors}
 
 
 @contextmanager
-def _swapped(module: Module, tensors: Mapping[str, Tensor], strict: bool) -> Iterator[None]:
-    """Context manager: replaces tensors of `module` temporarily."""
-    own = dict(_tables(module))
+def _replaced_tensors(module: Module, tensors: Mapping[str, Tensor], strict: bool) -> Iterator[None]:
+    """Context in which `module` has other tensors."""
+    own = dict(_member_tables(module))
     unknown, missing = sorted(set(tensors) - set(own)), sorted(set(own) - set(tensors))
     if unknown or (strict and missing):
-        raise KeyError(f"functional_call(): the module has no {unknown}" if unknown else f"{missing} are missing")
-    before = {name: own[name][name.rpartition(".")[2]] for name in tensors}
+        raise KeyError(
+            f"functional_call(): the module has no parameters or buffers {unknown}"
+            if unknown
+            else f"functional_call(): strict=True requires all parameters and buffers, but {missing} are missing"
+        )
+    originals = {name: own[name][name.rpartition(".")[2]] for name in tensors}
     try:
         for name, tensor in tensors.items():
             own[name][name.rpartition(".")[2]] = tensor
         yield
     finally:
-        for name, tensor in before.items():
+        for name, tensor in originals.items():
             own[name][name.rpartition(".")[2]] = tensor
 
 
-def _tables(module: Module) -> Iterator[tuple[str, dict[str, Any]]]:
+def _member_tables(module: Module) -> Iterator[tuple[str, dict[str, Any]]]:
     for prefix, part in module.named_modules():
         for table in (part._parameters, part._buffers):
             yield from ((f"{prefix}.{name}" if prefix else name, table) for name in table)

@@ -46,13 +46,13 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     After an exception, `path` is unchanged and the temporary file is removed.
     """
     target = Path(os.path.realpath(path))
-    existing = _replaceable(target)
+    existing = _check_replaceable(target)
     _clean(target.parent)
     temporary, file = _open_temporary(target.parent)
     try:
         with file:
             if existing is not None:
-                _take_over(existing, target, temporary)
+                _copy_metadata(existing, target, temporary)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -75,10 +75,10 @@ def _open_temporary(folder: Path) -> tuple[Path, BinaryIO]:
         if sys.platform == "win32":
             return path, file
         try:
-            is_ours = file_locks.try_lock(file.fileno()) and file_locks.is_at(file.fileno(), path)
+            is_locked = file_locks.try_lock(file.fileno()) and file_locks.is_at(file.fileno(), path)
         except OSError as error:
-            is_ours = error.errno in file_locks.UNSUPPORTED
-        if is_ours:
+            is_locked = error.errno in file_locks.UNSUPPORTED
+        if is_locked:
             return path, file
         file.close()  # another process removed it as abandoned before it was locked
 
@@ -109,7 +109,7 @@ def _remove_abandoned(path: str) -> None:
         os.close(descriptor)
 
 
-def _replaceable(target: Path) -> os.stat_result | None:
+def _check_replaceable(target: Path) -> os.stat_result | None:
     """The status of the existing file; None if there is none. Raises OSError if it must not be replaced."""
     try:
         found = target.stat()
@@ -125,7 +125,7 @@ def _replaceable(target: Path) -> os.stat_result | None:
     return found
 
 
-def _take_over(existing: os.stat_result, target: Path, temporary: Path) -> None:
+def _copy_metadata(existing: os.stat_result, target: Path, temporary: Path) -> None:
     if sys.platform != "win32":
         with contextlib.suppress(OSError):  # only root can change the owner
             os.chown(temporary, existing.st_uid, existing.st_gid)

@@ -1,4 +1,4 @@
-"""Checkpoints: `engine.save` and `engine.load` for nested dicts and lists of tensors, numbers and texts.
+"""Checkpoints: `engine.save` and `engine.load` for nested dicts and lists of tensors, numbers and strings.
 
 The format is safetensors. The metadata describes the structure as JSON, which refers to tensors by name. The names are
 the key paths, so that other programs can read the weights. Loading a file never executes code.
@@ -23,14 +23,14 @@ from engine.io.safetensors_files import decode, encode, read_content
 from engine.tensors import Tensor
 
 STRUCTURE, CHECKSUM = "gradwire.structure", "gradwire.sha256"
-_OPEN = "0" * 64
+_ZEROS = "0" * 64
 """Placeholder of the checksum."""
 
 File = str | Path | IO[bytes]
 
 
 def save(obj: Any, f: File) -> None:
-    """Write tensors, or dicts, lists and tuples of tensors, numbers and texts, such as a `state_dict()`.
+    """Write tensors, or dicts, lists and tuples of tensors, numbers and strings, such as a `state_dict()`.
 
     Args:
         obj: object to save; for a model or an optimizer, its `state_dict()`
@@ -50,10 +50,10 @@ def dumps(obj: Any, source: str) -> bytearray:
     """The content of the file that `save` writes; `source` names it in errors."""
     tensors: dict[str, Tensor] = {}
     structure = encode_structure(obj, (), tensors, source)
-    content = encode(tensors, {STRUCTURE: json.dumps(structure), CHECKSUM: _OPEN}, source)
-    at = _checksum_offset(content)
-    assert at is not None
-    content[at : at + len(_OPEN)] = _checksum(content, at)
+    content = encode(tensors, {STRUCTURE: json.dumps(structure), CHECKSUM: _ZEROS}, source)
+    offset = _checksum_offset(content)
+    assert offset is not None
+    content[offset : offset + len(_ZEROS)] = _checksum(content, offset)
     return content
 
 
@@ -74,8 +74,8 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True) -> Any
     tensors = decode(data, source, _device(map_location))
     metadata = _metadata(data)
     if CHECKSUM in metadata:
-        at = _checksum_offset(data)
-        if at is None or _checksum(data, at) != metadata[CHECKSUM].encode():
+        offset = _checksum_offset(data)
+        if offset is None or _checksum(data, offset) != metadata[CHECKSUM].encode():
             raise WeightsError(f"{source}: is damaged: its checksum does not match. Copy or save it again.")
     return decode_structure(metadata[STRUCTURE], tensors, source) if STRUCTURE in metadata else tensors
 
@@ -94,12 +94,12 @@ def _checksum_offset(content: bytes | bytearray) -> int | None:
     return None if found < 0 else found + len(key)
 
 
-def _checksum(content: bytes | bytearray, at: int) -> bytes:
-    """SHA-256 of a file, with zeros in place of the checksum at offset `at`."""
-    whole = hashlib.sha256(content[:at])
-    whole.update(_OPEN.encode())
-    whole.update(memoryview(content)[at + len(_OPEN) :])
-    return whole.hexdigest().encode()
+def _checksum(content: bytes | bytearray, offset: int) -> bytes:
+    """SHA-256 of a file, with zeros in place of the checksum at `offset`."""
+    digest = hashlib.sha256(content[:offset])
+    digest.update(_ZEROS.encode())
+    digest.update(memoryview(content)[offset + len(_ZEROS) :])
+    return digest.hexdigest().encode()
 
 
 def _device(map_location: Any) -> Device | str:

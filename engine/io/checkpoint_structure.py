@@ -25,7 +25,7 @@ CONTAINERS: dict[type, str] = {dict: "dict", OrderedDict: "ordered", list: "list
 BUILD = {name: kind for kind, name in CONTAINERS.items()}
 
 
-class _Described(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TaggedValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A value that JSON cannot represent. Exactly one field is set, and `requires_grad` only with `tensor`."""
 
     tensor: str | UnsetType = UNSET
@@ -50,7 +50,7 @@ class _Described(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found[0]
 
 
-_Value: TypeAlias = bool | int | float | str | _Described | None
+_Value: TypeAlias = bool | int | float | str | _TaggedValue | None
 
 
 def encode_structure(value: Any, path: tuple[Any, ...], tensors: dict[str, Tensor], source: str) -> Any:
@@ -71,7 +71,7 @@ def encode_structure(value: Any, path: tuple[Any, ...], tensors: dict[str, Tenso
         return {type(value).__name__: str(value).removeprefix("engine.")}
     kind = next((base for base in (OrderedDict, dict, list, tuple, set) if isinstance(value, base)), None)
     if kind is None:
-        raise WeightsError(f"{source}: {_unsavable(value, path, source)}")
+        raise WeightsError(f"{source}: {_unsupported_message(value, path, source)}")
     if isinstance(value, Mapping):
         pairs = [
             [encode_structure(key, path, tensors, source), encode_structure(item, (*path, key), tensors, source)]
@@ -84,7 +84,7 @@ def encode_structure(value: Any, path: tuple[Any, ...], tensors: dict[str, Tenso
 def decode_structure(text: str, tensors: Mapping[str, Tensor], source: str) -> Any:
     """Build the object from its JSON description. Raises WeightsError if the description is invalid."""
     try:
-        return _restored(msgspec.convert(json.loads(text), _Value), tensors)
+        return _decode(msgspec.convert(json.loads(text), _Value), tensors)
     except RecursionError:
         problem = "it is nested too deeply"
     except KeyError as error:
@@ -94,8 +94,8 @@ def decode_structure(text: str, tensors: Mapping[str, Tensor], source: str) -> A
     raise WeightsError(f"{source}: is damaged: its description cannot be used ({problem}). Copy or save it again.")
 
 
-def _restored(value: Any, tensors: Mapping[str, Tensor]) -> Any:
-    if not isinstance(value, _Described):
+def _decode(value: Any, tensors: Mapping[str, Tensor]) -> Any:
+    if not isinstance(value, _TaggedValue):
         return value
     kind, content = value.kind
     if kind == "tensor":
@@ -107,16 +107,16 @@ def _restored(value: Any, tensors: Mapping[str, Tensor]) -> Any:
     if kind == "DType":
         return BY_NAME[content]
     if kind in ("dict", "ordered"):
-        return BUILD[kind]((_restored(key, tensors), _restored(item, tensors)) for key, item in content)
-    return BUILD[kind](_restored(item, tensors) for item in content)
+        return BUILD[kind]((_decode(key, tensors), _decode(item, tensors)) for key, item in content)
+    return BUILD[kind](_decode(item, tensors) for item in content)
 
 
-def _unsavable(value: Any, path: tuple[Any, ...], source: str) -> str:
+def _unsupported_message(value: Any, path: tuple[Any, ...], source: str) -> str:
     """Why `value` cannot be saved, and what to save instead."""
     name = ".".join(map(str, path))
     problem = f"{name or 'the object'} is a {type(value).__name__}, which cannot be saved."
     if not callable(getattr(value, "state_dict", None)):
-        return f"{problem} Save numbers, texts, tensors, and dicts and lists of them."
+        return f"{problem} Save numbers, strings, tensors, and dicts and lists of them."
     if name:
         return f"{problem} Save its state_dict() instead, and load that with load_state_dict()."
     file = json.dumps(source)

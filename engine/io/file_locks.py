@@ -16,7 +16,7 @@ UNSUPPORTED = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENO
 if sys.platform == "win32":
     import msvcrt
 
-    _HELD = frozenset({errno.EACCES, errno.EDEADLK})
+    _LOCKED_ERRORS = frozenset({errno.EACCES, errno.EDEADLK})
     _BYTE = 1 << 30
     """The byte that is locked."""
 
@@ -30,7 +30,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    _HELD = frozenset({errno.EWOULDBLOCK, errno.EACCES})
+    _LOCKED_ERRORS = frozenset({errno.EWOULDBLOCK, errno.EACCES})
 
     def _lock(descriptor: int, shared: bool) -> None:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -52,7 +52,7 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     try:
         _lock(descriptor, shared)
     except OSError as error:
-        if error.errno in _HELD:
+        if error.errno in _LOCKED_ERRORS:
             return False
         raise
     return True

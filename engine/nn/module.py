@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from engine.backend import META, Device
 from engine.compiler import compile_api
-from engine.dtypes import DType, bfloat16, float16, float32, float64, optional
+from engine.dtypes import DType, as_optional_dtype, bfloat16, float16, float32, float64
 from engine.errors import DeviceError, ShapeError
 from engine.modes import no_grad
 from engine.nn import module_state
@@ -122,7 +122,7 @@ class Module(HasHooks, ModuleMembers["Module"]):
             dtype = target
         elif target is not None:
             device = target
-        dtype = optional("to", dtype)
+        dtype = as_optional_dtype("to", dtype)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(f"a module can only be converted to a floating-point dtype, not to {dtype.name}")
 

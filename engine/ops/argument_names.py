@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.dtypes import optional
+from engine.dtypes import as_optional_dtype
 from engine.modes import MODES
 from engine.ops.out_argument import with_out
 
@@ -65,7 +65,7 @@ def as_public_function(function: Callable[..., Any]) -> Callable[..., Any]:
             if rest in kwargs:
                 args = (*args, *([kwargs.pop("x")] if "x" in kwargs else ()), kwargs.pop(rest))
             if takes_dtype and "dtype" in kwargs:
-                kwargs["dtype"] = optional(function.__name__, kwargs["dtype"])
+                kwargs["dtype"] = as_optional_dtype(function.__name__, kwargs["dtype"])
             if "out" in kwargs:
                 return with_out(function)(*args, **kwargs)
         if MODES.fast_call is None and MODES.autocast is not None:

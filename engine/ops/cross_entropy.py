@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from engine.dtypes import bool_, float32, int64
-from engine.errors import PositionError
+from engine.errors import IndexRangeError
 from engine.modes import MODES
 from engine.ops.elementwise.selection import where
 from engine.ops.indexing.gather import gather_backward
@@ -85,7 +85,7 @@ def _class_indices(xp: Any, target: Any, ignore_index: int, count: int) -> tuple
     classes = xp.where(valid, target, 0)
     if classes.size and classes.astype(xp.uint64).max() >= count:  # negative numbers become large
         invalid = int(classes.min()) if classes.min() < 0 else int(classes.max())
-        raise PositionError(f"cross_entropy: {invalid} is not one of the {count} classes. Use 0 to {count - 1}.")
+        raise IndexRangeError(f"cross_entropy: {invalid} is not one of the {count} classes. Use 0 to {count - 1}.")
     return valid, classes
 
 
@@ -94,7 +94,7 @@ def check_class_targets(xp, target, ignore_index: int = -100, count: int = 1):
     """Mask of the targets that are not ignored, and the class indices with 0 for ignored targets.
 
     Raises:
-        PositionError: a target is not a class index.
+        IndexRangeError: a target is not a class index.
     """
     valid, classes = _class_indices(xp, target, ignore_index, count)
     return valid, classes.astype(xp.int64)

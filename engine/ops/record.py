@@ -21,7 +21,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-from engine.dtypes import NATIVE_FLOATS, NATIVE_WHOLE
+from engine.dtypes import NATIVE_FLOATS, NATIVE_INTEGERS
 from engine.errors import RegistryError
 from engine.ops.argument_names import argument_aliases_of, as_public_function
 from engine.ops.gradient_rules import ArgumentSource, BackwardPlan, GradientRule
@@ -114,7 +114,7 @@ class Op:
         self._read_signature()
         self.simple_arity = self.arity if self.returns_new_tensor and not self.variadic and self.arity <= 2 else 0
         """Number of inputs if the op can take the fast path: one or two inputs and one new tensor; else 0."""
-        self.native_dtypes = NATIVE_FLOATS if floats else NATIVE_FLOATS | NATIVE_WHOLE
+        self.native_dtypes = NATIVE_FLOATS if floats else NATIVE_FLOATS | NATIVE_INTEGERS
         """Array dtypes that need no conversion if all inputs have the same one."""
         self.unpromoted = frozenset(self.inputs.index(name) for name in unpromoted)
         """Indices of the inputs that do not take part in dtype promotion."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from engine.dtypes import DType, uint8
-from engine.errors import DTypeError, PositionError, ShapeError
+from engine.errors import DTypeError, IndexRangeError, ShapeError
 from engine.shape import Dim, Shape, Spec, count, format_shape
 
 Dims: TypeAlias = int | tuple[int, ...] | None
@@ -39,7 +39,7 @@ def wrap_dim(name: str, dim: int, ndim: int) -> int:
         return dim
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise PositionError(
+        raise IndexRangeError(
             f"{name}: dimension {dim} is out of range for a tensor of {ndim} dimensions. Use {-limit} to {limit - 1}."
         )
     return dim % limit

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from engine.dtypes import float32, float64, get_default_dtype, optional
+from engine.dtypes import as_optional_dtype, float32, float64, get_default_dtype
 from engine.errors import DTypeError, RangeError
 from engine.tensors import Tensor
 from engine.tensors.creation.creation_options import Options, made
@@ -118,7 +118,7 @@ def _window(name: str, M: int, weights: Callable[[Any], Any], options: Options) 
     """Window whose values are `weights` of the indices 0 to M - 1."""
     if M < 0:
         raise RangeError(f"{name}(): M must be ≥ 0, not {M}")
-    dtype = optional(name, options.get("dtype")) or get_default_dtype()
+    dtype = as_optional_dtype(name, options.get("dtype")) or get_default_dtype()
     if dtype not in (float32, float64):
         raise DTypeError(f"{name}(): dtype must be float32 or float64, not {dtype.name}")
     values = np.asarray(weights(np.arange(M, dtype=np.float64)), np.float64)

@@ -79,7 +79,7 @@ class ConversionMixin:
         if isinstance(dtype, DType):
             return self.to(dtype)
         type_name = f"{getattr(dtype, '__module__', '')}.{dtype}"
-        return self.to("cuda" if "cuda." in type_name else self.device, named(dtype))
+        return self.to("cuda" if "cuda." in type_name else self.device, dtype_from_type_name(dtype))
 
     def type_as(self, other: Tensor) -> Tensor:
         """Convert to the dtype and device of `other`."""
@@ -160,12 +160,12 @@ def _target(
             device = first
             if rest and (rest[0] is None or isinstance(rest[0], (DType, type))):
                 dtype = rest.pop(0) or dtype
-    dtype = dtypes.optional("to", dtype)
+    dtype = dtypes.as_optional_dtype("to", dtype)
     copy = rest[1] if len(rest) > 1 else kwargs.get("copy", False)  # rest: non_blocking, copy
     return dtype, None if device is None else resolve(device), copy, kwargs.get("memory_format")
 
 
-def named(name: Any) -> DType:
+def dtype_from_type_name(name: Any) -> DType:
     """Return the dtype of a legacy type: a class or a name such as "FloatTensor". "Tensor" is the default dtype."""
     text = (name if isinstance(name, str) else name.__name__).rpartition(".")[2]
     if text == "Tensor":

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.backend import namespace
 from engine.dtypes import bool_, uint8
-from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeError, PositionError, ShapeError
+from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeError, IndexRangeError, ShapeError
 from engine.ops.elementwise.selection import where
 from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, TensorSlot, index_backward, index_op, index_put_op, slice_
@@ -70,10 +70,10 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
     """
     items = [_item(item) for item in _items(index)]
     if sum(item is Ellipsis for item in items) > 1:
-        raise PositionError("an index can have only one ellipsis (...)")
+        raise IndexRangeError("an index can have only one ellipsis (...)")
     used = sum(_dimensions(item) for item in items)
     if used > x.ndim:
-        raise PositionError(
+        raise IndexRangeError(
             f"too many indices: got {used} for a tensor of {x.ndim} dimensions ({format_shape(x.shape)})"
         )
     basic: list[Any] = []
@@ -113,9 +113,9 @@ def _without_masks(layout: list[Any], tensors: list[Tensor]) -> tuple[list[Any],
 
 
 def _check_mask(mask: Tensor, x: Tensor, dim: int) -> None:
-    """Raise PositionError for a mask whose sizes differ from the dimensions that it indexes."""
+    """Raise IndexRangeError for a mask whose sizes differ from the dimensions that it indexes."""
     if mask.dtype.kind == 0 and tuple(mask.shape) != tuple(x.shape[dim : dim + mask.ndim]):
-        raise PositionError(
+        raise IndexRangeError(
             f"a mask of {format_shape(mask.shape)} does not match {format_shape(x.shape)} from dimension {dim} on: "
             "their sizes must be equal"
         )
@@ -225,12 +225,12 @@ def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, ac
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Write `source` at positions in the flattened tensor, or add it if `accumulate` is True."""
     if index.numel() != source.numel():
-        raise PositionError(f"put_(): {index.numel()} positions but {source.numel()} values. Pass one per value.")
+        raise IndexRangeError(f"put_(): {index.numel()} positions but {source.numel()} values. Pass one per value.")
     if not self.is_meta and index.numel():
         lowest, highest = int(index.min()), int(index.max())
         if lowest < -self.numel() or highest >= self.numel():
             wrong = lowest if lowest < -self.numel() else highest
-            raise PositionError(f"put_(): position {wrong} in a tensor of {self.numel()} elements")
+            raise IndexRangeError(f"put_(): position {wrong} in a tensor of {self.numel()} elements")
     changed = index_put(self.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
     return self.copy_(changed.reshape(self.shape))
 

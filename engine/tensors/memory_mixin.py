@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from engine.backend import META, MetaArray, address, is_pinned, namespace, pinned
-from engine.errors import AutogradError, DeviceError, PositionError, ShapeError
+from engine.errors import AutogradError, DeviceError, IndexRangeError, ShapeError
 from engine.shape import Size, count, format_shape
 from engine.tensors.memory_format import layout, memory_format, strided
 from engine.tensors.storage import Storage, UntypedStorage, is_shared, shared_copy, whole
@@ -250,7 +250,7 @@ class MemoryMixin:
     def _wrapped_dim(self, dim: int) -> int:
         limit = max(self.ndim, 1)
         if not -limit <= dim < limit or not self.ndim:
-            raise PositionError(f"there is no dimension {dim} in {format_shape(self.shape)}: it has {self.ndim}")
+            raise IndexRangeError(f"there is no dimension {dim} in {format_shape(self.shape)}: it has {self.ndim}")
         return dim % limit
 
 

@@ -164,7 +164,7 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         """Return a copy of `data` with this tensor's dtype and device."""
         target_device = self.device if device is None else resolve(device)
         values = data.detach().cpu()._numbers() if isinstance(data, Tensor) else data
-        array = self._converted(values, dtypes.optional("new_tensor", dtype) or self.dtype)
+        array = self._converted(values, dtypes.as_optional_dtype("new_tensor", dtype) or self.dtype)
         if target_device is META:
             return Tensor(MetaArray(array.shape, array.dtype), Storage.fresh(META)).requires_grad_(requires_grad)
         moved = array if target_device is CPU else namespace(target_device).asarray(array)
@@ -210,7 +210,7 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         pin_memory: bool = False,
     ) -> Tensor:
         shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-        numpy = self._array.dtype if dtype is None else dtypes.checked(f"new_{kind}", dtype).numpy
+        numpy = self._array.dtype if dtype is None else dtypes.as_dtype(f"new_{kind}", dtype).numpy
         target_device = self.device if device is None else resolve(device)
         array = (
             MetaArray(shape, numpy) if target_device is META else getattr(namespace(target_device), kind)(shape, numpy)

@@ -7,7 +7,7 @@ from typing import Any
 from engine import backend, dtypes
 from engine.backend import Device
 from engine.dtypes import DType
-from engine.tensors.conversion_mixin import named
+from engine.tensors.conversion_mixin import dtype_from_type_name
 from engine.tensors.tensor import Tensor, legacy_memory
 
 
@@ -48,7 +48,7 @@ DoubleTensor = type_of(dtypes.float64)
 
 def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype, and for a type of "cuda" the default device."""
-    dtypes.set_default_dtype(named(t))
+    dtypes.set_default_dtype(dtype_from_type_name(t))
     text = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
     if ".cuda." in text:
         backend.set_default_device(Device("cuda"))

@@ -163,7 +163,7 @@ def find_rate(
     for event in track_progress(
         fit.find_rate(task, low=low, high=high, steps=steps), steps, "searching", hidden=as_json
     ):
-        if isinstance(event, fit.RateTried):
+        if isinstance(event, fit.LearningRateTrial):
             if as_json:
                 print_json({"event": "rate", "rate": event.rate, "loss": event.loss, "smoothed": event.smoothed})
             continue

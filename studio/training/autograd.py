@@ -9,7 +9,7 @@ from operator import add
 
 from engine import fit, inspect
 from engine.data import DataLoader
-from engine.inspect import Graph, GraphNode
+from engine.inspect import AutogradGraph, GraphNode
 from studio.lowering.program import Program
 
 
@@ -17,7 +17,7 @@ from studio.lowering.program import Program
 class Snapshot:
     """Result of a forward and backward pass on the first training batch."""
 
-    graph: Graph
+    graph: AutogradGraph
     nodes: Mapping[int, str]
     """Graph node id → name of the canvas node, for graph nodes that come from one."""
     loss: float

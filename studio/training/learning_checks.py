@@ -25,7 +25,7 @@ LEARNS_BELOW = 0.1
 _STOP_BELOW = 0.01
 """Fraction of the first loss at which the check stops early."""
 
-CheckEvent: TypeAlias = fit.RateTried | fit.RateFound | fit.BatchTrained | Failed
+CheckEvent: TypeAlias = fit.LearningRateTrial | fit.LearningRateSuggestion | fit.OverfitStep | Failed
 
 
 def search_learning_rate(get_report: Callable[[], Report], *, name: str | None = None) -> Iterator[CheckEvent]:

@@ -49,7 +49,7 @@ class RunProgress:
             return None
         return self.pace * max(self.steps - self.step, 0)
 
-    def after(self, event: fit.Event) -> RunProgress:
+    def after(self, event: fit.TrainingEvent) -> RunProgress:
         """The progress after `event`."""
         match event:
             case fit.Started():

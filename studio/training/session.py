@@ -349,7 +349,7 @@ class Session:
         about = {"metrics": record.position(training.step), "data": record.data, "graph": record.graph}
         checkpoints.make(training.step, lambda: {"training": training.state_dict(), **about})
 
-    def _emit(self, event: fit.Event) -> None:
+    def _emit(self, event: fit.TrainingEvent) -> None:
         epochs, seconds = self._reached
         if isinstance(event, fit.Step):
             self.steps, self._reached = event.step, (epochs, seconds + event.seconds)
@@ -371,7 +371,7 @@ class Session:
         for message in messages:
             self._events.put(Warned(Problem("warning", code, message)))
 
-    def _wait_or_stop(self, *, after: fit.Event) -> bool:
+    def _wait_or_stop(self, *, after: fit.TrainingEvent) -> bool:
         """Wait while paused. Returns True if the run must stop."""
         with self._changed:
             if self._wanted == "step" and isinstance(after, fit.Step):

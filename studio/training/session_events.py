@@ -55,4 +55,4 @@ class AutogradCaptured:
     snapshot: Snapshot
 
 
-SessionEvent: TypeAlias = fit.Event | StateChanged | Failed | Warned | AutogradCaptured
+SessionEvent: TypeAlias = fit.TrainingEvent | StateChanged | Failed | Warned | AutogradCaptured

@@ -85,7 +85,7 @@ def test_cupy_is_not_imported_before_it_is_asked_for() -> None:
 def test_auto_takes_cuda_where_it_is(cupy: Any) -> None:
     assert engine.cuda_available()
     assert backend.resolve("auto") is Device("cuda")
-    with pytest.raises(DeviceError, match=r"there is no cuda:2: this machine has 2 CUDA device"):
+    with pytest.raises(DeviceError, match=r"cuda:2 does not exist: this machine has 2 CUDA device"):
         engine.zeros(1, device="cuda:2")
     cupy.cuda.runtime.getDeviceCount = lambda: 0
     assert not engine.cuda_available()

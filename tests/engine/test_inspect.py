@@ -65,7 +65,7 @@ def test_multiply_adds_are_counted() -> None:
 # -- the autograd graph -----------------------------------------------------------------------
 
 
-def _graph() -> tuple[Any, inspect.Graph, dict[str, int]]:
+def _graph() -> tuple[Any, inspect.AutogradGraph, dict[str, int]]:
     weight = engine.full((2, 3), 2.0, requires_grad=True)
     x = engine.ones(4, 3)
     lines: dict[str, int] = {}
@@ -112,7 +112,7 @@ def test_without_recording_there_are_no_lines_and_no_norms() -> None:
 def test_graphs_of_leaves_and_of_constants() -> None:
     x = engine.ones(2, requires_grad=True)
     assert [node.op for node in inspect.autograd_graph(x).nodes] == ["leaf"]
-    assert inspect.autograd_graph(engine.ones(2)) == inspect.Graph((), ())
+    assert inspect.autograd_graph(engine.ones(2)) == inspect.AutogradGraph((), ())
 
 
 def test_a_shared_node_appears_once() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from engine.errors import PositionError, ShapeError
+from engine.errors import IndexRangeError, ShapeError
 from engine.ops.indexing.index_checks import IndexCaller, check_range
 from engine.ops.record import op
 from engine.ops.shape_rules import broadcast_shapes
@@ -61,7 +61,7 @@ def sliced(shape: Shape, index: Index) -> Shape:
     """Shape after basic indexing. A slice of a symbolic dimension must be full or have a known length."""
     index_count = sum(1 for item in index if item is not None and item is not Ellipsis)
     if index_count > len(shape):
-        raise PositionError(
+        raise IndexRangeError(
             f"too many indices: got {index_count} for a tensor of {len(shape)} dimensions ({format_shape(shape)})"
         )
     full = (slice(None),) * (len(shape) - index_count)
@@ -77,7 +77,7 @@ def sliced(shape: Shape, index: Index) -> Shape:
         else:
             size = next(sizes)
             if not isinstance(size, Dim) and not -size <= item < size:
-                raise PositionError(
+                raise IndexRangeError(
                     f"index {item} is out of range for a dimension of size {size} in {format_shape(shape)}"
                 )
     return tuple(result)
@@ -203,7 +203,7 @@ class TensorSlot:
 
 
 def _indexed_shape(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
-    """Shape after advanced indexing. Raises ShapeError for a mask, PositionError if the indices do not broadcast."""
+    """Shape after advanced indexing. Raises ShapeError for a mask, IndexRangeError if the indices do not broadcast."""
     if any(spec.dtype.kind == 0 for spec in index):
         raise ShapeError(
             "indexing by a mask: the shape of the result depends on the values of the mask.",
@@ -225,5 +225,5 @@ def _indexed_shape(shape: Shape, index: Sequence[Spec], layout: Index) -> Shape:
     try:
         broadcast = broadcast_shapes("indexing", [spec.shape for spec in index])
     except ShapeError as error:
-        raise PositionError(str(error)) from None
+        raise IndexRangeError(str(error)) from None
     return (*result[:position], *broadcast, *result[position:])

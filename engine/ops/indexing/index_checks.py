@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.errors import DTypeError, PositionError, ShapeError
+from engine.errors import DTypeError, IndexRangeError, ShapeError
 from engine.ops.shape_rules import wrap_dim
 from engine.shape import Shape, Spec, format_shape
 
@@ -17,17 +17,17 @@ class IndexCaller(NamedTuple):
     name: str = "gather"
     items: str = ""
 
-    def out_of_range(self, index: int, size: int, dim: int) -> PositionError:
+    def out_of_range(self, index: int, size: int, dim: int) -> IndexRangeError:
         """The error for `index`, which is not in 0 to `size` − 1."""
         if self.items:
-            return PositionError(f"{self.name}: {index} is not one of the {size} {self.items}. Use 0 to {size - 1}.")
-        return PositionError(
+            return IndexRangeError(f"{self.name}: {index} is not one of the {size} {self.items}. Use 0 to {size - 1}.")
+        return IndexRangeError(
             f"{self.name}: index {index} is out of range for dimension {dim} of size {size}. Use 0 to {size - 1}."
         )
 
 
 def check_range(owner: IndexCaller, index: Any, size: int, dim: int) -> None:
-    """Raise PositionError for an index outside dimension `dim`."""
+    """Raise IndexRangeError for an index outside dimension `dim`."""
     # As unsigned integers negative indices are large, so one comparison finds both errors.
     if index.size and index.view(_UNSIGNED[index.itemsize]).max() >= size:
         raise owner.out_of_range(int(index.min()) if index.min() < 0 else int(index.max()), size, dim)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from engine import dtypes
-from engine.dtypes import DType, checked
+from engine.dtypes import DType, as_dtype
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.movement.reinterpret import view_dtype
@@ -47,7 +47,7 @@ def _(g, x: Spec):
 def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
     """View the same memory in another shape or dtype. Raises ShapeError if that needs a copy."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], (DType, str, type))):
-        return view_dtype(x, dtype=checked("view", dtype or size[0]).name)
+        return view_dtype(x, dtype=as_dtype("view", dtype or size[0]).name)
     wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     result = reshape.function(x, wanted)
     if result._storage is not x._storage and x.numel() > 0:

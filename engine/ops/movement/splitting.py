@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from engine.errors import PositionError, ShapeError
+from engine.errors import IndexRangeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.indexing.index import slice_
 from engine.ops.record import op
@@ -35,7 +35,7 @@ def _check_narrow(shape: Sequence[Any], dim: int, start: Any, length: int) -> tu
         raise ShapeError(f"narrow: start must be an integer or a 0-d tensor, not {format_shape(start.shape)}")
     first = start + shape[axis] if start < 0 else start
     if first < 0 or first > shape[axis]:
-        raise PositionError(
+        raise IndexRangeError(
             f"narrow: start {start} is out of range for dimension {dim} of size {shape[axis]} in {format_shape(shape)}"
         )
     if length < 0 or first + length > shape[axis]:

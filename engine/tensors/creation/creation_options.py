@@ -57,7 +57,7 @@ def made(
         unknown = next(key for key in options if key not in _KNOWN)
         raise TypeError(f"{name}() has no argument {unknown!r}; it has {', '.join(sorted(_KNOWN))}")
     out = options.get("out")
-    dtype = dtypes.optional(name, options.get("dtype")) or (
+    dtype = dtypes.as_optional_dtype(name, options.get("dtype")) or (
         default or dtypes.get_default_dtype() if out is None else out.dtype
     )
     device = resolve(options.get("device")) if out is None else out.device

@@ -36,7 +36,7 @@ def tensor(
 
 def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     """Copy `data` into an array of `dtype`; default: the dtype that PyTorch infers."""
-    dtype = dtypes.optional("tensor", dtype)
+    dtype = dtypes.as_optional_dtype("tensor", dtype)
     if isinstance(data, (list, tuple, bytearray)):
         found: set[DType] = set()
         data = _plain(data, found)
@@ -227,7 +227,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     Raises:
         ArrayError: the size is not a multiple of the element size, or less than `count` elements.
     """
-    dtype = dtypes.checked("frombuffer", dtype)
+    dtype = dtypes.as_dtype("frombuffer", dtype)
     try:
         array = np.frombuffer(buffer, dtype.numpy, count, offset)
     except ValueError as error:

@@ -52,7 +52,7 @@ def randint(
     if low is not None and len(given_bounds) == 1:
         limits.reverse()
     first, last = limits if len(limits) == 2 else (0, limits[0])
-    check_limits("randint", first, last, dtypes.optional("randint", options.get("dtype")) or dtypes.int64)
+    check_limits("randint", first, last, dtypes.as_optional_dtype("randint", options.get("dtype")) or dtypes.int64)
     return _drawn("randint", lambda g, at, _: g.integers(first, last, at), sizes((at,)), dtypes.int64, options)
 
 

@@ -24,7 +24,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
         raise TypeError("arange() needs an end")
     start, end, step = (number(value) for value in (start, end, step))
     kind = _kind_of(start, end, step)
-    wanted = dtypes.optional("arange", options.get("dtype")) or kind
+    wanted = dtypes.as_optional_dtype("arange", options.get("dtype")) or kind
     if wanted is dtypes.bool_:
         raise DTypeError("arange(): bool is not supported. Pass a number dtype.")
     if wanted.kind == 1:
@@ -61,7 +61,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Un
 
 def _ends(name: str, start: Any, end: Any, options: Options) -> tuple[Any, Any]:
     """Return the ends as numbers; truncated for an integer dtype, as in PyTorch."""
-    dtype = dtypes.optional(name, options.get("dtype"))
+    dtype = dtypes.as_optional_dtype(name, options.get("dtype"))
     whole = dtype is not None and not dtype.is_floating_point
     return (int(number(start)), int(number(end))) if whole else (number(start), number(end))
 

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from engine.dtypes import optional
+from engine.dtypes import as_optional_dtype
 from engine.errors import DTypeError, ShapeError
 from engine.tensors.creation.creation_options import Options, made, sizes
 from engine.tensors.tensor import Tensor
@@ -55,7 +55,7 @@ def _window(name: str, length: int, periodic: bool, shape: Any, options: Options
     """Return a window; `shape` maps positions from 0 to 1 to values."""
     if length < 0:
         raise ShapeError(f"{name}(): window_length cannot be negative: {length}")
-    dtype = optional(name, options.get("dtype"))
+    dtype = as_optional_dtype(name, options.get("dtype"))
     if dtype is not None and not dtype.is_floating_point:
         raise DTypeError(f"{name}(): dtype must be floating-point, not {dtype.name}")
     if length == 1:

@@ -13,7 +13,7 @@ import numpy as np
 from engine import dtypes
 from engine.backend import CPU, Device, MetaArray, namespace
 from engine.dtypes import DType
-from engine.errors import DTypeError, EngineError, OutOfMemoryError, PositionError, ShapeError
+from engine.errors import DTypeError, EngineError, IndexRangeError, OutOfMemoryError, ShapeError
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.ops.shape_rules import broadcast_shapes
@@ -131,6 +131,10 @@ def _explain_error(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error
         pass  # the shape rule failed for another reason: report the kernel's error
     given = ", ".join(str(_spec_of(array)) for array in arrays)
     kind = (
-        PositionError if isinstance(error, IndexError) else ShapeError if isinstance(error, ValueError) else DTypeError
+        IndexRangeError
+        if isinstance(error, IndexError)
+        else ShapeError
+        if isinstance(error, ValueError)
+        else DTypeError
     )
     return kind(f"{op.name}({given}): {error}")

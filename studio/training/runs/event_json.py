@@ -60,7 +60,7 @@ def event_to_json(event: SessionEvent) -> dict[str, Any] | None:
             return None
 
 
-def event_from_json(line: Any) -> fit.Event | None:
+def event_from_json(line: Any) -> fit.TrainingEvent | None:
     """Convert a JSON object back to its event; None for kinds without one. Raises ValueError if it is damaged."""
     try:
         match line["event"]:

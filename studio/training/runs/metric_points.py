@@ -56,7 +56,7 @@ class PointReader:
         self._step, self._time = 0, 0.0
         self._epoch_began: float | None = 0.0
 
-    def take(self, events: Iterable[fit.Event]) -> Iterator[MetricPoints | Rewind]:
+    def take(self, events: Iterable[fit.TrainingEvent]) -> Iterator[MetricPoints | Rewind]:
         """Convert events to points; steps are combined, also across epochs."""
         steps: list[fit.Step] = []
         times: list[float] = []
@@ -92,7 +92,7 @@ class PointReader:
                 if event is not None:
                     yield from self._other(event)
 
-    def _other(self, event: fit.Event) -> Iterator[MetricPoints | Rewind]:
+    def _other(self, event: fit.TrainingEvent) -> Iterator[MetricPoints | Rewind]:
         self.progress = self.progress.after(event)
         match event:
             case fit.Started():

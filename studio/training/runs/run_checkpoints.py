@@ -68,7 +68,7 @@ class CheckpointManager:
         """Step of the last checkpoint."""
         self._snapshot_cost = 0.0
 
-    def should_checkpoint(self, step: int, *, after: fit.Event) -> bool:
+    def should_checkpoint(self, step: int, *, after: fit.TrainingEvent) -> bool:
         """Whether to make a checkpoint now. While one is being written, only the `steps` interval counts."""
         if self._steps is not None and isinstance(after, fit.Step) and step % self._steps == 0:
             return True

@@ -167,7 +167,7 @@ class Run:
                 return Curve(track, track.columns[quantity], batches)
         return None
 
-    def take(self, events: Iterable[fit.Event]) -> None:
+    def take(self, events: Iterable[fit.TrainingEvent]) -> None:
         """Add events of this process."""
         events = list(events)
         for event in events:

@@ -161,7 +161,7 @@ class RunRecord:
         self._about.update(about)
         self._writer.run_now(RUN_FILE, self._write_about)
 
-    def write_event(self, event: fit.Event, weights: Callable[[], Mapping[str, Tensor]]) -> None:
+    def write_event(self, event: fit.TrainingEvent, weights: Callable[[], Mapping[str, Tensor]]) -> None:
         """Record an event. `weights` returns the current weights; it is called only for the best validation."""
         match event:
             case fit.Started():
@@ -243,7 +243,7 @@ class RunRecord:
         if self._lock is not None:
             self._lock.release()
 
-    def _append(self, event: fit.Event, more: Mapping[str, float] = MappingProxyType({})) -> None:
+    def _append(self, event: fit.TrainingEvent, more: Mapping[str, float] = MappingProxyType({})) -> None:
         if self._lines is not None:
             text = json.dumps({**(event_to_json(event) or {}), **more}, ensure_ascii=False) + "\n"
             self._lines.append(text.encode(), droppable=isinstance(event, fit.Step))

@@ -315,7 +315,7 @@ def load_initial_weights(path: Path, task: fit.Task) -> list[str]:
     found = fit.load_matching(task.model, load_weights(path))
     if not found.same:
         raise FileError(str(path), "", f"has no weights for this graph: {found}", "Choose another file.")
-    return [] if found.is_whole else [f"Weights in {path}: {found}."]
+    return [] if found.is_complete else [f"Weights in {path}: {found}."]
 
 
 def load_weights(path: Path) -> Mapping[str, Tensor]:

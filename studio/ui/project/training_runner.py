@@ -147,7 +147,7 @@ class TrainingRunner(QObject):
         if self.run is not None and self._session is not None:
             if self.run.folder is None and self._session.folder is not None:
                 self._library.set_folder(self.run, self._session.folder)
-            self.run.take(event for event in events if isinstance(event, fit.Event))
+            self.run.take(event for event in events if isinstance(event, fit.TrainingEvent))
         for event in events:
             if not isinstance(event, fit.Step):
                 self._handle_event(event)

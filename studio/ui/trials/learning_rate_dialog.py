@@ -23,18 +23,18 @@ class LearningRateDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
         plot = TrialPlot("Learning rate", MIN_RATE, MAX_RATE, log_x=True)
         items = search_learning_rate(store.request_report(), name=store.name)
-        self._tried: list[fit.RateTried] = []
-        self._found: fit.RateFound | None = None
+        self._tried: list[fit.LearningRateTrial] = []
+        self._found: fit.LearningRateSuggestion | None = None
         super().__init__(store, items, plot, "Find a learning rate", _ABOUT, SEARCH_STEPS, parent)
 
     def show_item(self, item: object) -> None:
-        if isinstance(item, fit.RateTried):
+        if isinstance(item, fit.LearningRateTrial):
             self._tried.append(item)
             self.progress.setValue(len(self._tried))
             self.verdict.setText(f"Learning rate {item.rate:.2g}, loss {item.smoothed:.3g}")
             tried = self._tried
             self.plot.show_values([t.rate for t in tried], [t.loss for t in tried], [t.smoothed for t in tried])
-        elif isinstance(item, fit.RateFound):
+        elif isinstance(item, fit.LearningRateSuggestion):
             self._found = item
 
     def show_result(self) -> None:

@@ -22,11 +22,11 @@ class OverfitDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
         plot = TrialPlot("Training steps on one batch", 0, OVERFIT_STEPS)
         items = overfit_batch(store.request_report(), name=store.name)
-        self._trained: list[fit.BatchTrained] = []
+        self._trained: list[fit.OverfitStep] = []
         super().__init__(store, items, plot, "Overfit one batch", _ABOUT, OVERFIT_STEPS, parent)
 
     def show_item(self, item: object) -> None:
-        if isinstance(item, fit.BatchTrained):
+        if isinstance(item, fit.OverfitStep):
             self._trained.append(item)
             self.progress.setValue(item.step)
             self.verdict.setText(f"Step {item.step}, loss {item.loss:.3g}")

@@ -14,7 +14,7 @@ from engine.compiler.instruction import TraceNode
 from engine.compiler.ir import IRNode
 from engine.compiler.passes.decompose import DECOMPOSITIONS
 from engine.compiler.plan.execution_plan import ExecutionPlan
-from engine.errors import PositionError
+from engine.errors import IndexRangeError
 from engine.nn import functional as F
 
 RANDOM = np.random.default_rng(0)
@@ -93,7 +93,7 @@ def test_a_class_that_there_is_not_is_refused() -> None:
     x = engine.tensor(X)
     for _ in range(3):
         compiled(x, engine.tensor(Y))
-    with pytest.raises(PositionError, match="10 is not one of the 10 classes"):
+    with pytest.raises(IndexRangeError, match="10 is not one of the 10 classes"):
         compiled(x, engine.tensor(np.where(Y == 3, 10, Y)))
 
 

@@ -17,7 +17,7 @@ def ends(values: list[float], of: BestTracker, figure: str = "val_loss") -> int 
     """After how many validations a training ends."""
     for number, value in enumerate(values, start=1):
         of.update({figure: value})
-        if of.stops:
+        if of.should_stop:
             return number
     return None
 
@@ -36,8 +36,8 @@ def test_metrics_that_rise() -> None:
     assert following.update({"val_accuracy": 0.5})
     assert following.update({"val_accuracy": 0.6})
     assert not following.update({"val_accuracy": 0.55})
-    assert following.stops
-    with pytest.raises(ValueError, match=r"no metric 'val_acc'.*val_loss, val_accuracy"):
+    assert following.should_stop
+    with pytest.raises(ValueError, match=r"unknown metric 'val_acc'.*val_loss, val_accuracy"):
         judge("val_acc")
 
 

@@ -195,6 +195,6 @@ def test_a_stream_is_judged_and_tried() -> None:
     [*steps, last] = fit.evaluate(Streamed())
     assert (len(steps), isinstance(last, fit.Validated)) == (2, True)
     assert len(list(fit.overfit_one_batch(Streamed(), steps=3))) == 3
-    tried = [event for event in fit.find_rate(Streamed(), steps=9) if isinstance(event, fit.RateTried)]
+    tried = [event for event in fit.find_rate(Streamed(), steps=9) if isinstance(event, fit.LearningRateTrial)]
     assert len(tried) > 4  # more than the stream has: it begins again
     assert np.isfinite([each.loss for each in tried[:4]]).all()

@@ -17,7 +17,7 @@ from tests.engine.fit.clouds import Clouds, same_weights
 TIMES = ("seconds", "samples_per_second", "waiting")
 
 
-def figures(event: fit.Event) -> dict[str, Any] | None:
+def figures(event: fit.TrainingEvent) -> dict[str, Any] | None:
     """All of an event that is no time; None for those that tell how far something is."""
     if isinstance(event, (fit.Started, fit.CompileState, fit.ValidationStep)):
         return None

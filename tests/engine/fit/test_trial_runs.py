@@ -17,7 +17,7 @@ def test_a_learning_rate_is_found_and_nothing_is_changed() -> None:
     events = list(fit.find_rate(task, low=1e-5, high=100.0, steps=60))
     tried, found = events[:-1], events[-1]
     assert [event.rate for event in tried] == sorted(event.rate for event in tried)
-    assert isinstance(found, fit.RateFound)
+    assert isinstance(found, fit.LearningRateSuggestion)
     assert found.rate is not None and found.lowest is not None
     assert 1e-3 < found.rate < 1
     assert found.rate <= found.lowest
@@ -28,11 +28,11 @@ def test_a_learning_rate_is_found_and_nothing_is_changed() -> None:
 
 def test_the_rate_is_shown_without_the_lag_of_the_mean() -> None:
     """The losses fall along an S that is steepest at the 50th rate; their running mean is behind."""
-    mean, tried = 0.0, list[trial_runs.RateTried]()
+    mean, tried = 0.0, list[trial_runs.LearningRateTrial]()
     for number in range(100):
         loss = 2 / (1 + math.exp((number - 50) / 8))
         mean = 0.9 * mean + 0.1 * loss
-        tried.append(trial_runs.RateTried(1e-5 * 1.1**number, loss, mean / (1 - 0.9 ** (number + 1))))
+        tried.append(trial_runs.LearningRateTrial(1e-5 * 1.1**number, loss, mean / (1 - 0.9 ** (number + 1))))
     found = trial_runs._find_rate(tried)
     assert found.rate is not None
     assert abs(math.log(found.rate / tried[50].rate, 1.1)) < 5

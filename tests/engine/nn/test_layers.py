@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine import nn
-from engine.errors import PositionError, ShapeError
+from engine.errors import IndexRangeError, ShapeError
 from engine.registry import LAYERS
 from engine.shape import Dim
 from tests.engine.nn import spatial
@@ -393,7 +393,7 @@ def test_layers_say_what_does_not_fit() -> None:
         nn.AvgPool2d(2, stride=(1, 2, 3))(image)  # type: ignore[arg-type]
     with pytest.raises(ShapeError, match=r"weight must have shape 4 \(channels\), not 6"):
         nn.GroupNorm(2, 6)(image)
-    with pytest.raises(PositionError, match="glu: dimension 5 is out of range"):
+    with pytest.raises(IndexRangeError, match="glu: dimension 5 is out of range"):
         nn.GLU(5)(image)
 
 

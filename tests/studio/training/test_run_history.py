@@ -35,15 +35,15 @@ def epoch(number: int, val_loss: float | None = 0.7, seconds: float = 6.0) -> fi
     return fit.Epoch(number, 10 * number, 1.5, val_loss, train, val, seconds, 20.0, 0.1, finite=True, best=number == 1)
 
 
-def whole(epochs: int = 2) -> list[fit.Event]:
-    found: list[fit.Event] = [BEGIN]
+def whole(epochs: int = 2) -> list[fit.TrainingEvent]:
+    found: list[fit.TrainingEvent] = [BEGIN]
     for number in range(1, epochs + 1):
         found += [step(10 * (number - 1) + batch, loss=1 / (10 * number + batch)) for batch in range(1, 11)]
         found.append(epoch(number))
     return [*found, fit.Done(epochs, 10 * epochs, 3.0, "epochs")]
 
 
-def text(events: list[fit.Event]) -> str:
+def text(events: list[fit.TrainingEvent]) -> str:
     return "".join(json.dumps(event_to_json(event)) + "\n" for event in events)
 
 
@@ -89,7 +89,7 @@ EACH = {"g": 0.25, "d": math.nan}
         replace(epoch(3), train_losses=EACH, val_losses=EACH),
     ],
 )
-def test_an_event_comes_back_out_of_its_line(event: fit.Event) -> None:
+def test_an_event_comes_back_out_of_its_line(event: fit.TrainingEvent) -> None:
     assert event_to_json(event_from_json(json.loads(json.dumps(event_to_json(event))))) == event_to_json(event)  # pyright: ignore[reportArgumentType]
 
 
@@ -106,7 +106,7 @@ def test_a_step_of_several_optimizers_comes_back_with_what_each_has() -> None:
 
 
 def test_each_loss_and_each_rate_of_several_optimizers_is_a_curve(tmp_path: Path) -> None:
-    events: list[fit.Event] = [BEGIN]
+    events: list[fit.TrainingEvent] = [BEGIN]
     for number in range(1, 11):
         losses = {"judge": 1 / number, "maker": math.nan if number == 4 else 2.0 * number}
         events.append(step(number, sum(losses.values()), losses=losses, learning_rates={"judge": 0.1, "maker": number}))
@@ -135,7 +135,7 @@ def test_each_loss_of_a_validation_is_a_curve(tmp_path: Path) -> None:
         epoch(1),
         replace(epoch(2), train_losses={"judge": 2.0, "maker": 3.0}, val_losses={"judge": 0.1, "maker": 0.6}),
     )
-    events: list[fit.Event] = [BEGIN, old, replace(within, step=15), new]
+    events: list[fit.TrainingEvent] = [BEGIN, old, replace(within, step=15), new]
     live = Run(1, is_own=True)
     live.take(events)
     (tmp_path / "metrics.jsonl").write_text(text(events))
@@ -150,7 +150,7 @@ def test_each_loss_of_a_validation_is_a_curve(tmp_path: Path) -> None:
 
 
 def test_a_record_from_before_each_loss_was_written_goes_on_with_them(tmp_path: Path) -> None:
-    events: list[fit.Event] = [
+    events: list[fit.TrainingEvent] = [
         BEGIN,
         *(step(number) for number in range(1, 4)),
         *(step(number, **TWO) for number in range(4, 6)),
@@ -339,7 +339,7 @@ def test_a_real_run_is_read_back_whole(session, digits, tmp_path: Path) -> None:
     assert live.join(600)
     events = live.events()
     own = Run(1, is_own=True)
-    own.take([event for event in events if isinstance(event, fit.Event)])
+    own.take([event for event in events if isinstance(event, fit.TrainingEvent)])
     [found] = RunFolder(tmp_path).scan()
     run = read(found.folder, run_from_stored(found, []))
     for quantity in own.quantities:

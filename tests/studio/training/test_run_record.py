@@ -50,7 +50,9 @@ def test_what_a_run_leaves_behind(session, digits, tmp_path: Path) -> None:
     first = Digits().files[0]
     assert about["data"][0]["sha256"] == hashlib.sha256(first.read_bytes()).hexdigest()
     lines = [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
-    assert lines == [event_to_json(event) for event in events if isinstance(event, fit.Event) and event_to_json(event)]
+    assert lines == [
+        event_to_json(event) for event in events if isinstance(event, fit.TrainingEvent) and event_to_json(event)
+    ]
     weights = load_file(folder / "weights.safetensors")
     assert set(weights) == {"hidden.weight", "hidden.bias", "logits.weight", "logits.bias"}
     assert read_metadata(folder / "weights.safetensors")["epoch"] == "2"
@@ -240,7 +242,7 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
     monkeypatch.setattr(run_checkpoints, "_RETRY_SECONDS", 0.0)
     disk, turns, tell = Disk(monkeypatch, seed), random.Random(seed), Session._emit
 
-    def told(self: Session, event: fit.Event) -> None:
+    def told(self: Session, event: fit.TrainingEvent) -> None:
         if turns.random() < 0.2:
             disk.is_full = not disk.is_full
         tell(self, event)
@@ -256,7 +258,7 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
     assert not any(isinstance(event, Failed) for event in events)
     assert run.unwritten == ()
     assert lines_of(run.folder) == [
-        event_to_json(event) for event in events if isinstance(event, fit.Event) and event_to_json(event)
+        event_to_json(event) for event in events if isinstance(event, fit.TrainingEvent) and event_to_json(event)
     ]
     about = json.loads((run.folder / "run.json").read_text())
     assert (about["state"], about["last"]["epoch"]) == ("done", 4)

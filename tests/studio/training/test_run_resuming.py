@@ -78,7 +78,7 @@ def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         folder = tmp_path / "cut"
         take = run_record.RunRecord.write_event
 
-        def dies(self: run_record.RunRecord, event: fit.Event, weights: Any) -> None:
+        def dies(self: run_record.RunRecord, event: fit.TrainingEvent, weights: Any) -> None:
             if isinstance(event, fit.Step) and event.step == steps:
                 self._writer.close()  # what was begun is written, as it would be by and by
                 raise Killed
