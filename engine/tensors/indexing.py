@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.backend import namespace
 from engine.dtypes import bool_, uint8
-from engine.errors import AutogradError, DTypeError, EngineWarning, IndexTypeError, IndexRangeError, ShapeError
+from engine.errors import AutogradError, DTypeError, EngineWarning, IndexRangeError, IndexTypeError, ShapeError
 from engine.ops.elementwise.selection import where
 from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, TensorSlot, index_backward, index_op, index_put_op, slice_
