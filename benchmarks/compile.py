@@ -268,7 +268,7 @@ def _time(kind: Any, name: str, taken: list[float]) -> None:
 def call_through_python(options: argparse.Namespace) -> None:
     """Extra time per op of a call through Python over a replay, and peak NumPy allocations of a replay."""
     function, replayed = contestant(options, "function"), contestant(options, "engine")
-    ops = sum(ran.node.depth for ran in function.func.traced(*function.args))
+    ops = sum(ran.node.depth for ran in function.func.trace_call(*function.args))
     times: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(30):
         for index, step in enumerate((function, replayed)):

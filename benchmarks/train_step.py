@@ -123,7 +123,7 @@ def compiled(step: functools.partial[Any], *, by: str) -> functools.partial[Any]
         return functools.partial(load("engine").compile(step.func, fullgraph=True), *step.args)
     kinds = {type(module) for module in step.args[0].modules()}
     kind = importlib.import_module("engine.compiler").CompiledFunction
-    return functools.partial(kind(step.func, exact=True, replays=tuple(kinds)), *step.args)
+    return functools.partial(kind(step.func, exact=True, replay_classes=tuple(kinds)), *step.args)
 
 
 def measure(steps: dict[str, Step], seconds: float) -> dict[str, list[float]]:

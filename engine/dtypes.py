@@ -131,7 +131,7 @@ def set_default_dtype(d: DType) -> None:
     if MODES.capture is None or d is _default:
         _default = d
         return
-    with MODES.capture.changing("set_default_dtype"):
+    with MODES.capture.setting_change("set_default_dtype"):
         _default = d
 
 

@@ -193,7 +193,7 @@ class CompiledTests:
 
     def _call(self, compiled: CompiledFunction, arguments: dict[str, Any]) -> None:
         try:
-            trace = compiled.traced(**arguments)
+            trace = compiled.trace_call(**arguments)
         finally:
             assert MODES.capture is None
         self.segments += len(trace)

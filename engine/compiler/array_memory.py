@@ -33,13 +33,13 @@ def in_layout(array: Any, form: Form) -> Any:
 
 def peak_bytes(steps: Iterable[tuple[Mapping[Any, int], Iterable[Any]]]) -> int:
     """Peak bytes of steps, each given by the sizes of what it creates and what it frees afterwards."""
-    held: dict[Any, int] = {}
+    live: dict[Any, int] = {}
     now = most = 0
-    for made, done in steps:
-        held.update(made)
-        now += sum(made.values())
+    for created, freed in steps:
+        live.update(created)
+        now += sum(created.values())
         most = max(most, now)
-        now -= sum(held.pop(one, 0) for one in done)
+        now -= sum(live.pop(one, 0) for one in freed)
     return most
 
 

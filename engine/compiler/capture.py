@@ -63,24 +63,24 @@ class CaptureOwner(Protocol):
 
     def root_at(self, where: SourceLocation) -> TraceNode: ...
 
-    def plan(self, node: TraceNode, wanted: tuple[int, ...]) -> Any: ...
+    def plan(self, node: TraceNode, output_slots: tuple[int, ...]) -> Any: ...
 
 
 class Capture:
     """One call of a compiled function in its thread. `engine.tensors.dispatch` passes it every op."""
 
-    def __init__(self, owner: CaptureOwner, *, traced: bool = False) -> None:
+    def __init__(self, owner: CaptureOwner, *, for_explain: bool = False) -> None:
         self.owner = owner
-        self.traced = traced
+        self.for_explain = for_explain
         """Whether the calling line of each op is kept, for `explain`."""
-        self.ran: list[SegmentRun] = []
+        self.runs: list[SegmentRun] = []
         """The segments so far."""
         self.number = owner.report.begin() + owner.replays.count
         self.segment = RecordedSegment(self, owner.root_at(None), None)
         self.undo = UndoLog()
         self.events: list[RandomStateEvent | OptimizerStepEvent] = []
         """Optimizer steps and random states, which are not ops."""
-        self.whole: RecordedSegment | None = None
+        self.sole_segment: RecordedSegment | None = None
         """The segment, if it is the only one and a plan ran it."""
         self._thread = get_ident()
         self._optimizing = False
@@ -93,9 +93,9 @@ class Capture:
         This is the fast path for a known op with known inputs; it takes a third of the time of `_call_any`.
         """
         segment = self.segment
-        if not segment.deferring or self.traced or len(MODES.interceptors) > 1:
+        if not segment.deferring or self.for_explain or len(MODES.interceptors) > 1:
             return self._call_any(op, inputs, statics)
-        wants, numbers, slots = False, [], segment.slots
+        requires_grad, numbers, slots = False, [], segment.slots
         key: list[Any] = [op, False, None]
         for value in inputs:
             if isinstance(value, Tensor):
@@ -110,7 +110,7 @@ class Capture:
                 else:
                     return self._call_any(op, inputs, statics)
                 if value._requires_grad:
-                    wants = True
+                    requires_grad = True
             elif type(value) is float:
                 key.append(FLOAT)
                 numbers.append(value)
@@ -127,12 +127,12 @@ class Capture:
         segment.node = node
         if numbers:
             segment.scalars += numbers
-        if node.single is None or wants:
-            return self._made(op, inputs, statics, node, None, wants=wants)
+        if node.single is None or requires_grad:
+            return self._results(op, inputs, statics, node, None, requires_grad=requires_grad)
         slot, form, device = node.single
         out = Tensor(None, Storage(device))
         out._array = deferred = Deferred(segment, slot, form, None, [ref(out)])  # as `RecordedSegment.hand_out` does
-        segment.made.append(ref(deferred))
+        segment.deferreds.append(ref(deferred))
         segment.count += 1
         return out
 
@@ -140,36 +140,43 @@ class Capture:
         """Captures any op."""
         if MODES.autocast is not None:
             inputs = MODES.autocast.prepare(op, inputs)
-        wants, device = False, None
+        requires_grad, device = False, None
         for value in inputs:
             if isinstance(value, Tensor):
                 if value._view is not None:
                     value._refresh()
-                wants |= value._requires_grad
+                requires_grad |= value._requires_grad
                 other = value._storage.device
                 if device is None:
                     device = other
                     if op.view and value._storage.is_exposed:
-                        return self._aside(op, inputs, statics)
+                        return self._run_eagerly(op, inputs, statics)
                 elif other is not device:
-                    return self._aside(op, inputs, statics, DEVICE)
+                    return self._run_eagerly(op, inputs, statics, DEVICE)
         if device is META or device is None:
-            return self._aside(op, inputs, statics)
+            return self._run_eagerly(op, inputs, statics)
         if MODES.observer is not None:
-            return self._aside(op, inputs, statics, OBSERVED)
+            return self._run_eagerly(op, inputs, statics, OBSERVED)
         if op.view and depends_on_memory_layout(op, inputs, statics):
-            return self._aside(op, inputs, statics, MEMORY)
+            return self._run_eagerly(op, inputs, statics, MEMORY)
         found = self._next(op, inputs, statics, device, in_place=False)
         if isinstance(found, BreakReason):
-            return self._aside(op, inputs, statics, found)
-        return self._made(op, inputs, statics, *found, wants=wants)
+            return self._run_eagerly(op, inputs, statics, found)
+        return self._results(op, inputs, statics, *found, requires_grad=requires_grad)
 
-    def _made(
-        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], node: TraceNode, values: Any, *, wants: bool
+    def _results(
+        self,
+        op: Op,
+        inputs: Sequence[Any],
+        statics: dict[str, Any],
+        node: TraceNode,
+        values: Any,
+        *,
+        requires_grad: bool,
     ) -> Any:
         """The results of an op, with autograd history."""
         outs = self._outputs(op, inputs, statics, node, values)
-        if wants and MODES.grad and op.rules:
+        if requires_grad and MODES.grad and op.rules:
             record(op, inputs, statics, outs, node.call.where)
             adopt_saved_tensors(outs)
         return outs[0] if op.outputs == 1 else tuple(outs)
@@ -204,12 +211,12 @@ class Capture:
             return None
         return self._outputs(FILL, (), statics, *found)[0]
 
-    def reserved(self, generator: Any, words: int, state: State) -> None:
+    def note_reserved(self, generator: Any, words: int, state: State) -> None:
         """Notes that a generator reserved `state` for `words` words."""
         self.events.append(RandomStateEvent(generator, words, state))
 
     @contextmanager
-    def stepping(self, optimizer: Any, params: list[tuple[Tensor, dict[str, Any]]]) -> Iterator[None]:
+    def optimizer_step(self, optimizer: Any, params: list[tuple[Tensor, dict[str, Any]]]) -> Iterator[None]:
         """Captures a step of an optimizer on parameters, each with the hyperparameters of its group."""
         self.undo.changes += optimizer_undo_changes(optimizer, [param for param, _ in params])
         segment = self.segment
@@ -239,9 +246,9 @@ class Capture:
     def _next(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
     ) -> tuple[TraceNode, Any] | BreakReason:
-        """Moves to the node of an op in the trie. Returns the node, and the results if the op ran at once."""
+        """Moves to the node of an op in the trie. Returns the node, and the results if the op ran immediately."""
         segment = self.segment
-        scalars, met = len(segment.scalars), len(segment.met)
+        scalars, known_inputs = len(segment.scalars), len(segment.input_specs)
         if any(
             isinstance(value, np.generic) for value in inputs
         ):  # NumPy scalars count as Python numbers, not as arrays
@@ -249,14 +256,14 @@ class Capture:
         try:
             return self._advance(op, inputs, statics, device, in_place=in_place)
         except BaseException:
-            segment.forget(scalars, met)
+            segment.forget(scalars, known_inputs)
             raise
 
     def _advance(
         self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], device: Device, *, in_place: bool
     ) -> tuple[TraceNode, Any] | BreakReason:
         segment = self.segment
-        scalar, met = len(segment.scalars), len(segment.met)
+        scalar, known_inputs = len(segment.scalars), len(segment.input_specs)
         try:
             parts, fixed = segment.parts(op, inputs, statics)
         except UnhashableArgument:
@@ -266,7 +273,7 @@ class Capture:
         if isinstance(node, BreakReason):
             return node
         if node is not None and segment.deferring:
-            if self.traced:
+            if self.for_explain:
                 segment.origins.append(call_origin())
             segment.node = node
             return node, None
@@ -284,8 +291,8 @@ class Capture:
         else:
             values = compute_call(op, arrays, statics, device, is_mixed(arrays))
         if node is None:
-            found = tuple(segment.met[met:])
-            slots = segment.inputs(inputs, parts, scalar, found)
+            found = tuple(segment.input_specs[known_inputs:])
+            slots = segment.operands(inputs, parts, scalar, found)
             counter = [scalar + sum(isinstance(one, str) for one in parts)]
             fixed = statics if statics is op.defaults else make_template(statics, counter)
             call = build_instruction(op, slots, fixed, device, arrays, values, segment.count)
@@ -299,7 +306,7 @@ class Capture:
             self.owner.recorded += 1
             if was_known:
                 self.owner.report.note_new(self.number, segment.start, node)
-        if self.traced:
+        if self.for_explain:
             segment.origins.append(call_origin())
         segment.node = node
         return node, values
@@ -331,79 +338,79 @@ class Capture:
         """Leaves the known traces: runs the deferred ops one by one, as the following ones will run."""
         self.undo.save_written(segment)
         if segment.node.depth:
-            wanted = segment.wanted()
-            plan = SequentialExecutor(segment.node, tuple([one.slot for one in wanted]))
+            pending = segment.pending()
+            plan = SequentialExecutor(segment.node, tuple([one.slot for one in pending]))
             values = plan.run(segment.externals, segment.scalars)
-            for deferred, value in zip(wanted, values, strict=True):
+            for deferred, value in zip(pending, values, strict=True):
                 deferred.value = value
         segment.deferring = False
 
     def _run_planned(self, segment: RecordedSegment) -> None:
         """Runs the segment by its plan. A new trace is undone first, because its ops have run already."""
         if not segment.node.depth:
-            apply_changes([(setattr, segment, "is_over", True), *self.undo.forgetting()])
+            apply_changes([(setattr, segment, "is_over", True), *self.undo.clear_changes()])
             return
         if not segment.deferring:
             self.undo.restore_memory()
-        began, wanted = perf_counter(), segment.wanted()
+        began, pending = perf_counter(), segment.pending()
 
-        def settle(values: list[Any]) -> list[Change]:
-            found = [(setattr, deferred, "value", value) for deferred, value in zip(wanted, values, strict=True)]
-            return [*found, (setattr, segment, "is_over", True), *self.undo.forgetting()]
+        def commit(values: list[Any]) -> list[Change]:
+            found = [(setattr, deferred, "value", value) for deferred, value in zip(pending, values, strict=True)]
+            return [*found, (setattr, segment, "is_over", True), *self.undo.clear_changes()]
 
-        plan = self.owner.plan(segment.node, tuple([one.slot for one in wanted]))
-        plan.run(segment.externals, segment.scalars, settle)
+        plan = self.owner.plan(segment.node, tuple([one.slot for one in pending]))
+        plan.run(segment.externals, segment.scalars, commit)
         segment.plan, segment.seconds = plan, perf_counter() - began
         if self.owner.may_replay:
-            segment.owners = [[t for owner in one.owners if (t := owner()) is not None] for one in wanted]
+            segment.owners = [[t for owner in one.owners if (t := owner()) is not None] for one in pending]
 
-    def finish(self, reason: BreakReason | None = None, asked: int | str | None = None) -> None:
+    def finish(self, reason: BreakReason | None = None, requested: int | str | None = None) -> None:
         """Ends the segment and computes all arrays in use. If that fails, nothing has changed.
 
         Args:
             reason: reason of the graph break; None at the end of the function
-            asked: slot of the requested array, or name of the op that cannot be captured
+            requested: slot of the requested array, or name of the op that cannot be captured
         """
         try:
-            self._finish(reason, asked)
+            self._finish(reason, requested)
         except BaseException as error:
             self.abandon(error)
             raise
 
-    def _finish(self, reason: BreakReason | None, asked: int | str | None) -> None:
+    def _finish(self, reason: BreakReason | None, requested: int | str | None) -> None:
         segment, began, where = self.segment, perf_counter(), None if reason is None else call_site()
-        node, known, report = segment.node, segment.deferring, self.owner.report
-        if known or self.owner.exact:
+        node, is_known, report = segment.node, segment.deferring, self.owner.report
+        if is_known or self.owner.exact:
             self._run_planned(segment)
         else:
-            apply_changes([(setattr, segment, "is_over", True), *self.undo.forgetting()])
+            apply_changes([(setattr, segment, "is_over", True), *self.undo.clear_changes()])
         if not node.runs or segment.start is not None:
-            report.note_end(self.number, segment.start, node, known=known)
+            report.note_end(self.number, segment.start, node, is_known=is_known)
         node.runs += 1
-        is_whole = self.owner.may_replay and known and segment.start is None and segment.plan is not None
-        self.whole = segment if is_whole else None
-        segment.settle()
+        is_sole = self.owner.may_replay and is_known and segment.start is None and segment.plan is not None
+        self.sole_segment = segment if is_sole else None
+        segment.release()
         self.segment = RecordedSegment(self, self.owner.root_at(where), (id(node), where))
         cost, op = perf_counter() - began, None
         if reason is not None:
-            op = report.note_break(reason, where, node, asked, cost)
+            op = report.note_break(reason, where, node, requested, cost)
         origins = tuple(segment.origins)
-        self.ran.append(SegmentRun(node, known, segment.plan, segment.seconds, reason, where, op, cost, origins))
+        self.runs.append(SegmentRun(node, is_known, segment.plan, segment.seconds, reason, where, op, cost, origins))
 
     def abandon(self, error: BaseException) -> None:
         """Undoes everything since the last graph break. A second call has no effect."""
         segment = self.segment
         if not segment.is_over:
-            self.undo.roll_back(segment.abandoned(error))
-        segment.settle()
+            self.undo.roll_back(segment.failure_changes(error))
+        segment.release()
         self.segment = RecordedSegment(self, self.owner.root_at(None), None)
 
     def close(self) -> None:
         """Ends the call. Frees arrays that would otherwise wait for the garbage collector."""
-        self.segment.settle()
+        self.segment.release()
 
     def demand(
-        self, segment: RecordedSegment, reason: BreakReason | None = None, asked: int | str | None = None
+        self, segment: RecordedSegment, reason: BreakReason | None = None, requested: int | str | None = None
     ) -> None:
         """Breaks the graph: runs the segment because values are needed."""
         if segment is not self.segment or get_ident() != self._thread:
@@ -412,15 +419,15 @@ class Capture:
                 "Wait for the call to return."
             )
         if reason is None:
-            reason = segment.reason(asked)
-        if self.owner.fullgraph and not self.traced:
+            reason = segment.reason(requested)
+        if self.owner.fullgraph and not self.for_explain:
             raise CompileError(fullgraph_error(reason, call_site()))
-        self.finish(reason, asked)
+        self.finish(reason, requested)
 
     @contextmanager
-    def suspended(self, reason: BreakReason, asked: str) -> Iterator[None]:
+    def suspended(self, reason: BreakReason, requested: str) -> Iterator[None]:
         """Context in which ops run eagerly, after the segment so far."""
-        self.demand(self.segment, reason, asked)
+        self.demand(self.segment, reason, requested)
         MODES.capture = None
         try:
             yield
@@ -428,19 +435,21 @@ class Capture:
             MODES.capture = self
 
     @contextmanager
-    def changing(self, what: str) -> Iterator[None]:
+    def setting_change(self, what: str) -> Iterator[None]:
         """Context for a change of a setting that results depend on."""
         self.demand(self.segment, OPAQUE, what)
         yield
         assert self.segment.start is not None, "it follows a break"
         self.segment.node = self.owner.root_at(self.segment.start[1])
 
-    def reached(self, tensor: Tensor) -> None:
+    def on_memory_access(self, tensor: Tensor) -> None:
         """Handles access to the memory of an input tensor."""
         if self.segment.uses(tensor):
-            self.demand(self.segment, asked=self.segment.slot_of(tensor))
+            self.demand(self.segment, requested=self.segment.slot_of(tensor))
 
-    def _aside(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: BreakReason | None = None) -> Any:
+    def _run_eagerly(
+        self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], reason: BreakReason | None = None
+    ) -> Any:
         """Runs an op eagerly; with a reason, after the segment so far."""
         if reason is not None:
             self.demand(self.segment, reason, op.name)

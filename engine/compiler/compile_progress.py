@@ -40,7 +40,7 @@ def compile_state(compiled: CompiledFunction, step: int) -> CompileState:
     return CompileState(
         step=step,
         tier=tier(compiled),
-        breaks=sum(ran.reason is not None for ran in compiled.last),
+        breaks=sum(run.reason is not None for run in compiled.last),
         recompiles=compiled.report.recompiled,
         kernels=len(kernels),
         kernels_ready=sum(kernel.ready for kernel in kernels),
@@ -52,10 +52,10 @@ def tier(compiled: CompiledFunction) -> Tier:
     """The state of the last call, by its slowest segment."""
     if compiled.replayed is not None:
         return "replayed" if compiled.replayed.plan.is_fused else "interpreted"
-    segments = [ran for ran in compiled.last if ran.node.depth]
-    if any(not ran.known for ran in segments):
+    segments = [run for run in compiled.last if run.node.depth]
+    if any(not run.is_known for run in segments):
         return "recording"
-    if not all(isinstance(ran.plan, ExecutionPlan) and ran.plan.is_fused for ran in segments):
+    if not all(isinstance(run.plan, ExecutionPlan) and run.plan.is_fused for run in segments):
         return "interpreted"
     return "compiled"
 

@@ -56,7 +56,7 @@ class SegmentRun:
 
     node: TraceNode
     """The last node of its trace."""
-    known: bool
+    is_known: bool
     """Whether a plan ran it; otherwise its ops ran one by one while they were traced."""
     plan: Any
     seconds: float
@@ -91,13 +91,13 @@ class CompileReport:
             return self.calls
 
     def note_break(
-        self, reason: BreakReason, where: SourceLocation, node: TraceNode, asked: int | str | None, seconds: float
+        self, reason: BreakReason, where: SourceLocation, node: TraceNode, requested: int | str | None, seconds: float
     ) -> str | None:
-        """Counts a break. `asked` is the requested slot or the name of an op. Returns the name of the op."""
+        """Counts a break. `requested` is a slot, or the name of an op. Returns the name of the op."""
         with self._lock:
             found = self.breaks.get((reason.id, where))
             if found is None:
-                found = self.breaks[reason.id, where] = BreakCount(reason, where, _op_name(node, asked))
+                found = self.breaks[reason.id, where] = BreakCount(reason, where, _op_name(node, requested))
             found.count += 1
             found.seconds += seconds
             found.calls_before = node.depth
@@ -107,13 +107,13 @@ class CompileReport:
         """Notes that a call continued with `node` as the first one."""
         self._note(call, start, node, node.path(), ended=False)
 
-    def note_end(self, call: int, start: SegmentStart, node: TraceNode, *, known: bool) -> None:
+    def note_end(self, call: int, start: SegmentStart, node: TraceNode, *, is_known: bool) -> None:
         """Notes that a trace ended at `node` for the first time."""
         with self._lock:
             ends = self._ends.get(start, [])
             if any(end is node for _, end in ends):
                 return
-        if known and node.parent is not None:
+        if is_known and node.parent is not None:
             self._note(call, start, node, node.path(), ended=True)
         with self._lock:
             self._ends[start] = [*ends[1 - MAX_ENDS :], (call, node)]
@@ -149,10 +149,10 @@ def _is_nearer(path: list[TraceNode], other: list[TraceNode], best: list[TraceNo
     """Whether the first different op of `other` is more similar to that of `path` than that of `best`."""
     if index >= len(path) or index >= len(other):
         return index < len(other) and index >= len(best)
-    return index >= len(best) or _alike(path[index], other[index]) >= _alike(path[index], best[index])
+    return index >= len(best) or _similarity(path[index], other[index]) >= _similarity(path[index], best[index])
 
 
-def _alike(one: TraceNode, other: TraceNode) -> int:
+def _similarity(one: TraceNode, other: TraceNode) -> int:
     """The similarity of two traced ops."""
     mine, theirs = key_of(one), key_of(other)
     if mine[0] is not theirs[0]:
@@ -166,12 +166,12 @@ def key_of(node: TraceNode) -> Any:
     return next(key for key, child in list(siblings.items()) if child is node)
 
 
-def _op_name(node: TraceNode, asked: int | str | None) -> str | None:
-    if not isinstance(asked, int):
-        return asked
+def _op_name(node: TraceNode, requested: int | str | None) -> str | None:
+    if not isinstance(requested, int):
+        return requested
     found: TraceNode = node
     while found.instruction is not None and found.parent is not None:
-        if asked in found.instruction.outputs:
+        if requested in found.instruction.outputs:
             return found.instruction.op.name
         found = found.parent
     return None

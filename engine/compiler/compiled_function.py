@@ -36,10 +36,10 @@ DEFAULT_BACKEND = "inductor"
 class Executor(Protocol):
     """Runs a segment."""
 
-    def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:
+    def run(self, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges = no_changes) -> list[Any]:
         """Runs the segment. Returns the arrays in the requested slots.
 
-        Writes to input arrays are applied at the end, together with the changes that `settle` returns. If an exception
+        Writes to input arrays are applied at the end, together with the changes that `commit` returns. If an exception
         ends the run, nothing has changed.
 
         Args:
@@ -66,11 +66,11 @@ class CompiledFunction:
         *,
         fullgraph: bool = False,
         exact: bool = False,
-        replays: Collection[type] | None = None,
+        replay_classes: Collection[type] | None = None,
         backend: str = DEFAULT_BACKEND,
         name: str | None = None,
     ) -> None:
-        if replays is not None and (not isinstance(function, FunctionType) or function.__closure__):
+        if replay_classes is not None and (not isinstance(function, FunctionType) or function.__closure__):
             raise CompileError(
                 f"{function!r} cannot be replayed. Use a plain function that gets everything it uses as arguments."
             )
@@ -81,12 +81,12 @@ class CompiledFunction:
         self.fullgraph = fullgraph
         self.exact = exact
         """Whether all results come from plans: a new trace is undone and run again by its plan."""
-        self.vouched = replays
+        self.replay_classes = replay_classes
         """If not None, the function, the methods of these classes and the engine depend only on their arguments and on
         objects reachable from them, so that calls can be replayed without Python. Only generated code can promise this;
         `engine.compile` does not.
         """
-        self.may_replay = replays is not None
+        self.may_replay = replay_classes is not None
         self.backend = backend
         """Name of the backend that runs traces."""
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
@@ -95,7 +95,7 @@ class CompiledFunction:
         self.roots: dict[tuple[SourceLocation, DType], TraceNode] = {}
         """Location of a break (None for the function's start) and default dtype → root of the traces from there."""
         self.report = CompileReport()
-        self.replays = ReplayCache(replays or ())
+        self.replays = ReplayCache(replay_classes or ())
         self.recorded = 0
         """Number of ops in all traces."""
         self.plans: list[Executor] = []
@@ -113,12 +113,12 @@ class CompiledFunction:
         began = perf_counter()
         try:
             if self.may_replay:
-                return self._replayed(args, kwargs)
-            return self._captured(Capture(self), args, kwargs)
+                return self._replay_or_capture(args, kwargs)
+            return self._capture_call(Capture(self), args, kwargs)
         finally:
             self.seconds = perf_counter() - began
 
-    def _replayed(self, args: Any, kwargs: Any) -> Any:
+    def _replay_or_capture(self, args: Any, kwargs: Any) -> Any:
         """Replays a call if possible; else captures it."""
         key, replay = self.replays.find(args, kwargs)
         if replay is not None:
@@ -127,33 +127,35 @@ class CompiledFunction:
                 self.replays.count += 1
                 self.replayed = replay
                 return result
-            except GuardFailed as missed:
-                self.replays.miss(key, str(missed))
-        had = self.replays.with_gradients(key, args, kwargs)
+            except GuardFailed as failure:
+                self.replays.miss(key, str(failure))
+        had_gradient = self.replays.leaves_with_gradients(key, args, kwargs)
         capture = Capture(self)
-        result = self._captured(capture, args, kwargs)
-        whole = capture.whole
-        if whole is not None and had is not None:
-            self.replays.consider(key, RecordedCall(args, kwargs, result, whole, whole.plan, capture.events, had))
+        result = self._capture_call(capture, args, kwargs)
+        segment = capture.sole_segment
+        if segment is not None and had_gradient is not None:
+            self.replays.add_candidate(
+                key, RecordedCall(args, kwargs, result, segment, segment.plan, capture.events, had_gradient)
+            )
         return result
 
-    def traced(self, *args: Any, **kwargs: Any) -> list[SegmentRun]:
+    def trace_call(self, *args: Any, **kwargs: Any) -> list[SegmentRun]:
         """Calls the function. Returns its segments in order."""
-        self._captured(Capture(self, traced=True), args, kwargs)
+        self._capture_call(Capture(self, for_explain=True), args, kwargs)
         return list(self.last)
 
-    def _captured(self, capture: Capture, args: Any, kwargs: Any) -> Any:
+    def _capture_call(self, capture: Capture, args: Any, kwargs: Any) -> Any:
         try:
-            return self._recorded(capture, args, kwargs)
+            return self._run_captured(capture, args, kwargs)
         except BaseException as error:
             capture.abandon(error)
             raise
         finally:
-            apply_changes(capture.undo.leaving())
-            self.last, self.replayed = tuple(capture.ran), None
+            apply_changes(capture.undo.restore_modes())
+            self.last, self.replayed = tuple(capture.runs), None
             capture.close()
 
-    def _recorded(self, capture: Capture, args: Any, kwargs: Any) -> Any:
+    def _run_captured(self, capture: Capture, args: Any, kwargs: Any) -> Any:
         """Calls the function and captures its ops.
 
         If the function raises an exception, the ops before it are run, as in eager mode. After an interruption such as
@@ -173,7 +175,7 @@ class CompiledFunction:
             capture.abandon(error)
             raise
         finally:
-            apply_changes(capture.undo.leaving())
+            apply_changes(capture.undo.restore_modes())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -182,24 +184,24 @@ class CompiledFunction:
         """The root of the traces that start at a graph break, or at the function's start."""
         return self.roots.setdefault((where, get_default_dtype()), TraceNode(None, None, ()))
 
-    def plan(self, node: TraceNode, wanted: tuple[int, ...]) -> Executor:
-        """The executor that computes the slots `wanted` of the trace that ends at `node`."""
-        found = node.plans.get(wanted)
+    def plan(self, node: TraceNode, output_slots: tuple[int, ...]) -> Executor:
+        """The executor that computes `output_slots` of the trace that ends at `node`."""
+        found = node.plans.get(output_slots)
         if found is None:
             with self._lock:  # several threads may request it at once
-                found = node.plans.get(wanted)
+                found = node.plans.get(output_slots)
                 if found is None:
-                    found = node.plans[wanted] = self._planned(node, wanted)
+                    found = node.plans[output_slots] = self._make_executor(node, output_slots)
                     self.plans.append(found)
         return found
 
-    def _planned(self, node: TraceNode, wanted: tuple[int, ...]) -> Executor:
+    def _make_executor(self, node: TraceNode, output_slots: tuple[int, ...]) -> Executor:
         if self.backend == "eager":
-            return SequentialExecutor(node, wanted, "backend='eager'")
+            return SequentialExecutor(node, output_slots, "backend='eager'")
         try:
-            graph = build_graph(node, wanted)
+            graph = build_graph(node, output_slots)
         except PlanUnsupported as why:
-            return SequentialExecutor(node, wanted, str(why))
+            return SequentialExecutor(node, output_slots, str(why))
         optimize(graph)
         verify_graph(graph)
         if self.backend == "aot_eager":
@@ -213,7 +215,7 @@ class CompiledFunction:
         """Removes all traces and plans."""
         self.report, self.recorded = CompileReport(), 0
         self.roots, self.plans, self.last = {}, [], ()
-        self.replays = ReplayCache(self.vouched or ())
+        self.replays = ReplayCache(self.replay_classes or ())
 
     def __reduce__(self) -> Any:
         """The qualified name if it refers to this object, as after decorating; else the arguments to rebuild it."""
@@ -221,27 +223,29 @@ class CompiledFunction:
         path = getattr(self, "__qualname__", "")  # functools.partial objects have none
         for part in path.split("."):
             found = getattr(found, part, None)
-        return path if found is self else (_rebuilt, (self.function, *self._settings()))
+        return path if found is self else (_rebuild, (self.function, *self._settings()))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
-        return _rebuilt(copy.deepcopy(self.function, memo), *self._settings())
+        return _rebuild(copy.deepcopy(self.function, memo), *self._settings())
 
     def _settings(self) -> tuple[bool, bool, Collection[type] | None, str, str]:
-        return self.fullgraph, self.exact, self.vouched, self.backend, self.name
+        return self.fullgraph, self.exact, self.replay_classes, self.backend, self.name
 
     def __repr__(self) -> str:
         return f"<compiled {self.name}>"
 
 
-def _rebuilt(
+def _rebuild(
     function: Callable[..., Any],
     fullgraph: bool,
     exact: bool,
-    replays: Collection[type] | None,
+    replay_classes: Collection[type] | None,
     backend: str,
     name: str,
 ) -> CompiledFunction:
-    return CompiledFunction(function, fullgraph=fullgraph, exact=exact, replays=replays, backend=backend, name=name)
+    return CompiledFunction(
+        function, fullgraph=fullgraph, exact=exact, replay_classes=replay_classes, backend=backend, name=name
+    )
 
 
 COMPILED_FUNCTIONS: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()

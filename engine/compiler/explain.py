@@ -59,29 +59,29 @@ def explain(function: Callable[..., Any], *, repeat: int = 5, wait: bool = True)
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         if MODES.capture is not None:
             raise CompileError("explain() was called inside a compiled function. Call it outside.")
-        return _explained(compiled, repeat, wait, args, kwargs)
+        return _explain_call(compiled, repeat, wait, args, kwargs)
 
     return explained
 
 
-def _explained(compiled: CompiledFunction, repeat: int, wait: bool, args: Any, kwargs: Any) -> Explanation:
+def _explain_call(compiled: CompiledFunction, repeat: int, wait: bool, args: Any, kwargs: Any) -> Explanation:
     is_new = not compiled.report.calls
     first = 0.0
     for number in range(MAX_RECORDING_CALLS):
         before, began = compiled.recorded, perf_counter()
-        trace = compiled.traced(*args, **kwargs)
+        trace = compiled.trace_call(*args, **kwargs)
         first = perf_counter() - began if is_new and number == 0 else first
         if compiled.recorded == before:
-            for ran in trace if wait else ():
-                if ran.plan is not None:
-                    ran.plan.wait()
+            for run in trace if wait else ():
+                if run.plan is not None:
+                    run.plan.wait()
             break
-    traces = [compiled.traced(*args, **kwargs) for _ in range(repeat)]
-    refuses = compiled.fullgraph and any(ran.reason is not None for ran in traces[-1])
-    call = compiled.traced if refuses else compiled
-    times = [_timed(call, args, kwargs) for _ in range(repeat)]
-    eager = [_timed(compiled.function, args, kwargs) for _ in range(repeat)]
-    return _assembled(compiled, traces, median(eager), median(times), first)
+    traces = [compiled.trace_call(*args, **kwargs) for _ in range(repeat)]
+    raises_at_break = compiled.fullgraph and any(run.reason is not None for run in traces[-1])
+    call = compiled.trace_call if raises_at_break else compiled
+    times = [_time_call(call, args, kwargs) for _ in range(repeat)]
+    eager = [_time_call(compiled.function, args, kwargs) for _ in range(repeat)]
+    return _assemble(compiled, traces, median(eager), median(times), first)
 
 
 def explanation_of(compiled: CompiledFunction) -> Explanation:
@@ -89,11 +89,15 @@ def explanation_of(compiled: CompiledFunction) -> Explanation:
 
     `eager_seconds` is 0, because it was not measured.
     """
-    return _assembled(compiled, [list(compiled.last)], 0.0, compiled.seconds, 0.0)
+    return _assemble(compiled, [list(compiled.last)], 0.0, compiled.seconds, 0.0)
 
 
-def _assembled(
-    compiled: CompiledFunction, traces: Sequence[list[SegmentRun]], eager: float, taken: float, first: float
+def _assemble(
+    compiled: CompiledFunction,
+    traces: Sequence[list[SegmentRun]],
+    eager_seconds: float,
+    compiled_seconds: float,
+    first_seconds: float,
 ) -> Explanation:
     replays = compiled.replays
     return Explanation(
@@ -104,14 +108,14 @@ def _assembled(
         replays=ReplayInfo(replays.count, tuple(replays.missed), tuple(replays.refused.values())),
         calls=compiled.report.calls + replays.count,
         recorded=compiled.recorded,
-        eager_seconds=eager,
-        compiled_seconds=taken,
-        first_seconds=first,
+        eager_seconds=eager_seconds,
+        compiled_seconds=compiled_seconds,
+        first_seconds=first_seconds,
         settings={"backend": compiled.backend, "fullgraph": compiled.fullgraph},
     )
 
 
-def _timed(function: Callable[..., Any], args: Any, kwargs: Any) -> float:
+def _time_call(function: Callable[..., Any], args: Any, kwargs: Any) -> float:
     began = perf_counter()
     function(*args, **kwargs)
     return perf_counter() - began
@@ -120,39 +124,39 @@ def _timed(function: Callable[..., Any], args: Any, kwargs: Any) -> float:
 def _segments(traces: Sequence[list[SegmentRun]]) -> list[SegmentInfo]:
     """The segments of the last call. Times are medians over all calls along the same path."""
     last = traces[-1]
-    alike = [trace for trace in traces if [ran.node for ran in trace] == [ran.node for ran in last]]
+    same_path = [trace for trace in traces if [run.node for run in trace] == [run.node for run in last]]
     found: list[SegmentInfo] = []
-    for index, ran in enumerate(last):
-        if ran.node.depth:
-            seconds = median(trace[index].seconds for trace in alike)
-            found.append(_segment(len(found) + 1, ran, seconds))
+    for index, run in enumerate(last):
+        if run.node.depth:
+            seconds = median(trace[index].seconds for trace in same_path)
+            found.append(_segment(len(found) + 1, run, seconds))
     return found
 
 
-def _segment(number: int, ran: SegmentRun, seconds: float) -> SegmentInfo:
-    path = ran.node.path()
-    described = None if ran.plan is None else ran.plan.describe()
+def _segment(number: int, run: SegmentRun, seconds: float) -> SegmentInfo:
+    path = run.node.path()
+    described = None if run.plan is None else run.plan.describe()
     return SegmentInfo(
         number=number,
-        operations=tuple(_operations(ran)),
+        operations=tuple(_operations(run)),
         guards=tuple(_guards(path)),
         numbers=len({one.number for node in path for one in _scalars((node.call.inputs, node.call.statics))}),
         how="recorded" if described is None else described.kind,
         note="" if described is None else described.note,
         kernels=() if described is None else tuple(map(_kernel, described.steps)),
-        plans=len(ran.node.plans),
+        plans=len(run.node.plans),
         memory=0 if described is None else described.memory,
-        held=SequentialExecutor(ran.node, ()).describe().memory,
+        held=SequentialExecutor(run.node, ()).describe().memory,
         seconds=seconds,
-        ended_by=None if ran.reason is None else ran.reason.id,
+        ended_by=None if run.reason is None else run.reason.id,
     )
 
 
-def _operations(ran: SegmentRun) -> list[OperationInfo]:
+def _operations(run: SegmentRun) -> list[OperationInfo]:
     """The ops of a segment, with the lines of this call, since another path may have created the trace."""
-    forms, found = known_forms(ran.node), []
-    path = ran.node.path()
-    origins = ran.origins or [(node.call.where, node.call.backward) for node in path]
+    forms, found = known_forms(run.node), []
+    path = run.node.path()
+    origins = run.origins or [(node.call.where, node.call.backward) for node in path]
     for node, (where, backward) in zip(path, origins, strict=True):
         call = node.call
         inputs = tuple(f"%{one.number}" if isinstance(one, Slot) else operand_text(one, forms) for one in call.inputs)
@@ -188,9 +192,9 @@ def _kernel(step: StepDescription) -> KernelInfo:
 def _breaks(trace: list[SegmentRun]) -> list[GraphBreak]:
     """Graph breaks by cause: one for each reason and line."""
     rows: dict[tuple[str, SourceLocation], list[int]] = {}
-    for index, ran in enumerate(trace):
-        if ran.reason is not None:
-            rows.setdefault((ran.reason.id, ran.where), []).append(index)
+    for index, run in enumerate(trace):
+        if run.reason is not None:
+            rows.setdefault((run.reason.id, run.where), []).append(index)
     return [_break(trace, indices) for indices in rows.values()]
 
 

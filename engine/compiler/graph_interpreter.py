@@ -25,26 +25,26 @@ class GraphInterpreter:
         self.graph = graph
         self._note = note
         last: dict[IRValue, IRNode] = {value: node for node in graph.nodes for value in (*node.outputs, *node.values)}
-        kept = set(graph.results()) | set(graph.inputs.values())
+        needed = set(graph.results()) | set(graph.inputs.values())
         self._steps = [
-            (node, has_scalars(node.statics), [v for v, end in last.items() if end is node and v not in kept])
+            (node, has_scalars(node.statics), [v for v, end in last.items() if end is node and v not in needed])
             for node in graph.nodes
         ]
 
-    def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:
+    def run(self, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges = no_changes) -> list[Any]:
         """Runs the graph. Returns the outputs; writes to inputs are applied at the end."""
         arrays: dict[IRValue, Any] = {value: externals[slot] for slot, value in self.graph.inputs.items()}
-        for node, changing, done in self._steps:
-            statics = fill_template(node.statics, scalars) if changing else node.statics
+        for node, varies, freed in self._steps:
+            statics = fill_template(node.statics, scalars) if varies else node.statics
             inputs = [resolve_operand(one, arrays, scalars) for one in node.inputs]
             with note_origin(node.op, node.where[0] if node.where else None):
                 found = compute_call(node.op, inputs, statics, node.out.device, node.mixed)
             arrays.update(zip(node.outputs, found, strict=True))
             inputs = found = None  # hold no array longer than needed
-            for value in done:
+            for value in freed:
                 del arrays[value]
-        values, changes = hand_over(self.graph, arrays, externals)
-        MODES.call_silently(apply_changes, [*changes, *settle(values)])
+        values, changes = separate_outputs(self.graph, arrays, externals)
+        MODES.call_silently(apply_changes, [*changes, *commit(values)])
         return values
 
     def wait(self) -> None:
@@ -58,22 +58,24 @@ class GraphInterpreter:
         """Peak bytes of intermediate values."""
         results = set(self.graph.results())
         return peak_bytes(
-            ({one: one.nbytes for one in node.outputs if not (node.op.view or one in results)}, done)
-            for node, _, done in self._steps
+            ({one: one.nbytes for one in node.outputs if not (node.op.view or one in results)}, freed)
+            for node, _, freed in self._steps
         )
 
 
-def hand_over(graph: IRGraph, arrays: dict[IRValue, Any], externals: dict[int, Any]) -> tuple[list[Any], list[Change]]:
+def separate_outputs(
+    graph: IRGraph, arrays: dict[IRValue, Any], externals: dict[int, Any]
+) -> tuple[list[Any], list[Change]]:
     """Gives each output separate memory in the traced layout. Returns the outputs and the writes to inputs."""
     outside = {id(memory_owner(array)) for array in externals.values()}
-    taken: set[int] = set()
+    used: set[int] = set()
     roots: dict[int, Any] = {}
     for output in graph.outputs:
         if output.external is None and output.root not in roots:
             array = arrays[output.value]
-            is_free = id(array) not in taken and id(array) not in outside
+            is_free = id(array) not in used and id(array) not in outside
             roots[output.root] = in_layout(array, output.form) if is_free else copy_in_layout(array, output.form)
-            taken.add(id(memory_owner(roots[output.root])))
+            used.add(id(memory_owner(roots[output.root])))
     # A written value may be the old content of memory that an earlier write changes.
     changes = [
         write_change(
@@ -91,4 +93,4 @@ def _view(output: IROutput, roots: dict[int, Any], externals: dict[int, Any]) ->
     return array
 
 
-__all__ = ["GraphInterpreter", "hand_over"]
+__all__ = ["GraphInterpreter", "separate_outputs"]

@@ -21,12 +21,12 @@ from engine.tensors import Tensor
 from engine.tensors.dispatch.op_call import number
 from engine.tensors.storage import Storage
 
-Called: TypeAlias = tuple[Op, bool, Any, tuple[Any, ...]]
-"""What a call must have in common with the traced op: op, whether it writes, static arguments, inputs."""
+CallKey: TypeAlias = tuple[Op, bool, Any, tuple[Any, ...]]
+"""Key of an op call, which must equal that of the traced op: op, whether it writes, static arguments, inputs."""
 
 
 class GuardFailed(Exception):  # noqa: N818 - not an error: the function's Python runs this time
-    """A guard failed, so that Python runs this time."""
+    """The replay cannot run, because a guarded object or setting has changed. Python runs instead."""
 
 
 @dataclass(slots=True)
@@ -58,11 +58,11 @@ class OptimizerStepReplay:
             isinstance(group.get("lr"), Tensor) for group in event.optimizer.param_groups
         ):
             raise ReplayUnsupported(f"a hyperparameter of {type(event.optimizer).__name__} is a tensor")
-        self._due = [(param, _gradient_placeholder(param), options) for param, options in event.params]
-        keys = [self._array_keys(param) for param, _, _ in self._due]
-        known = {id: (of, key) for of, found in enumerate(keys) for id, key in found}
-        self._calls = _recorded(event, arrays, known)
-        self._marks: list[int] = []
+        self._params = [(param, _gradient_placeholder(param), options) for param, options in event.params]
+        keys = [self._array_keys(param) for param, _, _ in self._params]
+        array_keys = {id: (index, key) for index, found in enumerate(keys) for id, key in found}
+        self._calls = _recorded_calls(event, arrays, array_keys)
+        self._first_calls: list[int] = []
         """Index of the first call of each parameter, once known."""
         self._is_uniform = getattr(type(event.optimizer).update, "is_same_for_all_parameters", False)
 
@@ -70,49 +70,51 @@ class OptimizerStepReplay:
         """The scalars of the next step; counters advance. Raises GuardFailed if the ops differ from the traced ones."""
         grad, MODES.grad = MODES.grad, False
         try:
-            found = self._numbers_of_some() if self._marks and self._is_uniform else self._numbers_of_all()
+            found = (
+                self._numbers_by_group() if self._first_calls and self._is_uniform else self._numbers_of_all_params()
+            )
         finally:
             MODES.capture, MODES.grad = None, grad
         self.optimizer.steps += 1
         return found
 
-    def _numbers_of_all(self) -> list[Any]:
-        numbers, marks = _Numbers(), [0]
+    def _numbers_of_all_params(self) -> list[Any]:
+        numbers, first_calls = _Numbers(), [0]
         MODES.capture = numbers
-        for of, (param, gradient, options) in enumerate(self._due):
-            numbers.array_keys = {id: (of, key) for id, key in self._array_keys(param)}
+        for index, (param, gradient, options) in enumerate(self._params):
+            numbers.array_keys = {id: (index, key) for id, key in self._array_keys(param)}
             self.optimizer.update_one(param, gradient, options)
-            marks.append(len(numbers.calls))
+            first_calls.append(len(numbers.calls))
         self._compare(numbers.calls, self._calls)
-        self._marks = marks
+        self._first_calls = first_calls
         return numbers.found
 
-    def _numbers_of_some(self) -> list[Any]:
+    def _numbers_by_group(self) -> list[Any]:
         """The same, running the update once for parameters with equal hyperparameters and counters."""
         found: list[Any] = []
-        known: dict[Any, tuple[list[Any], dict[str, Any]]] = {}
-        for of, (param, gradient, options) in enumerate(self._due):
+        computed: dict[Any, tuple[list[Any], dict[str, Any]]] = {}
+        for index, (param, gradient, options) in enumerate(self._params):
             state = self.optimizer.state[param]
             key = (id(options), *[(name, None if isinstance(one, Tensor) else one) for name, one in state.items()])
-            if key not in known:
+            if key not in computed:
                 numbers = MODES.capture = _Numbers()
-                numbers.array_keys = {id: (of, key) for id, key in self._array_keys(param)}
+                numbers.array_keys = {id: (index, key) for id, key in self._array_keys(param)}
                 self.optimizer.update_one(param, gradient, options)
-                self._compare(numbers.calls, self._calls[self._marks[of] : self._marks[of + 1]])
+                self._compare(numbers.calls, self._calls[self._first_calls[index] : self._first_calls[index + 1]])
                 counts = {name: one for name, one in state.items() if not isinstance(one, Tensor)}
-                known[key] = numbers.found, counts
+                computed[key] = numbers.found, counts
             else:
-                state.update(known[key][1])
-            found += known[key][0]
+                state.update(computed[key][1])
+            found += computed[key][0]
         return found
 
-    def _compare(self, calls: list[Called], recorded: list[Called]) -> None:
+    def _compare(self, calls: list[CallKey], recorded: list[CallKey]) -> None:
         if calls != recorded:
             raise GuardFailed(f"the ops of a step of {type(self.optimizer).__name__}")
 
-    def undone(self) -> list[Change]:
+    def undo_changes(self) -> list[Change]:
         """Changes that undo a step, except for arrays."""
-        params = [param for param, _, _ in self._due]
+        params = [param for param, _, _ in self._params]
         versions = [(setattr, one, "version", one.version) for one in (param._storage for param in params)]
         return [*versions, *optimizer_undo_changes(self.optimizer, params)]
 
@@ -128,10 +130,12 @@ def _gradient_placeholder(param: Tensor) -> Tensor:
     return Tensor(np.broadcast_to(np.zeros((), param._array.dtype), param._array.shape), Storage(CPU))
 
 
-def _recorded(event: OptimizerStepEvent, arrays: Mapping[int, Any], array_keys: Mapping[int, Any]) -> list[Called]:
+def _recorded_calls(
+    event: OptimizerStepEvent, arrays: Mapping[int, Any], array_keys: Mapping[int, Any]
+) -> list[CallKey]:
     assert event.first is not None
     assert event.last is not None
-    found: list[Called] = []
+    found: list[CallKey] = []
     for node in event.last.path()[event.first.depth :]:
         assert node.parent is not None
         key = next(key for key, child in node.parent.children.items() if child is node)
@@ -158,7 +162,7 @@ def advance_optimizers(steps: Sequence[OptimizerStepReplay], undo: UndoLog) -> l
     Raises GuardFailed if the ops of a step differ from the traced ones.
     """
     for step in steps:
-        undo.changes += step.undone()
+        undo.changes += step.undo_changes()
     try:
         return [step.numbers() for step in steps]
     except GuardFailed:
@@ -174,7 +178,7 @@ class _Numbers:
         self.array_keys: Mapping[int, Any] = {}
         """Id of an array → its key in a call."""
         self.found: list[Any] = []
-        self.calls: list[Called] = []
+        self.calls: list[CallKey] = []
 
     def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         self._note(op, inputs, statics, in_place=False)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class SegmentRunner(Protocol):
     """The capture that traces a segment and runs it when a value is needed."""
 
-    def demand(self, segment: RecordedSegment, *, asked: int) -> None:
-        """Runs the segment so far, for the array in slot `asked`."""
+    def demand(self, segment: RecordedSegment, *, requested: int) -> None:
+        """Runs the segment so far, for the array in the `requested` slot."""
         ...
 
 
@@ -42,12 +42,12 @@ class RecordedSegment:
         "_owners",
         "_storages",
         "count",
+        "deferreds",
         "deferring",
         "elements",
         "externals",
+        "input_specs",
         "is_over",
-        "made",
-        "met",
         "node",
         "origins",
         "owners",
@@ -90,14 +90,14 @@ class RecordedSegment:
         """Slot → version of the tensor's storage at its first use."""
         self.owners: list[list[Any]] = []
         """For each computed array the tensors that hold it; only if requested."""
-        self.met: list[ExternalInput] = []
+        self.input_specs: list[ExternalInput] = []
         self.slots: dict[int, int] = {}
         """Id of an input array → its slot."""
         self._storages: dict[int, tuple[Any, int]] = {}
         """Id of an input storage → the storage, kept so that the id stays valid, and its first slot."""
         self._owners: dict[int, int] = {}
         """Id of the owner of an input's memory → its first slot, since storages may share memory."""
-        self.made: list[ref[Deferred]] = []
+        self.deferreds: list[ref[Deferred]] = []
 
     def parts(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[list[Any], Any]:
         """The parts of a key for the inputs and static arguments of an op. Raises UnhashableArgument."""
@@ -118,11 +118,11 @@ class RecordedSegment:
                 return array.slot
             array = tensor._array = array.real()  # of an earlier segment
         if tensor._storage.is_exposed:
-            return self._meet(array.copy(), tensor)  # its content now
+            return self._add_input(array.copy(), tensor)  # other libraries may change it later
         slot = self.slots.get(id(array))
-        return self._meet(array, tensor) if slot is None else slot
+        return self._add_input(array, tensor) if slot is None else slot
 
-    def _meet(self, array: Any, tensor: Any) -> Any:
+    def _add_input(self, array: Any, tensor: Any) -> Any:
         slot, storage = self.count, tensor._storage
         self.tensors[slot], self.versions[slot] = tensor, storage.version
         self.count += 1
@@ -131,19 +131,19 @@ class RecordedSegment:
         first = self._storages.setdefault(id(storage), (storage, slot))[1]
         first = min(first, self._owners.setdefault(id(memory_owner(array)), slot))
         shares_with = None if first == slot else first
-        self.met.append(ExternalInput(slot, Form.of(array), storage.device, shares_with))
+        self.input_specs.append(ExternalInput(slot, Form.of(array), storage.device, shares_with))
         return array.shape, array.dtype, array.strides, storage.device, shares_with
 
-    def forget(self, scalars: int, met: int) -> None:
+    def forget(self, scalars: int, inputs: int) -> None:
         """Removes numbers and inputs of an op that failed."""
-        for external in self.met[met:]:
+        for external in self.input_specs[inputs:]:
             del self.externals[external.slot]
             self.slots = {key: slot for key, slot in self.slots.items() if slot != external.slot}
             self._storages = {key: found for key, found in self._storages.items() if found[1] != external.slot}
             self._owners = {key: slot for key, slot in self._owners.items() if slot != external.slot}
             del self.tensors[external.slot], self.versions[external.slot]
-        self.count -= len(self.met) - met
-        del self.met[met:], self.scalars[scalars:]
+        self.count -= len(self.input_specs) - inputs
+        del self.input_specs[inputs:], self.scalars[scalars:]
 
     def uses(self, tensor: Any) -> bool:
         """Whether a traced op uses the memory of an input tensor."""
@@ -153,12 +153,17 @@ class RecordedSegment:
         """The slot of an input tensor, if a traced op uses it."""
         return self.slots.get(id(tensor._array))
 
-    def inputs(
-        self, values: Sequence[Any], parts: Sequence[Any], scalar: int, met: Sequence[ExternalInput]
+    def operands(
+        self, values: Sequence[Any], parts: Sequence[Any], scalar: int, new_inputs: Sequence[ExternalInput]
     ) -> tuple[Slot | Scalar | Constant, ...]:
-        """The operands of an instruction, whose first number has index `scalar`, and whose new inputs are `met`."""
+        """The operands of an instruction.
+
+        Args:
+            scalar: index of its first number
+            new_inputs: inputs of the segment that it is the first to use
+        """
         found: list[Slot | Scalar | Constant] = []
-        new = iter(met)
+        new = iter(new_inputs)
         for value, part in zip(values, parts, strict=True):
             if hasattr(value, "_storage"):
                 found.append(Slot(part if isinstance(part, int) else next(new).slot))
@@ -177,53 +182,53 @@ class RecordedSegment:
     def hand_out(self, tensor: Any, slot: int, form: Form, value: Any = None) -> None:
         """Gives a tensor a `Deferred` for the array in `slot`."""
         deferred = Deferred(self, slot, form, value, [ref(tensor)])
-        self.made.append(ref(deferred))
+        self.deferreds.append(ref(deferred))
         tensor._array = deferred  # last, so that an interruption finds all that must be undone
 
-    def reason(self, asked: int | str | None) -> BreakReason:
+    def reason(self, requested: int | str | None) -> BreakReason:
         """The reason why the values of a slot are needed."""
-        return ITERATION if asked in self.elements else reason_of_frame()
+        return ITERATION if requested in self.elements else reason_of_frame()
 
     # -- the end
 
-    def alive(self, *, computed: bool = False) -> list[Deferred]:
+    def live_arrays(self, *, computed: bool = False) -> list[Deferred]:
         """Arrays in use that are not computed; with `computed`, all arrays in use."""
-        held = [deferred for reference in self.made if (deferred := reference()) is not None]
-        self.made = list(map(ref, held))
-        return held if computed else [deferred for deferred in held if deferred.value is None]
+        live = [deferred for reference in self.deferreds if (deferred := reference()) is not None]
+        self.deferreds = list(map(ref, live))
+        return live if computed else [deferred for deferred in live if deferred.value is None]
 
-    def wanted(self) -> list[Deferred]:
+    def pending(self) -> list[Deferred]:
         """The arrays in use that must be computed."""
-        wanted: list[Deferred] = []
-        for deferred in self.alive(computed=not self.deferring):
+        pending: list[Deferred] = []
+        for deferred in self.live_arrays(computed=not self.deferring):
             array = self.externals.get(deferred.slot)
             if array is None:
-                wanted.append(deferred)
+                pending.append(deferred)
             else:  # an input that was written to
                 deferred.value = array
-        return wanted
+        return pending
 
-    def settle(self) -> None:
+    def release(self) -> None:
         """Releases the trace. Arrays without value keep the reason."""
-        for reference in self.made:
+        for reference in self.deferreds:
             deferred = reference()
             if deferred is not None and deferred.value is not None:
                 deferred.segment = None
                 deferred.settle()
-        self.made.clear()
+        self.deferreds.clear()
         self._capture = None
 
-    def abandoned(self, error: BaseException) -> list[Change]:
+    def failure_changes(self, error: BaseException) -> list[Change]:
         """Changes that end the segment after an error: tensors get back the arrays that were to be written.
 
         Access to other arrays of the segment raises an error with the cause.
         """
-        lost = FailedSegment(error)
+        failed = FailedSegment(error)
         found: list[Change] = [(setattr, self, "is_over", True)]
-        for deferred in self.alive():
+        for deferred in self.live_arrays():
             array = self.externals.get(deferred.slot)
             if array is None:
-                found.append((setattr, deferred, "segment", lost))
+                found.append((setattr, deferred, "segment", failed))
             else:
                 owners = [tensor for owner in deferred.owners if (tensor := owner()) is not None]
                 found += [(setattr, tensor, "_array", array) for tensor in owners if tensor._array is deferred]
@@ -236,7 +241,7 @@ class RecordedSegment:
         if self.is_over:  # an exception interrupted settle()
             return
         assert self._capture is not None, "the segment has ended"
-        self._capture.demand(self, asked=slot)
+        self._capture.demand(self, requested=slot)
 
 
 def adopt_saved_tensors(outs: Sequence[Tensor]) -> None:

@@ -44,16 +44,16 @@ class ReplayUnsupported(Exception):  # noqa: N818 - not an error: the function's
 class TensorSource:
     """Where a tensor is found on each call."""
 
-    what: str
+    label: str
     """Name for messages."""
     path: AccessPath | None
     """Access path in the arguments."""
-    kept: Tensor | None
+    fixed_tensor: Tensor | None
     """For other tensors the tensor itself, whose presence is guarded."""
 
     def tensor(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-        if self.kept is not None:
-            return self.kept
+        if self.fixed_tensor is not None:
+            return self.fixed_tensor
         return resolve_path(self.path or (), args, kwargs)
 
 
@@ -72,39 +72,39 @@ def path_text(path: AccessPath) -> str:
 
 
 class ContainerGuard:
-    """Guards the entries of a dict, list or set, except for the keys in `without`."""
+    """Guards the entries of a dict, list or set, except for the keys in `ignored`."""
 
-    __slots__ = ("keys", "table", "values", "what", "without")
+    __slots__ = ("ignored", "keys", "label", "table", "values")
 
-    def __init__(self, what: str, table: Any, without: Collection[Any] = ()) -> None:
-        self.what, self.table, self.without = what, table, without
-        self.keys, self.values = self.now()
+    def __init__(self, label: str, table: Any, ignored: Collection[Any] = ()) -> None:
+        self.label, self.table, self.ignored = label, table, ignored
+        self.keys, self.values = self.current()
 
     def difference(self) -> str | None:
         """The name of a changed entry; None if nothing changed."""
-        keys, values = self.now()
+        keys, values = self.current()
         if not _is_same(keys, self.keys):
-            return f"the contents of {self.what}"
+            return f"the contents of {self.label}"
         for key, found, value in zip(keys, values, self.values, strict=True):
             if not _is_same(found, value):
                 return self.name(key)
         return None
 
-    def now(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def current(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Current keys and values."""
         table = self.table
         if isinstance(table, set):
             return tuple(sorted(table, key=repr)), (None,) * len(table)
         if isinstance(table, list):
             return tuple(range(len(table))), tuple(table)
-        pairs = [(key, value) for key, value in table.items() if key not in self.without]
+        pairs = [(key, value) for key, value in table.items() if key not in self.ignored]
         return tuple([key for key, _ in pairs]), tuple([value for _, value in pairs])
 
     def name(self, key: Any) -> str:
         """The name of an entry, for messages."""
         if not isinstance(key, str):
-            return self.what if isinstance(key, Tensor) else f"{self.what}[{key}]"
-        return f"{self.what}.{key}".lstrip(".")
+            return self.label if isinstance(key, Tensor) else f"{self.label}[{key}]"
+        return f"{self.label}.{key}".lstrip(".")
 
 
 class ObjectGuards:
@@ -113,28 +113,28 @@ class ObjectGuards:
     def __init__(self, entries: Sequence[ContainerGuard], classes: Sequence[tuple[Any, type]]) -> None:
         self._entries, self._classes = entries, classes
         self._tables = [one.table for one in entries]
-        self._objects, self._kinds = [thing for thing, _ in classes], [kind for _, kind in classes]
-        self._remember()
+        self._objects, self._kinds = [value for value, _ in classes], [kind for _, kind in classes]
+        self._take_snapshot()
 
     def difference(self) -> str | None:
         """The name of what changed; None if nothing changed."""
-        if self._is_quickly():
+        if self._is_identical():
             return None
         for one in self._entries:
             if (found := one.difference()) is not None:
                 return found
-        for thing, kind in self._classes:
-            if type(thing) is not kind:
+        for value, kind in self._classes:
+            if type(value) is not kind:
                 return f"the class of a {kind.__name__}"
-        self._remember()  # equal, but other objects
+        self._take_snapshot()  # equal, but other objects
         return None
 
-    def _is_quickly(self) -> bool:
+    def _is_identical(self) -> bool:
         if list(map(len, self._tables)) != self._lengths:
             return False
         values = self._values()
-        for place in self._changing:
-            values[place] = self._expected[place]
+        for index in self._changing:
+            values[index] = self._expected[index]
         return (
             all(map(is_, values, self._expected))
             and all(map(is_, chain.from_iterable(self._keyed), self._keys))
@@ -147,7 +147,7 @@ class ObjectGuards:
         classes = [one.values() for one in self._proxies]
         return list(chain(*self._lists, chain.from_iterable(map(dict.values, self._dicts)), *classes))
 
-    def _remember(self) -> None:
+    def _take_snapshot(self) -> None:
         """Stores the current state. The state of an empty container is its length."""
         self._lengths = list(map(len, self._tables))
         filled = [one for one in self._entries if one.table]
@@ -155,11 +155,11 @@ class ObjectGuards:
         self._sets = [one.table for one in filled if isinstance(one.table, set)]
         self._dicts = [one.table for one in filled if isinstance(one.table, dict)]
         self._proxies = [one.table for one in filled if isinstance(one.table, MappingProxyType)]
-        changes = [key in one.without for one in filled if isinstance(one.table, dict) for key in one.table]
+        changes = [key in one.ignored for one in filled if isinstance(one.table, dict) for key in one.table]
         self._keyed = [*self._dicts, *self._proxies]
         self._keys = list(chain.from_iterable(self._keyed))
         first = sum(map(len, self._lists))
-        self._changing = [place for place, is_changing in enumerate(changes, first) if is_changing]
+        self._changing = [index for index, is_changing in enumerate(changes, first) if is_changing]
         self._expected, self._members = self._values(), [set(one) for one in self._sets]
 
 
@@ -167,13 +167,13 @@ class GuardedObjects:
     """Guards and tensor sources, found by walking from the arguments of a call.
 
     Args:
-        vouched: further classes whose methods depend only on their object and their arguments
+        replay_classes: further classes with methods that depend only on their object and their arguments
 
     Raises ReplayUnsupported for an object whose state is unknown.
     """
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], vouched: Collection[type]) -> None:
-        self._vouched = vouched
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], replay_classes: Collection[type]) -> None:
+        self._replay_classes = replay_classes
         self.sources: dict[int, TensorSource] = {}
         """Sources by the id of the tensor."""
         self.leaves: list[Tensor] = []
@@ -181,72 +181,76 @@ class GuardedObjects:
         self._entries: list[ContainerGuard] = []
         self._classes: list[tuple[Any, type]] = []
         """Each object with its class."""
-        self._seen: dict[int, Any] = {}
+        self._visited: dict[int, Any] = {}
         for path, value in _leaves((args, kwargs), ()):
             if isinstance(value, Tensor):
                 self.sources[id(value)] = TensorSource(f"argument {path_text(path)}", path, None)
                 self.leaves.append(value)
             else:
                 self._visit(path_text(path), value)
-        self._seen.clear()
+        self._visited.clear()
         self.unchanged = ObjectGuards(self._entries, self._classes)
 
-    def of(self, tensor: Any) -> TensorSource | None:
+    def source_of(self, tensor: Any) -> TensorSource | None:
         found = self.sources.get(id(tensor))
         if found is None:  # an alias, such as parameter.data
-            same = (p for p in self.sources.values() if p.kept is not None and _array(p.kept) is _array(tensor))
+            same = (
+                p
+                for p in self.sources.values()
+                if p.fixed_tensor is not None and _array(p.fixed_tensor) is _array(tensor)
+            )
             found = next(same, None)
         return found
 
-    def _visit(self, what: str, value: Any) -> None:
+    def _visit(self, label: str, value: Any) -> None:
         kind = type(value)
         if kind in CONSTANT_TYPES:
             return
-        if id(value) in self._seen:
+        if id(value) in self._visited:
             return
-        self._seen[id(value)] = value
+        self._visited[id(value)] = value
         if isinstance(value, Tensor):
-            self.sources[id(value)] = TensorSource(what, None, value)
+            self.sources[id(value)] = TensorSource(label, None, value)
             self.leaves.append(value)
         elif kind is tuple:
             for number, item in enumerate(value):
-                self._visit(f"{what}[{number}]", item)
+                self._visit(f"{label}[{number}]", item)
         elif kind is list or kind in DICT_TYPES:
-            self._guard(what, value)
+            self._guard(label, value)
         elif kind is set:
-            self._guard_set(what, value)
+            self._guard_set(label, value)
         elif kind is not FunctionType or not _is_of_engine(value):
-            self._visit_object(what, value)
+            self._visit_object(label, value)
 
-    def _visit_object(self, what: str, value: Any) -> None:
+    def _visit_object(self, label: str, value: Any) -> None:
         kind = type(value)
         state: Callable[[Any], Iterable[StatePart]] | None = getattr(kind, "replay_state", None)
-        if state is None or not (_is_of_engine(kind) or kind in self._vouched):
-            raise ReplayUnsupported(f"{what} is a {kind.__qualname__}, whose state is unknown")
+        if state is None or not (_is_of_engine(kind) or kind in self._replay_classes):
+            raise ReplayUnsupported(f"{label} is a {kind.__qualname__}, whose state is unknown")
         self._classes.append((value, kind))
         for base in kind.__mro__:
-            if base in self._vouched:
+            if base in self._replay_classes:
                 self._guard_class(base)
         parts = list(state(value))
-        self._seen |= {id(table): table for _, table, _ in parts}
-        for name, table, without in parts:
-            self._guard(f"{what}.{name}".strip("."), table, without)
+        self._visited |= {id(table): table for _, table, _ in parts}
+        for name, table, ignored in parts:
+            self._guard(f"{label}.{name}".strip("."), table, ignored)
 
-    def _guard(self, what: str, table: Any, without: Collection[Any] = ()) -> None:
-        entries = ContainerGuard(what, table, without)
+    def _guard(self, label: str, table: Any, ignored: Collection[Any] = ()) -> None:
+        entries = ContainerGuard(label, table, ignored)
         self._entries.append(entries)
         for key, item in zip(entries.keys, entries.values, strict=True):
             self._visit(entries.name(key), item)
 
-    def _guard_set(self, what: str, value: set[Any]) -> None:
+    def _guard_set(self, label: str, value: set[Any]) -> None:
         if not all(type(item) in PLAIN_TYPES for item in value):
-            raise ReplayUnsupported(f"{what} is a set of objects")
-        self._entries.append(ContainerGuard(what, value))
+            raise ReplayUnsupported(f"{label} is a set of objects")
+        self._entries.append(ContainerGuard(label, value))
 
     def _guard_class(self, kind: type) -> None:
-        if id(kind) in self._seen:
+        if id(kind) in self._visited:
             return
-        self._seen[id(kind)] = kind
+        self._visited[id(kind)] = kind
         entries = ContainerGuard(kind.__name__, vars(kind))
         self._entries.append(entries)
         for key, item in zip(entries.keys, entries.values, strict=True):
@@ -287,8 +291,8 @@ def _is_same(found: Any, value: Any) -> bool:
     return type(found) in PLAIN_TYPES and type(value) in PLAIN_TYPES and exact_key(found) == exact_key(value)
 
 
-def _is_of_engine(thing: Any) -> bool:
-    return str(thing.__module__).partition(".")[0] == "engine"
+def _is_of_engine(value: Any) -> bool:
+    return str(value.__module__).partition(".")[0] == "engine"
 
 
 def _array(tensor: Tensor) -> Any:

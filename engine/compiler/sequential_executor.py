@@ -44,34 +44,38 @@ class SequentialExecutor:
         note: why there is no plan, for `explain`
     """
 
-    def __init__(self, node: TraceNode, wanted: tuple[int, ...], note: str = "") -> None:
-        self._wanted, self._note = wanted, note
+    def __init__(self, node: TraceNode, output_slots: tuple[int, ...], note: str = "") -> None:
+        self._output_slots, self._note = output_slots, note
         calls = [one.call for one in node.path()]
         last: dict[int, int] = {}
         for index, call in enumerate(calls):
             for slot in (*[one.number for one in call.inputs if isinstance(one, Slot)], *call.outputs):
                 last[slot] = index
-        kept = set(wanted)
+        needed = set(output_slots)
         self._written = written_slots(calls)
         self._steps = [
-            (call, has_scalars(call.statics), [slot for slot, end in last.items() if end == index and slot not in kept])
+            (
+                call,
+                has_scalars(call.statics),
+                [slot for slot, end in last.items() if end == index and slot not in needed],
+            )
             for index, call in enumerate(calls)
         ]
 
-    def run(self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges = no_changes) -> list[Any]:
+    def run(self, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges = no_changes) -> list[Any]:
         """Runs the trace. Returns the arrays in the wanted slots. An exception undoes writes to inputs."""
         saved = [(array, array.copy()) for array in map(externals.get, self._written) if array is not None]
         try:
-            values = self._computed(dict(externals), scalars)
-            apply_changes([*settle(values), (saved.clear,)])
+            values = self._compute(dict(externals), scalars)
+            apply_changes([*commit(values), (saved.clear,)])
         except BaseException:
             apply_changes(write_change(array, copy) for array, copy in reversed(saved))
             raise
         return values
 
-    def _computed(self, arrays: dict[int, Any], scalars: list[Any]) -> list[Any]:
-        for call, changing, done in self._steps:
-            statics = fill_template(call.statics, scalars) if changing else call.statics
+    def _compute(self, arrays: dict[int, Any], scalars: list[Any]) -> list[Any]:
+        for call, varies, freed in self._steps:
+            statics = fill_template(call.statics, scalars) if varies else call.statics
             inputs = [resolve_operand(one, arrays, scalars) for one in call.inputs]
             with note_origin(call.op, call.where):
                 if call.in_place:
@@ -81,9 +85,9 @@ class SequentialExecutor:
                     found = compute_call(call.op, inputs, statics, call.device, call.mixed)
                     arrays.update(zip(call.outputs, found, strict=True))
             inputs = found = None  # hold no array longer than needed
-            for slot in done:
+            for slot in freed:
                 del arrays[slot]
-        return [arrays[slot] for slot in self._wanted]
+        return [arrays[slot] for slot in self._output_slots]
 
     def wait(self) -> None:
         """Nothing to wait for."""
@@ -91,15 +95,15 @@ class SequentialExecutor:
     def describe(self) -> PlanDescription:
         """Describes the run for `explain`."""
         steps = [_described(call) for call, _, _ in self._steps]
-        peak = peak_bytes((self._made(call), done) for call, _, done in self._steps)
+        peak = peak_bytes((self._created_bytes(call), freed) for call, _, freed in self._steps)
         return PlanDescription("call by call", tuple(steps), peak, self._note)
 
-    def _made(self, call: Instruction) -> dict[int, int]:
+    def _created_bytes(self, call: Instruction) -> dict[int, int]:
         """Bytes of the arrays that an op creates, by slot, without results of the trace."""
         if call.views or call.in_place:
             return {}
         found = zip(call.outputs, call.forms, strict=True)
-        return {slot: prod(form.shape) * form.dtype.itemsize for slot, form in found if slot not in self._wanted}
+        return {slot: prod(form.shape) * form.dtype.itemsize for slot, form in found if slot not in self._output_slots}
 
 
 def written_slots(calls: Sequence[Instruction]) -> list[int]:

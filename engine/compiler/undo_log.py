@@ -21,17 +21,17 @@ class UndoLog:
     """The changes of one call in this thread since its start or its last graph break.
 
     Before a lasting change, the way to undo it is added to `changes` or by `save`. The last change of a call is applied
-    together with `forgetting`: before it an exception can undo everything, after it nothing.
+    together with `clear_changes`: before it an exception can undo everything, after it nothing.
     """
 
-    __slots__ = ("_grad", "_memory", "before", "changes")
+    __slots__ = ("_grad", "_memory", "changes", "outer_undo")
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
         """Changes that restore the former state, applied in reverse order."""
         self._memory: dict[int, tuple[Any, Any]] = {}
         """Id of an array → the array, kept so that the id stays valid, and a copy."""
-        self._grad, self.before = MODES.grad, MODES.undo
+        self._grad, self.outer_undo = MODES.grad, MODES.undo
 
     def save(self, array: Any) -> None:
         """Saves an array before it is written."""
@@ -47,9 +47,9 @@ class UndoLog:
 
     def restore_memory(self) -> None:
         """Restores saved arrays, so that a plan can repeat the computation."""
-        apply_changes(self._old_numbers())
+        apply_changes(self._memory_changes())
 
-    def forgetting(self) -> list[Change]:
+    def clear_changes(self) -> list[Change]:
         """Changes that empty the log."""
         return [(self.changes.clear,), (self._memory.clear,)]
 
@@ -59,16 +59,16 @@ class UndoLog:
         Args:
             more: further changes to apply
         """
-        apply_changes([*self._old_numbers(), *reversed(self.changes), *more, *self.forgetting()])
+        apply_changes([*self._memory_changes(), *reversed(self.changes), *more, *self.clear_changes()])
 
-    def leaving(self) -> list[Change]:
+    def restore_modes(self) -> list[Change]:
         """Changes that restore the modes, so that ops run eagerly again."""
         modes, interceptors = vars(MODES), MODES.interceptors
         fast_call = None if interceptors.keys() - {"capture"} else MODES.call_silently
-        state = {"grad": self._grad, "undo": self.before, "fast_call": fast_call}
+        state = {"grad": self._grad, "undo": self.outer_undo, "fast_call": fast_call}
         return [(interceptors.pop, "capture", None), (modes.update, state)]
 
-    def _old_numbers(self) -> list[Change]:
+    def _memory_changes(self) -> list[Change]:
         """The latest copies come first, because arrays may share memory."""
         return [write_change(array, copy) for array, copy in reversed(self._memory.values())]
 

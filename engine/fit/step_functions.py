@@ -30,7 +30,8 @@ class StepFunctions:
         self.compiled = compile
         if compile and task.step is None:
             task.step, task.validation_step = (
-                CompiledFunction(function, exact=True, replays=task.replays) for function in (step, compute_losses)
+                CompiledFunction(function, exact=True, replay_classes=task.replay_classes)
+                for function in (step, compute_losses)
             )
         self.train: Callable[..., Mapping[Optimizer, Tensor]] = step
         self.validate: Callable[[Task, Any], Mapping[Optimizer, Tensor]] = compute_losses

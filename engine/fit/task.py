@@ -20,7 +20,7 @@ from engine.tensors import Tensor
 
 T = TypeVar("T")
 
-REPLAY_IGNORED = frozenset({"_found_attributes", "batches", "replays", "step", "stream", "validation_step"})
+REPLAY_IGNORED = frozenset({"_found_attributes", "batches", "replay_classes", "step", "stream", "validation_step"})
 """Attributes that a training step does not depend on."""
 
 
@@ -35,7 +35,7 @@ class Task(ABC):
     """
 
     model: Module
-    replays: tuple[type, ...] | None = None
+    replay_classes: tuple[type, ...] | None = None
     """Classes whose methods depend only on their object and arguments, so that compiled steps can replay without
     running Python. Set by generated code; leave it at None in handwritten classes."""
     accumulate: int = 1

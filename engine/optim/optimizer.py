@@ -340,7 +340,7 @@ class UpdateRule(Optimizer):
         with no_grad():
             capture = MODES.capture
             due = list(self._with_gradients())
-            with nullcontext() if capture is None else capture.stepping(self, [(one[0], one[2]) for one in due]):
+            with nullcontext() if capture is None else capture.optimizer_step(self, [(one[0], one[2]) for one in due]):
                 for param, gradient, options in due:
                     self.update_one(param, gradient, options)
         return loss

@@ -132,7 +132,7 @@ class Generator:
                 MODES.undo.append((setattr, self, "_offset", state.offset))
             self._offset = (self._offset + -(-words // 4)) & MASK
         if MODES.fast_call is None and MODES.capture is not None:
-            MODES.capture.reserved(self, words, state)
+            MODES.capture.note_reserved(self, words, state)
         return state
 
     def reserved(self, words: int) -> Generator:

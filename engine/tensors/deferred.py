@@ -141,7 +141,7 @@ def settled(tensor: Any) -> Any:
     if type(array) is Deferred:
         array = tensor._array = array.real()
     elif MODES.capture is not None:
-        MODES.capture.reached(tensor)
+        MODES.capture.on_memory_access(tensor)
     return array
 
 

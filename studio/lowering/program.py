@@ -56,7 +56,7 @@ class Program:
         code = compile(self._verified(), self.filename, "exec", dont_inherit=True)
         exec(code, namespace)  # noqa: S102 - of the very tree that was verified
         task = namespace[self.task_class](device=device, seed=seed)
-        task.replays = tuple(  # which were verified to hold nothing but nodes, and these are the engine's
+        task.replay_classes = tuple(  # which were verified to hold nothing but nodes, and these are the engine's
             value for value in namespace.values() if isinstance(value, type) and value.__module__ == self.model_class
         )
         return task

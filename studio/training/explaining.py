@@ -62,7 +62,7 @@ def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> 
     first = relabeled(explain(compiled, repeat=1, wait=False)(task, batch), task, program)
     yield first
     if rest := _in_last_batch(batches.train):
-        compiled.traced(task, _first(batch, rest))  # it has another shape, so that it is traced separately
+        compiled.trace_call(task, _first(batch, rest))  # it has another shape, so that it is traced separately
     while (state := compile_state(compiled, 1)).kernels_ready + state.kernels_failed < state.kernels:
         yield Stage("compiling", state.kernels_ready, state.kernels)
         time.sleep(_PAUSE)

@@ -115,7 +115,7 @@ def test_every_metric_is_compiled_without_breaks_and_replayed(entry) -> None:
     def step(metric: metrics.Metric, input: engine.Tensor, target: engine.Tensor) -> None:
         metric.update(input, target)
 
-    faster = CompiledFunction(step, exact=True, replays=())
+    faster = CompiledFunction(step, exact=True, replay_classes=())
     for _ in range(5):
         input = engine.randn(8, 3)
         target = engine.randint(0, 3, (8,)) if entry.target.__name__ in JUDGES_CLASSES else engine.rand(8, 3).round()

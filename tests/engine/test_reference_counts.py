@@ -30,7 +30,7 @@ def trained() -> list[bytes]:
     x = engine.randn(4, 8)
     for _ in range(3):
         train(model, optimizer, x)
-    compiled = CompiledFunction(train, exact=True, replays=(nn.Sequential, nn.Linear, nn.Tanh))
+    compiled = CompiledFunction(train, exact=True, replay_classes=(nn.Sequential, nn.Linear, nn.Tanh))
     for _ in range(6):
         compiled(model, optimizer, x)
     assert compiled.replays.count > 0, compiled.replays.refused

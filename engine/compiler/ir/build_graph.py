@@ -21,7 +21,7 @@ from engine.tensors.dispatch.in_place_call import OVERWRITE
 from engine.tensors.dispatch.op_call import compute_promoted
 
 
-def build_graph(node: TraceNode, wanted: Sequence[int]) -> IRGraph:
+def build_graph(node: TraceNode, output_slots: Sequence[int]) -> IRGraph:
     """The graph of the trace that ends at `node`, with the arrays in the slots `wanted` as outputs.
 
     Raises:
@@ -31,9 +31,9 @@ def build_graph(node: TraceNode, wanted: Sequence[int]) -> IRGraph:
     builder = _Builder()
     for entry in path:
         for external in entry.externals:
-            builder.meet(external)
+            builder.add_input(external)
         builder.add(entry.call)
-    return builder.finish(wanted)
+    return builder.finish(output_slots)
 
 
 class _Builder:
@@ -43,17 +43,17 @@ class _Builder:
         self.roots: dict[int, tuple[int, tuple[tuple[Op, Any], ...]]] = {}
         """Slot → root of its memory and the view ops from there."""
         self.forms: dict[int, Form] = {}
-        self.now: dict[int, IRValue] = {}
+        self.current: dict[int, IRValue] = {}
         """Root → current value of its memory."""
         self.views: dict[tuple[IRValue, int, Any], IRValue] = {}
         """Views of values that exist already."""
 
-    def meet(self, external: ExternalInput) -> None:
+    def add_input(self, external: ExternalInput) -> None:
         slot, form = external.slot, external.form
         self.externals[slot] = external
         self.roots[slot], self.forms[slot] = (slot, ()), form
         value = IRValue(form.shape, form.dtype, external.device, None, slot)
-        self.graph.inputs[slot] = self.now[slot] = value
+        self.graph.inputs[slot] = self.current[slot] = value
         self.graph.forms[slot] = form
 
     def add(self, call: Instruction) -> None:
@@ -70,7 +70,7 @@ class _Builder:
             return
         made = self.node(call.op, inputs, call.statics, [(f.shape, f.dtype) for f in call.forms], call)
         for slot, form, value in zip(call.outputs, call.forms, made.outputs, strict=True):
-            self.roots[slot], self.forms[slot], self.now[slot] = (slot, ()), form, value
+            self.roots[slot], self.forms[slot], self.current[slot] = (slot, ()), form, value
 
     def node(
         self, op: Op, inputs: Sequence[IROperand], statics: Any, specs: Sequence[tuple[Any, Any]], call: Instruction
@@ -96,14 +96,14 @@ class _Builder:
     def read(self, slot: int) -> IRValue:
         """The current value of a slot."""
         root, chain = self.roots[slot]
-        value = self.now[root]
+        value = self.current[root]
         for op, statics in chain:
             key = (value, id(op), _frozen(statics))
             found = self.views.get(key)
             if found is None:
                 array = MetaArray(value.shape, value.dtype)
-                seen = compute_promoted(op, [array], _example(statics), META)
-                node = self._node(op, [value], statics, [(seen.shape, seen.dtype)], value.device, False, None)
+                result = compute_promoted(op, [array], _example(statics), META)
+                node = self._node(op, [value], statics, [(result.shape, result.dtype)], value.device, False, None)
                 found = self.views[key] = node.out
             value = found
         return value
@@ -120,10 +120,10 @@ class _Builder:
         if value.dtype != form.dtype:
             dtype = from_numpy(form.dtype)
             value = self.node(cast, [value], {"dtype": dtype}, [(value.shape, form.dtype)], call).out
-        whole = self.now[root]
+        block = self.current[root]
         if chain:
-            value = self.node(OVERWRITE, [whole, value], {"chain": chain}, [(whole.shape, whole.dtype)], call).out
-        self.now[root] = value
+            value = self.node(OVERWRITE, [block, value], {"chain": chain}, [(block.shape, block.dtype)], call).out
+        self.current[root] = value
 
     def _refuse_shared(self, written: int) -> None:
         """Refuses writes to memory that several input tensors share."""
@@ -131,15 +131,17 @@ class _Builder:
         if shares or any(other.shares_with == written for other in self.externals.values()):
             raise PlanUnsupported("it writes to memory that several input tensors share")
 
-    def finish(self, wanted: Sequence[int]) -> IRGraph:
+    def finish(self, output_slots: Sequence[int]) -> IRGraph:
         graph = self.graph
-        graph.writes = {slot: self.now[slot] for slot, value in graph.inputs.items() if self.now[slot] is not value}
+        graph.writes = {
+            slot: self.current[slot] for slot, value in graph.inputs.items() if self.current[slot] is not value
+        }
         for slot in graph.writes:
             self._refuse_shared(slot)
-        for slot in wanted:
+        for slot in output_slots:
             root, chain = self.roots[slot]
             external = root if root in self.externals else None
-            graph.outputs.append(IROutput(slot, self.now[root], self.forms[root], chain, external, root))
+            graph.outputs.append(IROutput(slot, self.current[root], self.forms[root], chain, external, root))
         return graph
 
 

@@ -145,10 +145,10 @@ class IRGraph:
         for node in self.nodes:
             for value in node.outputs:
                 names[value] = f"v{len(names)}"
-            left = ", ".join(f"{names[value]}: {value}" for value in node.outputs)
-            given = ", ".join(_text(one, names) for one in node.inputs)
+            results = ", ".join(f"{names[value]}: {value}" for value in node.outputs)
+            inputs = ", ".join(_text(one, names) for one in node.inputs)
             extra = "".join(f", {name}={value!r}" for name, value in (node.statics or {}).items())
-            lines.append(f"{left} = {node.op.name}({given}{extra})")
+            lines.append(f"{results} = {node.op.name}({inputs}{extra})")
         lines += [f"in{slot} <- {names[value]}" for slot, value in self.writes.items()]
         lines += [f"out {names.get(o.value, '?')}" + "".join(f".{op.name}" for op, _ in o.chain) for o in self.outputs]
         return "\n".join(lines)

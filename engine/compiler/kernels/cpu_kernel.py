@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.instruction import Scalar
-from engine.compiler.ir import IRNode, IRValue
+from engine.compiler.ir import IRNode
 from engine.compiler.kernels.cpu_source import CpuSourceWriter
 from engine.compiler.kernels.fused_group import FusedGroup
+from engine.compiler.kernels.fused_kernel import FusedKernel
 from engine.compiler.kernels.kernel_cache import KernelModule, compile_in_background
-from engine.compiler.kernels.kernel_program import PlacedExpression, program_of
-from engine.compiler.kernels.kernel_schedule import schedule_program
-from engine.compiler.kernels.loop_layout import AxisStrides, LoopLayout, Strides, arrange_loops, contiguous_strides
+from engine.compiler.kernels.kernel_program import program_of
+from engine.compiler.kernels.loop_layout import LoopLayout, Strides, arrange_loops, axis_strides
 from engine.compiler.kernels.partitioned_pass import Partition
 from engine.compiler.kernels.reference_kernel import ReferenceKernel
 from engine.compiler.kernels.scalar_expression import LoweringUnsupported, walk
@@ -28,7 +28,7 @@ LANES = 64
 _SOURCES: dict[Any, tuple[str, Partition]] = {}
 
 
-class CpuKernel:
+class CpuKernel(FusedKernel[KernelModule]):
     """Computes a fused group. It serves all sizes for which arrays have the same loop structure.
 
     Raises:
@@ -36,49 +36,40 @@ class CpuKernel:
     """
 
     def __init__(self, fused: FusedGroup, strides: Sequence[Strides | None] | None = None) -> None:
-        self.fused = fused
-        self.name = str(fused)
-        self.program = program_of(fused)
-        self.schedule = schedule_program(self.program)
-        for output, source in fused.in_place:
-            self.schedule.check_written_over(output, source)
-        values = [*fused.inputs, *fused.outputs]
-        chosen = [contiguous_strides(value.shape) for value in values]
-        for index, given in enumerate(strides or ()):
-            chosen[index] = chosen[index] if given is None else given
+        super().__init__(fused, strides)
         self.inputs = self.schedule.inputs
-        layout, told = self._arranged(chosen)
-        self.source, shares = self._source(layout)
-        self._module: KernelModule = compile_in_background(self.source, self.name)
-        self._told = np.array(told, np.int64)
-        self._call = self._shared(shares, layout)
+        layout, layout_values = self._arrange_loops()
+        self.source, partition = self._find_source(layout)
+        self._compilation = compile_in_background(self.source, self.name)
+        self._layout_values = np.array(layout_values, np.int64)
+        self._call = self._call_words(partition, layout)
         self._address = self._call.ctypes.data
         self._layout = layout
-        replaced = {output for output, _ in fused.in_place}
-        self._returned = [index for index in range(len(fused.outputs)) if index not in replaced]
 
-    def _arranged(self, strides: Sequence[Strides]) -> tuple[LoopLayout, list[int]]:
-        accesses = [_along(strides[one.value[0]], one.value[1]) for one in self.inputs]
-        first = len(self.program.inputs)
+    def _arrange_loops(self) -> tuple[LoopLayout, list[int]]:
+        program, strides = self.program, self.strides
+        accesses = [axis_strides(strides[one.value[0]], one.value[1]) for one in self.inputs]
+        output_strides = strides[len(program.inputs) :]
         accesses += [
-            _along(strides[first + index], placed.axes) for index, (placed, _) in enumerate(self.program.outputs)
+            axis_strides(steps, result.axes) for steps, (result, _) in zip(output_strides, program.outputs, strict=True)
         ]
-        return arrange_loops(self.program.space, self.schedule.inner, self.schedule.outer, accesses, self._indexed())
+        schedule = self.schedule
+        return arrange_loops(program.space, schedule.inner, schedule.outer, accesses, self._indexed_axes())
 
-    def _shared(self, shares: Partition, layout: LoopLayout) -> np.ndarray[Any, Any]:
+    def _call_words(self, partition: Partition, layout: LoopLayout) -> np.ndarray[Any, Any]:
         """The words of a call, with the division into parts."""
-        sizes, rest = self._told[: len(layout.loops)].tolist(), self._told.ctypes.data
-        if shares.things == "all":
+        sizes, rest = self._layout_values[: len(layout.loops)].tolist(), self._layout_values.ctypes.data
+        if partition.unit == "all":
             return call_words(1, 0, extra=rest)
-        work = shares.work * math.prod(self.program.space)
-        if shares.things == "rows":
+        work = partition.work * math.prod(self.program.space)
+        if partition.unit == "rows":
             return call_words(sizes[0], work, extra=rest)
-        if shares.things == "elements":  # parts start at multiples of a vector
+        if partition.unit == "elements":  # parts start at multiples of a vector
             return call_words(sizes[0], work, extra=rest, multiple_of=LANES if len(sizes) == 1 else 1)
         rows = math.prod(size for size, loop in zip(sizes, layout.loops, strict=True) if not loop.inner)
-        return call_words(-(-rows // self.schedule.order.chunk), work if shares.things == "chunks" else 0, extra=rest)
+        return call_words(-(-rows // self.schedule.order.chunk), work if partition.unit == "chunks" else 0, extra=rest)
 
-    def _source(self, layout: LoopLayout) -> tuple[str, Partition]:
+    def _find_source(self, layout: LoopLayout) -> tuple[str, Partition]:
         """The source, which is the same for all kernels of one structure and is cached."""
         key = self.name, self.schedule, layout, self.fused.in_place, self.program.dtypes, len(self.program.scalars)
         found = _SOURCES.get(key)
@@ -89,32 +80,13 @@ class CpuKernel:
             if len(_SOURCES) >= MAX_SOURCES:
                 _SOURCES.clear()
             source = writer.source(self.name)
-            found = _SOURCES[key] = source, writer.shares
+            found = _SOURCES[key] = source, writer.partition
         return found
 
-    def _indexed(self) -> frozenset[int]:
+    def _indexed_axes(self) -> frozenset[int]:
         """Axes whose index is used."""
         found = walk(store.expression for store in self.schedule.stores)
         return frozenset(one.value for one in found if one.name == "index")
-
-    @property
-    def outputs_forms(self) -> list[tuple[tuple[int, ...], Any]]:
-        """Shape and dtype of each output."""
-        return [(value.shape, value.dtype) for value in self.fused.outputs]
-
-    @property
-    def ready(self) -> bool:
-        """Whether it is compiled; never, if `failure` is set."""
-        return self._module.ready
-
-    @property
-    def failure(self) -> str | None:
-        """Why it could not be compiled."""
-        return None if self._module.error is None else str(self._module.error)
-
-    def wait(self) -> None:
-        """Waits until it is compiled. Raises LoweringUnsupported if that fails."""
-        self._module.wait()
 
     def bind(self) -> Callable[..., None]:
         """A callable with the ids of input arrays, the numbers, and the ids of outputs as arguments.
@@ -122,16 +94,14 @@ class CpuKernel:
         Outputs that overwrite inputs are left out. Arrays must have the shapes and strides of this kernel and stay
         alive during the call, which releases the GIL. The kernel itself must stay alive, too.
         """
-        self._module.wait()
-        return functools.partial(self._module.function, self._address)
+        self.wait()
+        return functools.partial(self._compilation.function, self._address)
 
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
         """Computes into `outputs`. Arrays must have the shapes and strides of this kernel."""
-        if len(self._returned) != len(outputs):
-            outputs = [outputs[index] for index in self._returned]
-        module = self._module
+        module = self._compilation
         function = module.function if module.function is not None else module.waited()
-        function(self._address, *map(id, inputs), *scalars, *map(id, outputs))
+        function(self._address, *map(id, inputs), *scalars, *map(id, self._returned(outputs)))
 
     @functools.cached_property
     def reference(self) -> ReferenceKernel:
@@ -141,12 +111,8 @@ class CpuKernel:
     @property
     def entry(self) -> tuple[Callable[..., None], int]:
         """The compiled function and its first argument; see `bind` for the others."""
-        self._module.wait()
-        return self._module.function, self._address
-
-
-def _along(strides: Strides, axes: Sequence[int | None]) -> AxisStrides:
-    return {axis: step for axis, step in zip(axes, strides, strict=True) if axis is not None}
+        self.wait()
+        return self._compilation.function, self._address
 
 
 def is_lowerable(node: IRNode) -> bool:
@@ -190,4 +156,4 @@ def compile(fused: FusedGroup, strides: Sequence[Strides | None] | None = None) 
     return CpuKernel(fused, strides)
 
 
-__all__ = ["CpuKernel", "IRValue", "PlacedExpression", "compile", "is_lowerable", "lowering_failure"]
+__all__ = ["CpuKernel", "compile", "is_lowerable", "lowering_failure"]

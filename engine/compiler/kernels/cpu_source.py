@@ -19,7 +19,7 @@ ALWAYS = ("array_elements", "memory_at", "wide_vectors")
 class CpuSourceWriter(CpuSourceState):
     """Writes the source of one kernel."""
 
-    shares = Partition()
+    partition = Partition()
     """How the kernel is divided between threads."""
 
     # -- module
@@ -30,7 +30,7 @@ class CpuSourceWriter(CpuSourceState):
         for stage in range(1 + max((self.stage(one.expression) for one in self.schedule.stores), default=0)):
             self._pass(stage, parts)
         arguments, header = self._arguments()
-        self.shares = parts.shares
+        self.partition = parts.partition
         return self._module(title, arguments, [*header, *parts.lines()])
 
     def _module(self, title: str, arguments: list[str], lines: list[str]) -> str:
@@ -105,12 +105,12 @@ class CpuSourceWriter(CpuSourceState):
         """Reductions over rows that are complete after this pass."""
         found: dict[int, Expression] = {}
         stack = [store.expression for store in self.schedule.stores]
-        seen: set[int] = set()
+        visited: set[int] = set()
         while stack:
             one = stack.pop()
-            if id(one) in seen:
+            if id(one) in visited:
                 continue
-            seen.add(id(one))
+            visited.add(id(one))
             stack.extend(one.args)
             over_rows = one.name == "reduce" and not self.schedule.is_of_row(one)
             if over_rows and self.stage(one) == stage + 1:

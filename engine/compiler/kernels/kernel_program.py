@@ -40,7 +40,7 @@ SINGLE = np.dtype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedExpression:
+class AxisExpression:
     """A value: the expression of an element, and its axes."""
 
     expression: Expression
@@ -53,7 +53,7 @@ class KernelProgram:
 
     space: tuple[int, ...]
     inputs: tuple[IRValue, ...]
-    outputs: tuple[tuple[PlacedExpression, IRValue], ...]
+    outputs: tuple[tuple[AxisExpression, IRValue], ...]
     scalars: tuple[Scalar, ...]
 
     @property
@@ -87,7 +87,7 @@ class ProgramBuilder:
         self.space = space
         self.inputs = {value: index for index, value in enumerate(inputs)}
         self.scalars = {scalar: index for index, scalar in enumerate(scalars)}
-        self.placed: dict[IRValue, PlacedExpression] = {}
+        self.expressions: dict[IRValue, AxisExpression] = {}
         self.reductions: dict[frozenset[int], None] = {}
         """Sets of axes that are reduced."""
         for value in self.inputs:
@@ -102,27 +102,27 @@ class ProgramBuilder:
         """The program with these outputs."""
         for value in outputs:
             _check_dtype(value)
-        placed = tuple((self.whole(value), value) for value in outputs)
-        _check_texts(one.expression for one, _ in placed)
-        return KernelProgram(self.space, tuple(self.inputs), placed, tuple(self.scalars))
+        results = tuple((self.with_broadcast_axes(value), value) for value in outputs)
+        _check_texts(one.expression for one, _ in results)
+        return KernelProgram(self.space, tuple(self.inputs), results, tuple(self.scalars))
 
-    def state(self) -> tuple[int, ...]:
+    def snapshot(self) -> tuple[int, ...]:
         """A snapshot for `back`."""
-        return tuple(map(len, (self.inputs, self.scalars, self.placed, self.reductions)))
+        return tuple(map(len, (self.inputs, self.scalars, self.expressions, self.reductions)))
 
-    def back(self, state: tuple[int, ...]) -> None:
+    def restore(self, snapshot: tuple[int, ...]) -> None:
         """Restores a snapshot."""
-        for known, count in zip((self.inputs, self.scalars, self.placed, self.reductions), state, strict=True):
-            while len(known) > count:
-                known.popitem()
+        for table, count in zip((self.inputs, self.scalars, self.expressions, self.reductions), snapshot, strict=True):
+            while len(table) > count:
+                table.popitem()
 
     # -- axes
 
-    def axes_of_result(self, shape: tuple[int, ...], known: list[Axes]) -> Axes:
+    def axes_of_result(self, shape: tuple[int, ...], known_axes: list[Axes]) -> Axes:
         """Axes of an elementwise result: those of known inputs, else the last axes of the space."""
         found: list[int | None] = []
         for index in range(-len(shape), 0):
-            axes = {one[index] for one in known if len(one) >= -index} - {None}
+            axes = {one[index] for one in known_axes if len(one) >= -index} - {None}
             if len(axes) > 1:
                 raise LoweringUnsupported("values are combined along different axes")
             if shape[index] == 1:
@@ -142,24 +142,24 @@ class ProgramBuilder:
             raise LoweringUnsupported(f"a dimension of size {size} does not match the iteration space {self.space}")
         return axis
 
-    def outside(self, value: IRValue, axes: Axes) -> PlacedExpression:
+    def input_expression(self, value: IRValue, axes: Axes) -> AxisExpression:
         """An input of the kernel along the last of these axes."""
         if value not in self.inputs:
             _check_dtype(value)
             self.inputs[value] = len(self.inputs)
-        own = axes[len(axes) - len(value.shape) :]
-        used = tuple(None if size == 1 else axis for size, axis in zip(value.shape, own, strict=True))
-        return PlacedExpression(make("input", value.dtype, value=(self.inputs[value], used)), used)
+        input_axes = axes[len(axes) - len(value.shape) :]
+        kept_axes = tuple(None if size == 1 else axis for size, axis in zip(value.shape, input_axes, strict=True))
+        return AxisExpression(make("input", value.dtype, value=(self.inputs[value], kept_axes)), kept_axes)
 
-    def whole(self, value: IRValue) -> PlacedExpression:
+    def with_broadcast_axes(self, value: IRValue) -> AxisExpression:
         """A result with all of its axes, including those along which it is broadcast."""
-        found = self.placed[value]
-        return PlacedExpression(found.expression, self.axes_of_result(value.shape, [found.axes]))
+        found = self.expressions[value]
+        return AxisExpression(found.expression, self.axes_of_result(value.shape, [found.axes]))
 
-    def operand(self, value: IRValue) -> PlacedExpression:
+    def operand(self, value: IRValue) -> AxisExpression:
         """An operand; inputs lie along the last axes."""
-        found = self.placed.get(value)
-        return found or self.outside(value, self.axes_of_result(value.shape, []))
+        found = self.expressions.get(value)
+        return found or self.input_expression(value, self.axes_of_result(value.shape, []))
 
     def scalar(self, one: Any) -> Any:
         """Replaces varying numbers in statics by expressions."""
@@ -180,18 +180,18 @@ class ProgramBuilder:
             raise LoweringUnsupported(f"{op.name}: it moves or combines elements")
         for one in (*node.values, *node.outputs):
             _check_dtype(one)
-        known = [self.placed[value].axes for value in node.values if value in self.placed]
+        known_axes = [self.expressions[value].axes for value in node.values if value in self.expressions]
         try:
             shape = np.broadcast_shapes(*(value.shape for value in node.values))
         except ValueError:
             raise LoweringUnsupported(f"{op.name}: its inputs do not broadcast") from None
         if any(value.shape != shape for value in node.outputs):
             raise LoweringUnsupported(f"{op.name}: its results and inputs have different shapes")
-        axes = self.axes_of_result(shape, known)
+        axes = self.axes_of_result(shape, known_axes)
         inputs: list[Any] = []
         for one in node.inputs:
             if isinstance(one, IRValue):
-                inputs.append((self.placed.get(one) or self.outside(one, axes)).expression)
+                inputs.append((self.expressions.get(one) or self.input_expression(one, axes)).expression)
             else:
                 inputs.append(self.scalar(one))
         ndims = [len(one.shape) if isinstance(one, IRValue) else 0 for one in node.inputs]
@@ -202,7 +202,7 @@ class ProgramBuilder:
                 raise LoweringUnsupported(
                     f"{op.name}: symbolic execution gives {expression.dtype}, NumPy {value.dtype}"
                 )
-            self.placed[value] = PlacedExpression(expression, axes)
+            self.expressions[value] = AxisExpression(expression, axes)
 
     def reduction(self, node: IRNode) -> None:
         """Adds a reduction."""
@@ -223,37 +223,37 @@ class ProgramBuilder:
             expression = make_reduced(source.expression, over, dtype, node.out.dtype)
         if expression.dtype != node.out.dtype:
             raise LoweringUnsupported(f"{node.op.name}: kernels do not support {node.out.dtype}")
-        kept = [None if dim in dims else axis for dim, axis in enumerate(source.axes)]
+        axes = [None if dim in dims else axis for dim, axis in enumerate(source.axes)]
         if not statics["keepdim"]:
-            kept = [axis for dim, axis in enumerate(kept) if dim not in dims]
-        self.placed[node.out] = PlacedExpression(expression, tuple(kept))
+            axes = [axis for dim, axis in enumerate(axes) if dim not in dims]
+        self.expressions[node.out] = AxisExpression(expression, tuple(axes))
 
     def sum_backward(self, node: IRNode) -> None:
         """Adds a broadcast of a reduced value over the reduced dimensions."""
         (value,) = node.values
         shape, dims = node.statics["shape"], node.statics["dims"]
-        source = self.operand_of_kept(value, shape, dims)
+        source = self.sum_backward_operand(value, shape, dims)
         axes = list(source.axes)
         if len(axes) < len(shape):
             for dim in sorted(dims):
                 axes.insert(dim, None)
-        self.placed[node.out] = PlacedExpression(source.expression, tuple(axes))
+        self.expressions[node.out] = AxisExpression(source.expression, tuple(axes))
 
-    def operand_of_kept(self, value: IRValue, shape: tuple[int, ...], dims: tuple[int, ...]) -> PlacedExpression:
+    def sum_backward_operand(self, value: IRValue, shape: tuple[int, ...], dims: tuple[int, ...]) -> AxisExpression:
         """The operand of `sum_backward`; an input has the kept dimensions of `shape`."""
-        found = self.placed.get(value)
+        found = self.expressions.get(value)
         if found is not None:
             return found
-        whole = self.axes_of_result(tuple(shape), [])
+        axes = self.axes_of_result(tuple(shape), [])
         if len(value.shape) == len(shape):
-            return self.outside(value, whole)
-        return self.outside(value, tuple(axis for dim, axis in enumerate(whole) if dim not in dims))
+            return self.input_expression(value, axes)
+        return self.input_expression(value, tuple(axis for dim, axis in enumerate(axes) if dim not in dims))
 
     def reordered(self, node: IRNode) -> None:
         """Adds `permute`."""
         (value,) = node.values
         source = self.operand(value)
-        self.placed[node.out] = PlacedExpression(
+        self.expressions[node.out] = AxisExpression(
             source.expression, tuple(source.axes[dim % len(source.axes)] for dim in node.statics["dims"])
         )
 
@@ -264,24 +264,26 @@ class ProgramBuilder:
         if [size for size in value.shape if size != 1] != [size for size in node.out.shape if size != 1]:
             raise LoweringUnsupported(f"{node.op.name}: it changes shapes")
         rest = iter([axis for size, axis in zip(value.shape, source.axes, strict=True) if size != 1])
-        self.placed[node.out] = PlacedExpression(
+        self.expressions[node.out] = AxisExpression(
             source.expression, tuple(None if size == 1 else next(rest) for size in node.out.shape)
         )
 
     def axis_index(self, node: IRNode) -> None:
         """Adds `index_along`: the index of an axis."""
-        axes = self.axes_of_result(node.out.shape, [self.placed[v].axes for v in node.values if v in self.placed])
+        axes = self.axes_of_result(
+            node.out.shape, [self.expressions[v].axes for v in node.values if v in self.expressions]
+        )
         axis = axes[node.statics["dim"]]
         along: Axes = tuple(axis if dim == node.statics["dim"] % len(axes) else None for dim in range(len(axes)))
         expression = number(0, WHOLE) if axis is None else make("index", WHOLE, value=axis)
-        self.placed[node.out] = PlacedExpression(expression, axes if axis is None else along)
+        self.expressions[node.out] = AxisExpression(expression, axes if axis is None else along)
 
     def expanded(self, node: IRNode) -> None:
         """Adds `expand`: dimensions of size 1 are repeated."""
         (value,) = node.values
         source = self.operand(value)
         more = len(node.out.shape) - len(value.shape)
-        self.placed[node.out] = PlacedExpression(source.expression, (*(None,) * more, *source.axes))
+        self.expressions[node.out] = AxisExpression(source.expression, (*(None,) * more, *source.axes))
 
 
 def _check_dtype(value: IRValue) -> None:
@@ -369,7 +371,7 @@ __all__ = [
     "HALF_DTYPES",
     "Axes",
     "KernelProgram",
-    "PlacedExpression",
+    "AxisExpression",
     "ProgramBuilder",
     "is_reduction",
     "program_of",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from engine.compiler.kernels.kernel_program import KernelProgram, PlacedExpression
+from engine.compiler.kernels.kernel_program import AxisExpression, KernelProgram
 from engine.compiler.kernels.scalar_expression import Expression, LoweringUnsupported, make, walk
 
 Axes = frozenset[int]
@@ -158,17 +158,17 @@ def _directly(root: Expression) -> Iterator[Expression]:
 
 def schedule_program(program: KernelProgram) -> KernelSchedule:
     """Schedules a program. Raises LoweringUnsupported."""
-    return _scheduled(program.space, tuple([placed for placed, _ in program.outputs]))
+    return _scheduled(program.space, tuple([result for result, _ in program.outputs]))
 
 
 @lru_cache(maxsize=512)
-def _scheduled(whole: tuple[int, ...], placed: tuple[PlacedExpression, ...]) -> KernelSchedule:
-    space = frozenset(axis for axis, size in enumerate(whole) if size != 1)
-    outputs = [_without_ones(one, space) for one in placed]
-    inner, outer = loops(whole, [frozenset(one.value[1]) for one in walk(outputs) if one.name == "reduce"])
+def _scheduled(space_sizes: tuple[int, ...], results: tuple[AxisExpression, ...]) -> KernelSchedule:
+    space = frozenset(axis for axis, size in enumerate(space_sizes) if size != 1)
+    outputs = [_without_ones(one, space) for one in results]
+    inner, outer = loops(space_sizes, [frozenset(one.value[1]) for one in walk(outputs) if one.name == "reduce"])
     stores = tuple(
         Store(index, _nested(one, inner, outer), frozenset(a for a in result.axes if a is not None))
-        for index, (one, result) in enumerate(zip(outputs, placed, strict=True))
+        for index, (one, result) in enumerate(zip(outputs, results, strict=True))
     )
     return KernelSchedule(inner, outer, stores)
 
@@ -194,7 +194,7 @@ def _candidates(space: tuple[int, ...], reduced: list[Axes]) -> Iterator[tuple[i
         yield ()
 
 
-def _without_ones(placed: PlacedExpression, space: Axes) -> Expression:
+def _without_ones(result: AxisExpression, space: Axes) -> Expression:
     """Removes reductions over axes of size 1."""
 
     def rule(one: Expression, args: tuple[Expression, ...]) -> Expression:
@@ -203,7 +203,7 @@ def _without_ones(placed: PlacedExpression, space: Axes) -> Expression:
         over = tuple(axis for axis in one.value[1] if axis in space)
         return make("reduce", one.dtype, args, (one.value[0], over)) if over else args[0]
 
-    return _rewritten(placed.expression, rule)
+    return _rewritten(result.expression, rule)
 
 
 def _nested(root: Expression, inner: tuple[int, ...], outer: tuple[int, ...]) -> Expression:

@@ -22,7 +22,7 @@ _ADDITION, _BYTE = 0.07, 0.07
 class Partition:
     """How a kernel is divided into parts."""
 
-    things: Literal["rows", "chunks", "chunks in one part", "elements", "all"] = "all"
+    unit: Literal["rows", "chunks", "chunks in one part", "elements", "all"] = "all"
     """Parts are ranges of rows or elements of the first loop, or of chunks of rows; "all" is a single part."""
     work: float = 0.0
     """Estimated nanoseconds per element of the iteration space."""
@@ -42,7 +42,7 @@ class PartitionedPass:
         """Numbers that parts need, too."""
         self.after = SourceScope(2, self.before)
         """Code after all parts, run by the calling thread."""
-        self.shares = Partition()
+        self.partition = Partition()
         self._memory: tuple[list[str], list[str]] = ([], [])
         """Lines that allocate and free the memory of each part."""
         self._pass: list[str] = []
@@ -57,18 +57,23 @@ class PartitionedPass:
     def lines(self) -> list[str]:
         """The body after the arguments."""
         writer, (making, freeing) = self.writer, self._memory
-        whole = ["run_parts(call_address, 0)"]
+        lines = ["run_parts(call_address, 0)"]
         if self._views:
             writer.names.types.add("uint8")
-            whole = [
+            lines = [
                 f"gathered = allocate(end, uint8, {writer.next_array()})",
                 "run_parts(call_address, address_of(gathered))",
             ]
-            whole += [view.format("address_of(gathered)") for view in self._views]
-        whole += [*writer.memory, *self.after.lines, *writer.freeing, *(["free(gathered)"] if self._views else [])]
+            lines += [view.format("address_of(gathered)") for view in self._views]
+        lines += [
+            *writer.memory,
+            *self.after.lines,
+            *writer.freeing,
+            *(["free(gathered)"] if self._views else []),
+        ]
         views = [view.format(f"call[{CallWords.WORKSPACE}]") for view in self._views]
         return [
-            *self.before.lines, *self._offsets, f"if call[{CallWords.COUNT}] != 0:", *_indented([*whole, "return"]),
+            *self.before.lines, *self._offsets, f"if call[{CallWords.COUNT}] != 0:", *_indented([*lines, "return"]),
             *views, *making, *self._pass, *freeing,
         ]  # fmt: skip
 
@@ -77,7 +82,7 @@ class PartitionedPass:
         writer = self.writer
         if not stores and not sums:
             return
-        kept = writer.memory, writer.freeing, writer.top
+        saved = writer.memory, writer.freeing, writer.top
         writer.memory, writer.freeing, writer.top = *self._memory, self.before
         loops = [index for index, loop in writer.loops if not loop.inner]
         needed = list(writer.schedule.below([*[one.expression for one in stores], *[one.args[0] for one in sums]]))
@@ -96,11 +101,11 @@ class PartitionedPass:
             chunk = [*self._begins, *body, *self._ends]
             body = [*self._starts, f"for chunk in range({FIRST}, {LAST}):", *_indented(chunk), *self._stops]
         self._pass = body
-        writer.memory, writer.freeing, writer.top = kept
+        writer.memory, writer.freeing, writer.top = saved
         writer.spans = {}
         for one in sums:
             self._end_sum(one)
-        self.shares = Partition(self._things(loops, sums, needed), _work(writer, needed, stores))
+        self.partition = Partition(self._unit(loops, sums, needed), _work(writer, needed, stores))
 
     @property
     def _chunk(self) -> int:
@@ -109,7 +114,7 @@ class PartitionedPass:
     def _rows(self, loops: list[int]) -> str:
         return " * ".join(self.writer.size(index) for index in loops)
 
-    def _things(self, loops: list[int], sums: list[Expression], needed: list[Expression]) -> Any:
+    def _unit(self, loops: list[int], sums: list[Expression], needed: list[Expression]) -> Any:
         if sums:
             return "chunks" if all(_is_added(one) for one in sums) else "chunks in one part"
         if loops:

@@ -60,7 +60,7 @@ class ReferenceKernel:
         self._scalars = [(self._register[id(one)], one.value) for one in self._everything if one.name == "scalar"]
         self._read = [one for one in self._everything if one.name in ("input", "index")]
         self._looks = [self._how(one.value[1] if one.name == "input" else (one.value,)) for one in self._read]
-        self._targets = [self._how(placed.axes) for placed, _ in program.outputs]
+        self._targets = [self._how(result.axes) for result, _ in program.outputs]
         self._split = self._axis_to_split()
         stages: dict[int, int] = {}
         last = max((schedule.stage(store.expression, stages) for store in schedule.stores), default=0)

@@ -16,7 +16,7 @@ class Decomposition:
     """Creates the nodes that replace a node."""
 
     def __init__(self, node: IRNode) -> None:
-        self.whole = node
+        self.original = node
         self.nodes: list[IRNode] = []
 
     def call(
@@ -28,10 +28,10 @@ class Decomposition:
         dtype: Any = None,
     ) -> IRValue:
         """Adds a node of `op` with one result, by default in the dtype of the replaced node's first result."""
-        dtype = self.whole.out.dtype if dtype is None else dtype
-        return self.several(op, inputs, [(tuple(shape), dtype)], statics)[0]
+        dtype = self.original.out.dtype if dtype is None else dtype
+        return self.call_with_outputs(op, inputs, [(tuple(shape), dtype)], statics)[0]
 
-    def several(
+    def call_with_outputs(
         self,
         op: Op,
         inputs: Sequence[IROperand],
@@ -39,9 +39,9 @@ class Decomposition:
         statics: dict[str, Any] | None = None,
     ) -> list[IRValue]:
         """Adds a node of `op` with results of these shapes and dtypes."""
-        given = {**op.defaults, **statics} if statics else op.defaults
-        node = IRNode(op, list(inputs), given, False, self.whole.where, self.whole.recomputation)
-        device = self.whole.out.device
+        arguments = {**op.defaults, **statics} if statics else op.defaults
+        node = IRNode(op, list(inputs), arguments, False, self.original.where, self.original.recomputation)
+        device = self.original.out.device
         node.outputs = [IRValue(shape, dtype, device, node, index) for index, (shape, dtype) in enumerate(forms)]
         self.nodes.append(node)
         return node.outputs
@@ -90,14 +90,14 @@ def _(parts: Decomposition, node: IRNode) -> IRValue:
     x, weight, bias = [*node.inputs, None][:3]
     assert isinstance(x, IRValue)
     assert isinstance(weight, IRValue)
-    turned = parts.call(permute, [weight], weight.shape[::-1], {"dims": (1, 0)})
+    transposed = parts.call(permute, [weight], weight.shape[::-1], {"dims": (1, 0)})
     rows = x
     if len(x.shape) > 2:
         count = 1
         for size in x.shape[:-1]:
             count *= size
         rows = parts.call(reshape, [x], (count, x.shape[-1]), {"shape": (count, x.shape[-1])})
-    out = parts.call(matmul, [rows, turned], (*rows.shape[:-1], weight.shape[0]))
+    out = parts.call(matmul, [rows, transposed], (*rows.shape[:-1], weight.shape[0]))
     if len(x.shape) > 2:
         out = parts.call(reshape, [out], node.out.shape, {"shape": node.out.shape})
     return parts.call(add, [out, bias], node.out.shape) if isinstance(bias, IRValue) else out

@@ -23,31 +23,31 @@ def _by_channel(parts: Decomposition, op: Op, x: IRValue, channels: IROperand) -
     return binary_op(parts, op, x, parts.call(reshape, [channels], shape, {"shape": shape}))
 
 
-def _alike(node: IRNode) -> bool:
+def _has_one_float_dtype(node: IRNode) -> bool:
     return is_native_float(node) and all(value.dtype == node.out.dtype for value in node.values)
 
 
 @decomposes(batch_norm_op)
 def _(parts: Decomposition, node: IRNode) -> Sequence[IRValue] | None:
     x, weight, bias = node.inputs
-    if not _alike(node) or not isinstance(x, IRValue):
+    if not _has_one_float_dtype(node) or not isinstance(x, IRValue):
         return None
     channels = (x.shape[1],)
-    middle = reduce_op(parts, mean, x, (0, 2))
-    centered = binary_op(parts, sub, x, middle)
+    means = reduce_op(parts, mean, x, (0, 2))
+    centered = binary_op(parts, sub, x, means)
     variance = reduce_op(parts, mean, binary_op(parts, mul, centered, centered), (0, 2))
-    steep = unary_op(parts, rsqrt, binary_op(parts, add, variance, operand(node.statics["eps"])))
-    scaled = binary_op(parts, mul, centered, steep)
+    inverse_std = unary_op(parts, rsqrt, binary_op(parts, add, variance, operand(node.statics["eps"])))
+    scaled = binary_op(parts, mul, centered, inverse_std)
     out = _by_channel(parts, mul, scaled, weight) if isinstance(weight, IRValue) else scaled
     out = _by_channel(parts, add, out, bias) if isinstance(bias, IRValue) else out
-    flat = [parts.call(reshape, [one], channels, {"shape": channels}) for one in (middle, variance)]
+    flat = [parts.call(reshape, [one], channels, {"shape": channels}) for one in (means, variance)]
     return out, *flat, scaled
 
 
 @decomposes(channel_dot)
 def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     x, y = node.values[0], node.values[-1]
-    if not _alike(node) or 0 in x.shape:
+    if not _has_one_float_dtype(node) or 0 in x.shape:
         return None
     return parts.call(sum, [binary_op(parts, mul, x, y)], node.out.shape, {"dim": (0, 2), "keepdim": False})
 
@@ -55,7 +55,7 @@ def _(parts: Decomposition, node: IRNode) -> IRValue | None:
 @decomposes(channel_mix)
 def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     x, y, a, b, c = node.inputs
-    if not _alike(node) or not isinstance(x, IRValue) or not isinstance(y, IRValue):
+    if not _has_one_float_dtype(node) or not isinstance(x, IRValue) or not isinstance(y, IRValue):
         return None
     found = binary_op(parts, add, _by_channel(parts, mul, x, a), _by_channel(parts, mul, y, b))
     return _by_channel(parts, add, found, c)

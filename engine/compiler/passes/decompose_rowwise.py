@@ -35,8 +35,8 @@ def _exponentials(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue,
         return None
     dims = (node.statics["dim"] % len(x.shape),)
     shifted = binary_op(parts, sub, x, reduce_op(parts, amax, x, dims))
-    powers = unary_op(parts, exp, shifted)
-    return shifted, powers, reduce_op(parts, sum, powers, dims), dims
+    exponentials = unary_op(parts, exp, shifted)
+    return shifted, exponentials, reduce_op(parts, sum, exponentials, dims), dims
 
 
 @decomposes(softmax)
@@ -69,10 +69,10 @@ def _(parts: Decomposition, node: IRNode) -> IRValue | None:
     return binary_op(parts, sub, g, binary_op(parts, mul, unary_op(parts, exp, y), total))
 
 
-# -- two numbers of each row, as the bytes that a gradient keeps
+# -- two numbers per row, packed as the bytes that the gradient reads
 
 
-def _kept(parts: Decomposition, first: IRValue, second: IRValue, rows: int) -> IRValue:
+def _pack(parts: Decomposition, first: IRValue, second: IRValue, rows: int) -> IRValue:
     columns = [parts.call(reshape, [one], (rows, 1), {"shape": (rows, 1)}) for one in (first, second)]
     both = parts.call(cat, columns, (rows, 2), {"dim": 1})
     return _bytes(parts, both)
@@ -89,10 +89,10 @@ def _source(value: IROperand, op: Op) -> IRNode | None:
     return node if node is not None and node.op is op else None
 
 
-def _unkept(value: IROperand) -> list[IRValue] | None:
-    """The two values that `_kept` packed, if it did."""
-    whole = _source(value, view_dtype)
-    both = None if whole is None else _source(whole.inputs[0], cat)
+def _unpack(value: IROperand) -> list[IRValue] | None:
+    """The two values that `_pack` packed; None if the value comes from elsewhere."""
+    byte_view = _source(value, view_dtype)
+    both = None if byte_view is None else _source(byte_view.inputs[0], cat)
     columns = [] if both is None else [_source(one, reshape) for one in both.inputs]
     found = [column.values[0] for column in columns if column is not None]
     return found if len(found) == 2 else None
@@ -108,22 +108,22 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue] | None:
         return None
     first = len(x.shape) - node.statics["dims"]
     dims = tuple(range(first, len(x.shape)))
-    middle = reduce_op(parts, mean, x, dims)
-    centered = binary_op(parts, sub, x, middle)
+    means = reduce_op(parts, mean, x, dims)
+    centered = binary_op(parts, sub, x, means)
     variance = reduce_op(parts, mean, binary_op(parts, mul, centered, centered), dims)
-    steep = unary_op(parts, rsqrt, binary_op(parts, add, variance, operand(node.statics["eps"])))
-    out = binary_op(parts, mul, centered, steep)
+    inverse_std = unary_op(parts, rsqrt, binary_op(parts, add, variance, operand(node.statics["eps"])))
+    out = binary_op(parts, mul, centered, inverse_std)
     out = binary_op(parts, mul, out, weight) if isinstance(weight, IRValue) else out
     out = binary_op(parts, add, out, bias) if isinstance(bias, IRValue) else out
-    return out, _kept(parts, middle, steep, int(np.prod(x.shape[:first])))
+    return out, _pack(parts, means, inverse_std, int(np.prod(x.shape[:first])))
 
 
 @decomposes(layer_norm_backward, mixed=True)
 def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | None:
     g, x, moments, weight = node.inputs
-    kept = _unkept(moments)
+    packed = _unpack(moments)
     if (
-        kept is None
+        packed is None
         or not is_native_float(node)
         or not isinstance(g, IRValue)
         or not isinstance(x, IRValue)
@@ -132,17 +132,17 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | 
         return None
     first = len(x.shape) - node.statics["dims"]
     rows, dims = tuple(range(first)), tuple(range(first, len(x.shape)))
-    middle, steep = kept
-    scaled = binary_op(parts, mul, binary_op(parts, sub, x, middle), steep)
-    own = binary_op(parts, mul, g, weight) if isinstance(weight, IRValue) else g
-    part = binary_op(parts, mul, scaled, reduce_op(parts, mean, binary_op(parts, mul, own, scaled), dims))
-    rest = binary_op(parts, sub, binary_op(parts, sub, own, reduce_op(parts, mean, own, dims)), part)
+    means, inverse_std = packed
+    scaled = binary_op(parts, mul, binary_op(parts, sub, x, means), inverse_std)
+    scaled_grad = binary_op(parts, mul, g, weight) if isinstance(weight, IRValue) else g
+    part = binary_op(parts, mul, scaled, reduce_op(parts, mean, binary_op(parts, mul, scaled_grad, scaled), dims))
+    rest = binary_op(parts, sub, binary_op(parts, sub, scaled_grad, reduce_op(parts, mean, scaled_grad, dims)), part)
     shape = x.shape[first:]
-    whole = {"dim": rows, "keepdim": False}
-    of_weight, of_bias = (
-        parts.call(sum, [one], shape, whole) if rows else one for one in (binary_op(parts, mul, g, scaled), g)
+    over_rows = {"dim": rows, "keepdim": False}
+    weight_grad, bias_grad = (
+        parts.call(sum, [one], shape, over_rows) if rows else one for one in (binary_op(parts, mul, g, scaled), g)
     )
-    return binary_op(parts, mul, rest, steep), of_weight, of_bias
+    return binary_op(parts, mul, rest, inverse_std), weight_grad, bias_grad
 
 
 # -- cross entropy
@@ -156,16 +156,18 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | 
     if x.dtype not in FLOATS or x.dtype != node.out.dtype or 0 in x.shape:
         return None  # empty inputs have separate rules
     rows, reduction = x.shape[0], node.statics["reduction"]
-    given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
-    checked = parts.several(
-        check_class_targets, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
+    check_statics = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
+    checked = parts.call_with_outputs(
+        check_class_targets, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], check_statics
     )
     counted, classes = checked
     shifted = binary_op(parts, sub, x, reduce_op(parts, amax, x, (1,)))
-    powers = unary_op(parts, exp, shifted)
-    norms = reduce_op(parts, sum, powers, (1,))
-    own = reduce_op(parts, sum, parts.call(where_op, [_hot(parts, x, classes), shifted, Constant(0.0)], x.shape), (1,))
-    losses = binary_op(parts, sub, unary_op(parts, log, norms), own)
+    exponentials = unary_op(parts, exp, shifted)
+    norms = reduce_op(parts, sum, exponentials, (1,))
+    class_logits = reduce_op(
+        parts, sum, parts.call(where_op, [_one_hot(parts, x, classes), shifted, Constant(0.0)], x.shape), (1,)
+    )
+    losses = binary_op(parts, sub, unary_op(parts, log, norms), class_logits)
     column = parts.call(unsqueeze, [counted], (rows, 1), {"dim": 1}, np.dtype(bool))
     factors = parts.call(cast, [column], (rows, 1), {"dtype": from_numpy(x.dtype)})
     losses = parts.call(where_op, [column, losses, Constant(0.0)], (rows, 1))
@@ -177,12 +179,12 @@ def _(parts: Decomposition, node: IRNode) -> tuple[IRValue, IRValue, IRValue] | 
     if reduction == "mean":
         total = parts.call(sum, [factors], ())
         result = binary_op(parts, div, result, total)
-        nothing = parts.call(eq, [total, Constant(0.0)], (), None, np.dtype(bool))
-        shares = binary_op(parts, div, factors, parts.call(where_op, [nothing, Constant(1.0), total], ()))
-    return result, _bytes(parts, powers), _kept(parts, shares, binary_op(parts, div, shares, norms), rows)
+        is_empty = parts.call(eq, [total, Constant(0.0)], (), None, np.dtype(bool))
+        shares = binary_op(parts, div, factors, parts.call(where_op, [is_empty, Constant(1.0), total], ()))
+    return result, _bytes(parts, exponentials), _pack(parts, shares, binary_op(parts, div, shares, norms), rows)
 
 
-def _hot(parts: Decomposition, x: IRValue, classes: IRValue) -> IRValue:
+def _one_hot(parts: Decomposition, x: IRValue, classes: IRValue) -> IRValue:
     """True in the column of each row's class."""
     column = parts.call(unsqueeze, [classes], (x.shape[0], 1), {"dim": 1}, np.dtype(np.int64))
     indices = parts.call(index_along, [x], x.shape, {"dim": 1}, np.dtype(np.int64))
@@ -191,29 +193,29 @@ def _hot(parts: Decomposition, x: IRValue, classes: IRValue) -> IRValue:
 
 @decomposes(cross_entropy_backward, mixed=True)
 def _(parts: Decomposition, node: IRNode) -> IRValue | None:
-    g, target, powers, kept = node.inputs
-    whole, columns = _source(powers, view_dtype), _unkept(kept)
+    g, target, exponentials, packed = node.inputs
+    byte_view, columns = _source(exponentials, view_dtype), _unpack(packed)
     if (
-        whole is None
+        byte_view is None
         or columns is None
         or not is_native_float(node)
         or not isinstance(g, IRValue)
         or not isinstance(target, IRValue)
     ):
         return None
-    (x,) = whole.values
+    (x,) = byte_view.values
     if x.dtype != g.dtype:
         return None
     rows = x.shape[0]
-    given = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
-    checked = parts.several(
-        check_class_targets, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], given
+    check_statics = {"ignore_index": node.statics["ignore_index"], "count": x.shape[1]}
+    checked = parts.call_with_outputs(
+        check_class_targets, [target], [((rows,), np.dtype(bool)), ((rows,), np.dtype(np.int64))], check_statics
     )
-    own = g if not g.shape else parts.call(unsqueeze, [g], (rows, 1), {"dim": 1})
-    shares, steep = (binary_op(parts, mul, one, own) for one in columns)
-    hot = _hot(parts, x, checked[1])
-    minus = parts.call(where_op, [hot, shares, Constant(0.0)], x.shape)
-    return binary_op(parts, sub, binary_op(parts, mul, x, steep), minus)
+    row_grad = g if not g.shape else parts.call(unsqueeze, [g], (rows, 1), {"dim": 1})
+    shares, scale = (binary_op(parts, mul, one, row_grad) for one in columns)
+    one_hot = _one_hot(parts, x, checked[1])
+    minus = parts.call(where_op, [one_hot, shares, Constant(0.0)], x.shape)
+    return binary_op(parts, sub, binary_op(parts, mul, x, scale), minus)
 
 
 __all__: list[str] = []

@@ -47,12 +47,12 @@ def _result(node: IRNode) -> Any:
         return numbers[0]
     if node.op.kind != "elementwise" and node.op is not cast:
         return None
-    given = [
+    operands = [
         np.full((), number, one.dtype) if isinstance(one, IRValue) else number
         for one, number in zip(node.inputs, numbers, strict=True)
     ]
     with np.errstate(all="ignore"):
-        (found,) = compute_call(node.op, given, node.statics or {}, CPU, node.mixed)
+        (found,) = compute_call(node.op, operands, node.statics or {}, CPU, node.mixed)
     return found.item() if found.shape == () and found.dtype == node.out.dtype else None
 
 

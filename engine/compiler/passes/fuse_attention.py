@@ -20,13 +20,13 @@ from engine.ops.movement.primitives import permute
 from engine.ops.softmax import softmax_backward
 
 HEADS_LAST = (0, 2, 1, 3)
-TURNED = (0, 1, 3, 2)
+TRANSPOSED = (0, 1, 3, 2)
 
 
 def fuse_attention(graph: IRGraph) -> None:
     """Finds attention without mask on B×H×L×E arrays, and replaces it in both directions."""
     for node in [one for one in graph.nodes if one.op is attention_weights]:
-        _Attention(graph, node).join()
+        _Attention(graph, node).fuse_forward()
 
 
 class _Attention:
@@ -38,7 +38,7 @@ class _Attention:
                 self.readers.setdefault(value, []).append(one)
         self.kept = set(graph.results())
 
-    def join(self) -> None:
+    def fuse_forward(self) -> None:
         query, key, mask = [*self.node.inputs, Constant(None)][:3]
         if self.node.mixed or not isinstance(mask, Constant) or self.weights.dtype not in FLOATS:
             return
@@ -57,13 +57,13 @@ class _Attention:
         (batch_size, heads, length, _), size = query.shape, value.shape[3]
         scale = statics["scale"] if isinstance(statics["scale"], Scalar) else Constant(statics["scale"])
         forms = [((batch_size, length, heads, size), query.dtype), (self.weights.shape, query.dtype)]
-        out, weights = parts.several(
+        out, weights = parts.call_with_outputs(
             scaled_dot_product_attention_op, [query, key, value, scale], forms, {"causal": causal}
         )
         out = parts.call(permute, [out], product.out.shape, {"dims": HEADS_LAST})
         self._replace([self.node, product], product, parts, {product.out: out, self.weights: weights})
         self.weights = weights
-        self._join_slopes(query, key, value, causal)
+        self._fuse_backward(query, key, value, causal)
 
     def _product(self) -> IRNode | None:
         """The product of weights and values."""
@@ -85,40 +85,60 @@ class _Attention:
         self.graph.substitute(replaced)
         self.__init__(self.graph, self.node)
 
-    # -- the way back
+    # -- backward
 
-    def _join_slopes(self, query: IRValue, key: IRValue, value: IRValue, causal: bool) -> None:
-        slope = next((one for one in self.readers.get(self.weights, []) if one.op is softmax_backward), None)
-        if slope is None or slope.values[1] is not self.weights or slope.statics["dim"] not in (-1, 3):
+    def _fuse_backward(self, query: IRValue, key: IRValue, value: IRValue, causal: bool) -> None:
+        softmax_grad = next((one for one in self.readers.get(self.weights, []) if one.op is softmax_backward), None)
+        if (
+            softmax_grad is None
+            or softmax_grad.values[1] is not self.weights
+            or softmax_grad.statics["dim"] not in (-1, 3)
+        ):
             return
-        first = self._producer(slope.values[0], matmul)
+        first = self._producer(softmax_grad.values[0], matmul)
         g = None if first is None else first.values[0]
-        if first is None or g is None or not self._is_turned(first.inputs[1], value):
+        if first is None or g is None or not self._is_transposed(first.inputs[1], value):
             return
-        of_value = self._of_turned(self.weights, g)
-        of_query, of_key = self._only(slope.out, matmul, key), self._of_turned(slope.out, query)
-        scaled = [self._scaled(one) for one in (of_query, of_key)]
-        if of_value is None or None in scaled:
+        value_grad = self._transposed_product(self.weights, g)
+        query_grad, key_grad = (
+            self._only(softmax_grad.out, matmul, key),
+            self._transposed_product(softmax_grad.out, query),
+        )
+        scaled = [self._scaled(one) for one in (query_grad, key_grad)]
+        if value_grad is None or None in scaled:
             return
         queries, keys = (one for one in scaled if one is not None)
-        parts = Decomposition(of_value)
+        parts = Decomposition(value_grad)
         statics = {"causal": causal}
-        given: list[IROperand] = [g, query, key, value, self.weights, *(self._factor(one) for one in (queries, keys))]
-        inside = [first, slope, *(one for one in (of_query, of_key, of_value) if one is not None), queries, keys]
-        results = [queries.out, keys.out, of_value.out]
-        together = self._together(results)
+        operands: list[IROperand] = [
+            g,
+            query,
+            key,
+            value,
+            self.weights,
+            *(self._factor(one) for one in (queries, keys)),
+        ]
+        inside = [
+            first,
+            softmax_grad,
+            *(one for one in (query_grad, key_grad, value_grad) if one is not None),
+            queries,
+            keys,
+        ]
+        results = [queries.out, keys.out, value_grad.out]
+        packed_sum = self._packed_sum(results)
         order = {node: anchor for anchor, node in enumerate(self.graph.nodes)}
-        candidates: list[IRNode] = [one for one in (*inside, together) if one is not None]
+        candidates: list[IRNode] = [one for one in (*inside, packed_sum) if one is not None]
         last = max(candidates, key=lambda one: order[one])
-        parts.whole = last
-        if together is not None:
+        parts.original = last
+        if packed_sum is not None:
             batch, heads, length, size = query.shape
-            whole = parts.call(attention_backward_packed, given, (batch, length, 3, heads, size), statics)
-            found = [parts.call(permute, [whole], together.out.shape, {"dims": (2, 0, 3, 1, 4)})]
-            results = [together.out]
+            packed = parts.call(attention_backward_packed, operands, (batch, length, 3, heads, size), statics)
+            found = [parts.call(permute, [packed], packed_sum.out.shape, {"dims": (2, 0, 3, 1, 4)})]
+            results = [packed_sum.out]
         else:
             forms = [(tuple(one.shape[dim] for dim in HEADS_LAST), g.dtype) for one in results]
-            separate = parts.several(attention_backward, given, forms, statics)
+            separate = parts.call_with_outputs(attention_backward, operands, forms, statics)
             found = [
                 parts.call(permute, [one], old.shape, {"dims": HEADS_LAST})
                 for one, old in zip(separate, results, strict=True)
@@ -142,9 +162,9 @@ class _Attention:
         node = value.producer if isinstance(value, IRValue) else None
         return node if node is not None and node.op is op and not node.mixed else None
 
-    def _is_turned(self, value: IROperand, base: IRValue) -> bool:
+    def _is_transposed(self, value: IROperand, base: IRValue) -> bool:
         node = self._producer(value, permute)
-        return node is not None and node.values[0] is base and tuple(node.statics["dims"]) == TURNED
+        return node is not None and node.values[0] is base and tuple(node.statics["dims"]) == TRANSPOSED
 
     def _only(self, value: IRValue, op: Any, other: IRValue) -> IRNode | None:
         """The product of two values, if there is exactly one."""
@@ -155,9 +175,9 @@ class _Attention:
         ]  # fmt: skip
         return found[0] if len(found) == 1 else None
 
-    def _of_turned(self, value: IRValue, other: IRValue) -> IRNode | None:
-        turned = [one for one in self.readers.get(value, []) if self._is_turned(one.out, value)]
-        return self._only(turned[0].out, matmul, other) if len(turned) == 1 else None
+    def _transposed_product(self, value: IRValue, other: IRValue) -> IRNode | None:
+        transposes = [one for one in self.readers.get(value, []) if self._is_transposed(one.out, value)]
+        return self._only(transposes[0].out, matmul, other) if len(transposes) == 1 else None
 
     def _scaled(self, node: IRNode | None) -> IRNode | None:
         readers = [] if node is None else self.readers.get(node.out, [])
@@ -167,11 +187,11 @@ class _Attention:
     def _factor(self, node: IRNode) -> IROperand:
         return node.inputs[1]
 
-    def _together(self, results: list[IRValue]) -> IRNode | None:
+    def _packed_sum(self, results: list[IRValue]) -> IRNode | None:
         """The sum of the gradients of query, key and value, each in its third of an array."""
         if len({value.shape for value in results}) > 1:
             return None
-        placed: list[IRNode] = []
+        parts_of_packed: list[IRNode] = []
         for number, value in enumerate(results):
             readers = self.readers.get(value, [])
             shape = (3, *value.shape)
@@ -179,8 +199,8 @@ class _Attention:
                 return None
             if readers[0].out.shape != shape or tuple(readers[0].statics["index"]) != (number,):
                 return None
-            placed.append(readers[0])
-        parts = {node.out for node in placed}
+            parts_of_packed.append(readers[0])
+        parts = {node.out for node in parts_of_packed}
         sums = [one for one in self.graph.nodes if one.op is add and set(one.values) <= parts and len(one.values) == 2]
         if len(sums) != 1 or not _is_plain(sums[0]):
             return None

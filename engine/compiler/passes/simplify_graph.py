@@ -17,8 +17,8 @@ def simplify_graph(graph: IRGraph) -> None:
     kept: list[IRNode] = []
     for node in graph.nodes:
         node.inputs = [replaced.get(one, one) if isinstance(one, IRValue) else one for one in node.inputs]
-        _join(node)
-        same = _unchanged(node)
+        _merge_with_producer(node)
+        same = _equal_input(node)
         if same is None:
             kept.append(node)
         else:
@@ -27,7 +27,7 @@ def simplify_graph(graph: IRGraph) -> None:
     graph.substitute(replaced)
 
 
-def _unchanged(node: IRNode) -> IRValue | None:
+def _equal_input(node: IRNode) -> IRValue | None:
     """The input that equals the node's only result in shape, dtype and every bit."""
     first = node.inputs[0] if node.inputs else None
     if not isinstance(first, IRValue) or len(node.outputs) != 1:
@@ -52,7 +52,7 @@ def _is_neutral(node: IRNode, second: IROperand) -> bool:
     return node.op is sub and number == 0 and math.copysign(1, number) > 0
 
 
-def _join(node: IRNode) -> None:
+def _merge_with_producer(node: IRNode) -> None:
     """Merges a reshape or permutation of another one."""
     first = node.inputs[0] if node.inputs else None
     if (

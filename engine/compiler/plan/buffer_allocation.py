@@ -32,27 +32,27 @@ class BufferLayout(NamedTuple, Generic[Key]):
     size: int
 
 
-def allocate_buffers(lives: Sequence[Lifetime[Key]]) -> BufferLayout[Key]:
+def allocate_buffers(lifetimes: Sequence[Lifetime[Key]]) -> BufferLayout[Key]:
     """Places buffers, the largest first, each at the lowest offset that is free during its lifetime.
 
     Greedy by size, as in Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020.
     """
-    order = sorted(range(len(lives)), key=lambda index: (-lives[index].size, lives[index].begin))
-    begins, ends, lows, highs = np.zeros((4, len(lives)), np.int64)
+    order = sorted(range(len(lifetimes)), key=lambda index: (-lifetimes[index].size, lifetimes[index].begin))
+    begins, ends, lows, highs = np.zeros((4, len(lifetimes)), np.int64)
     for count, index in enumerate(order):
-        life = lives[index]
+        life = lifetimes[index]
         size = -(-max(life.size, 1) // ALIGNMENT) * ALIGNMENT
-        meets = np.flatnonzero((begins[:count] <= life.end) & (life.begin <= ends[:count]))
-        low = _lowest(sorted(zip(lows[meets].tolist(), highs[meets].tolist(), strict=True)), size)
+        overlapping = np.flatnonzero((begins[:count] <= life.end) & (life.begin <= ends[:count]))
+        low = _lowest(sorted(zip(lows[overlapping].tolist(), highs[overlapping].tolist(), strict=True)), size)
         begins[count], ends[count], lows[count], highs[count] = life.begin, life.end, low, low + size
     starts = dict(zip(order, lows.tolist(), strict=True))
-    offsets = {life.key: starts[index] for index, life in enumerate(lives)}
+    offsets = {life.key: starts[index] for index, life in enumerate(lifetimes)}
     return BufferLayout(offsets, int(highs.max(initial=0)))
 
 
-def _lowest(taken: Sequence[tuple[int, int]], size: int) -> int:
+def _lowest(used: Sequence[tuple[int, int]], size: int) -> int:
     offset = 0
-    for begin, end in taken:
+    for begin, end in used:
         if offset + size <= begin:
             break
         offset = max(offset, end)

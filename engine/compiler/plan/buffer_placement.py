@@ -41,20 +41,20 @@ class BufferPlacement:
     routines: dict[IRNode, Routine] = field(default_factory=dict)
     """Nodes that hand-written kernels compute."""
     strides: dict[IRValue, Strides] = field(default_factory=dict)
-    late: int = 0
+    late_steps: int = 0
     """Number of steps at the end that write to input memory, together with the other changes of a run."""
     copies: set[IRNode] = field(default_factory=set)
     """Reshapes that must copy."""
 
     @cached_property
-    def given(self) -> dict[IRValue, int]:
+    def caller_buffers(self) -> dict[IRValue, int]:
         """Value that is an output → its index among the outputs. A run may get memory for it."""
         outputs = self.graph.outputs
-        alone = Counter(output.root for output in outputs)
+        users = Counter(output.root for output in outputs)
         return {
             output.value: index
             for index, output in enumerate(outputs)
-            if self.kind[output.value] == "output" and alone[output.root] == 1 and not output.chain
+            if self.kind[output.value] == "output" and users[output.root] == 1 and not output.chain
         }
 
     @cached_property
@@ -76,12 +76,12 @@ def place_buffers(graph: IRGraph, steps: Sequence[PlanStep]) -> BufferPlacement:
         if isinstance(step, IRNode) and (routine := routine_of(step)) is not None:
             found.routines[step] = routine
         for value in step.outputs:
-            is_given = step in found.routines or step in found.copies or writes_into(step)
-            found.kind[value] = "buffer" if is_given else "fresh"
-    _find_lives(found)
+            is_planned = step in found.routines or step in found.copies or writes_into(step)
+            found.kind[value] = "buffer" if is_planned else "fresh"
+    _find_lifetimes(found)
     _place_outputs(found)
     _place_targets(found)
-    _put_late(found)
+    _move_writes_last(found)
     return found
 
 
@@ -104,7 +104,7 @@ def writes_into(step: PlanStep) -> bool:
     return step.op.takes_out and step.op.kind == "elementwise" and step.out.dtype in NATIVE_FLOATS
 
 
-def _find_lives(found: BufferPlacement) -> None:
+def _find_lifetimes(found: BufferPlacement) -> None:
     last = found.last = _last_reads(found) | dict.fromkeys(found.graph.results(), len(found.steps))
     for number, step in enumerate(found.steps):
         found.made_at.update(dict.fromkeys(step.outputs, number))
@@ -127,8 +127,8 @@ def _place_outputs(found: BufferPlacement) -> None:
             roots.setdefault(output.value, set()).add(output.root)
     for output in found.graph.outputs:
         value = output.value
-        alone = output.external is None and len(roots[value]) == 1
-        if alone and found.kind[value] == "buffer" and output.form.flags.c_contiguous:
+        is_sole = output.external is None and len(roots[value]) == 1
+        if is_sole and found.kind[value] == "buffer" and output.form.flags.c_contiguous:
             found.kind[value] = "output"
 
 
@@ -144,7 +144,7 @@ def _place_targets(found: BufferPlacement) -> None:
             found.kind[value], found.target[value] = "target", slot
 
 
-def _put_late(found: BufferPlacement) -> None:
+def _move_writes_last(found: BufferPlacement) -> None:
     """Moves groups that write to input memory to the end. Results that other steps read are copied there instead."""
     results = {one.value for one in found.graph.outputs if one.external is None}
     read, late, others = _last_reads(found), list[PlanStep](), list[PlanStep]()
@@ -158,8 +158,8 @@ def _put_late(found: BufferPlacement) -> None:
         for value in targets:
             found.kind[value] = "buffer"
             del found.target[value]
-    found.steps, found.late = [*others, *late], len(late)
-    _find_lives(found)
+    found.steps, found.late_steps = [*others, *late], len(late)
+    _find_lifetimes(found)
 
 
 def _reads_in_step(step: PlanStep, old: IRValue) -> bool:

@@ -52,47 +52,47 @@ class ExecutionPlan:
         self.graph = graph
         self._notes: dict[IRNode, str] = {}
         """Why nodes are in no kernel."""
-        decisions, self.kernels = self._decided(fuse_nodes(graph, fusion_candidate))
-        self.steps = decisions.steps
-        self._decisions = decisions
-        size = decisions.layout.size
-        self._memory = aligned(size) if self._gpu is None else self._gpu.memory(size)
-        self.memory = self._memory.nbytes + (0 if self._gpu is None else self._gpu.scratch(self.kernels.values()))
+        placement, self.kernels = self._place_and_lower(fuse_nodes(graph, fusion_candidate))
+        self.steps = placement.steps
+        self._placement = placement
+        size = placement.layout.size
+        self._memory = aligned(size) if self._gpu is None else self._gpu.allocate(size)
+        self.memory = self._memory.nbytes + (0 if self._gpu is None else self._gpu.scratch_bytes(self.kernels.values()))
         """Bytes of memory that the plan owns."""
         self._lock = threading.Lock()
         self._waiting = list(reversed(self.kernels.values()))
         """Kernels that are not compiled yet; the last one is compiled first."""
-        self._instead: GraphInterpreter | None = None
+        self._fallback: GraphInterpreter | None = None
         self._run: Any = None
-        self._forget: Any = None
+        self._remove_source: Any = None
         """Removes the current function from `linecache`."""
         self._is_final = False
         """Whether the current function waits for no kernel."""
         if self._gpu is None:
-            self._is_final = self._are_all_there()
-            self._write(PlanSource(decisions, self._memory, self._add_kernel_call))
+            self._is_final = self._are_kernels_done()
+            self._install_source(PlanSource(placement, self._memory, self._add_kernel_call))
 
-    def _decided(self, steps: list[PlanStep]) -> tuple[BufferPlacement, dict[FusedGroup, Any]]:
+    def _place_and_lower(self, steps: list[PlanStep]) -> tuple[BufferPlacement, dict[FusedGroup, Any]]:
         """The storage of values, and a kernel for each group. Groups without a kernel become single nodes."""
         while True:
-            decisions = place_buffers(self.graph, steps)
+            placement = place_buffers(self.graph, steps)
             kernels: dict[FusedGroup, Any] = {}
             found: list[PlanStep] = []
-            for step in decisions.steps:
+            for step in placement.steps:
                 if isinstance(step, IRNode):
                     found.append(step)
                     continue
                 try:
-                    step = _with_targets(step, decisions)
-                    given = [decisions.strides[value] for value in (*step.inputs, *step.outputs)]
-                    kernels[step] = kernel_for(self._gpu, step, given)
+                    step = _with_overwritten_inputs(step, placement)
+                    arguments = [placement.strides[value] for value in (*step.inputs, *step.outputs)]
+                    kernels[step] = kernel_for(self._gpu, step, arguments)
                     found.append(step)
                 except LoweringUnsupported as why:
                     self._notes.update(dict.fromkeys(step.nodes, str(why)))
                     found += step.nodes
             if len(kernels) == sum(isinstance(step, FusedGroup) for step in steps):
-                decisions.steps = found
-                return decisions, kernels
+                placement.steps = found
+                return placement, kernels
             steps = found
 
     @property
@@ -107,138 +107,143 @@ class ExecutionPlan:
                 kernel.wait()
 
     @cached_property
-    def takes(self) -> frozenset[int]:
+    def reusable_outputs(self) -> frozenset[int]:
         """Indices of outputs for which a run accepts memory."""
-        return frozenset(self._decisions.given.values() if self._gpu is None else ())
+        return frozenset(self._placement.caller_buffers.values() if self._gpu is None else ())
 
     def run(
         self,
         externals: dict[int, Any],
         scalars: list[Any],
-        settle: CommitChanges = no_changes,
+        commit: CommitChanges = no_changes,
         memory: Mapping[int, Any] = MappingProxyType({}),
     ) -> list[Any]:
         """Runs the graph. Returns the outputs; all writes to inputs are applied together at the end.
 
         Args:
-            settle: returns further changes, which are applied together with the writes
-            memory: arrays for outputs with an index in `takes`, with no other reference
+            commit: returns further changes, which are applied together with the writes
+            memory: arrays for outputs with an index in `reusable_outputs`, with no other reference
         """
         with self._lock:
             if self._gpu is not None:
-                return self._run_there(self._gpu, externals, scalars, settle)
-            if not self._is_final and self._are_all_there():
-                self._write(PlanSource(self._decisions, self._memory, self._add_kernel_call))
+                return self._run_on_gpu(self._gpu, externals, scalars, commit)
+            if not self._is_final and self._are_kernels_done():
+                self._install_source(PlanSource(self._placement, self._memory, self._add_kernel_call))
                 self._is_final = True
             try:
-                return self._quietly(externals, scalars, settle, memory)
+                return self._run_silently(externals, scalars, commit, memory)
             except Exception as error:
-                self._explain(error, scalars)
+                self._explain_error(error, scalars)
                 raise
 
-    def _are_all_there(self) -> bool:
+    def _are_kernels_done(self) -> bool:
         """Whether no kernel is waited for. Only the next one is checked, since they compile in order."""
         while self._waiting and (self._waiting[-1].ready or self._waiting[-1].failure):
             self._waiting.pop()
         return not self._waiting
 
-    def _run_there(
-        self, gpu: GpuTarget, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges
+    def _run_on_gpu(
+        self, gpu: GpuTarget, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges
     ) -> list[Any]:
         """Runs the graph on a GPU. If NVRTC fails, the graph runs node by node."""
-        if self._instead is None and self._run is None:
-            self._begin_there(gpu)
-        if self._instead is not None:
-            return self._instead.run(externals, scalars, settle)
+        if self._fallback is None and self._run is None:
+            self._prepare_gpu(gpu)
+        if self._fallback is not None:
+            return self._fallback.run(externals, scalars, commit)
         try:
-            return gpu.run(self._run, externals, scalars, settle)
+            return gpu.run(self._run, externals, scalars, commit)
         except Exception as error:
-            self._explain(error, scalars)
+            self._explain_error(error, scalars)
             raise
 
-    def _begin_there(self, gpu: GpuTarget) -> None:
+    def _prepare_gpu(self, gpu: GpuTarget) -> None:
         self.wait()
         failure = next((kernel.failure for kernel in self.kernels.values() if kernel.failure), None)
         if failure is not None:
-            self._instead = GraphInterpreter(self.graph, failure)
+            self._fallback = GraphInterpreter(self.graph, failure)
             return
         self._waiting = []
-        bound = gpu.bound(list(self.kernels.values()))
+        bound = gpu.bind_kernels(list(self.kernels.values()))
 
-        def launched(emission: PlanSource, number: int, fused: FusedGroup) -> None:
-            emission.call(number, fused, emission.keep(f"kernel{number}", bound[fused]), _given(emission, fused))
+        def launched(plan_source: PlanSource, number: int, fused: FusedGroup) -> None:
+            plan_source.call(
+                number, fused, plan_source.bind(f"kernel{number}", bound[fused]), _kernel_arguments(plan_source, fused)
+            )
 
-        with gpu.here():
-            self._write(PlanSource(self._decisions, self._memory, launched, self.device))
+        with gpu.device_context():
+            self._install_source(PlanSource(self._placement, self._memory, launched, self.device))
 
-    def _quietly(
-        self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges, memory: Mapping[int, Any]
+    def _run_silently(
+        self, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges, memory: Mapping[int, Any]
     ) -> list[Any]:
         try:
-            return MODES.call_silently(self._settled, externals, scalars, settle, memory)
+            return MODES.call_silently(self._run_and_commit, externals, scalars, commit, memory)
         except RuntimeError as error:
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if inside or "cannot enter context" not in str(error):
                 raise
         with np.errstate(all="ignore"):  # a finalizer called a compiled function during a kernel
-            return self._settled(externals, scalars, settle, memory)
+            return self._run_and_commit(externals, scalars, commit, memory)
 
-    def _settled(
-        self, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges, memory: Mapping[int, Any]
+    def _run_and_commit(
+        self, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges, memory: Mapping[int, Any]
     ) -> list[Any]:
         values, changes, _held = self._run(externals, scalars, memory)
-        changes += settle(values)
+        changes += commit(values)
         apply_changes(changes)
         return values
 
-    def _write(self, emission: PlanSource) -> None:
+    def _install_source(self, plan_source: PlanSource) -> None:
         start_helpers()
-        self.source = emission.source
-        self._step_of_line, self._operands = emission.step_of_line, emission.operands
+        self.source = plan_source.source
+        self._step_of_line, self._operands = plan_source.step_of_line, plan_source.operands
         self._file = f"<plan {next(_numbers)}>"
         linecache.cache[self._file] = (len(self.source), None, self.source.splitlines(True), self._file)
-        if self._forget is not None:
-            self._forget()
-        self._forget = weakref.finalize(self, linecache.cache.pop, self._file, None)
-        self._forget.atexit = False
-        exec(compile(self.source, self._file, "exec"), emission.known)  # noqa: S102 - written above, of names alone
-        self._run = emission.known["run"]
+        if self._remove_source is not None:
+            self._remove_source()
+        self._remove_source = weakref.finalize(self, linecache.cache.pop, self._file, None)
+        self._remove_source.atexit = False
+        exec(compile(self.source, self._file, "exec"), plan_source.namespace)  # noqa: S102 - written above, of names alone
+        self._run = plan_source.namespace["run"]
 
-    def _add_kernel_call(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
+    def _add_kernel_call(self, plan_source: PlanSource, number: int, fused: FusedGroup) -> None:
         """Adds the call of a kernel with the ids of arrays, or of its reference kernel."""
         kernel = self.kernels[fused]
         if self._waiting or not kernel.ready:
-            self._add_reference_call(emission, number, fused)
+            self._add_reference_call(plan_source, number, fused)
             return
         function, layout = kernel.entry
-        name = emission.keep(f"kernel{number}", function)
+        name = plan_source.bind(f"kernel{number}", function)
         replaced = {output for output, _ in fused.in_place}
         written = [value for index, value in enumerate(fused.outputs) if index not in replaced]
-        given = [str(layout), *(_id(emission, value) for value in fused.inputs)]
-        given += [f"s[{one.number}]" for one in fused.scalars]
-        emission.call(number, fused, name, [*given, *(_id(emission, value) for value in written)])
+        arguments = [str(layout), *(_id(plan_source, value) for value in fused.inputs)]
+        arguments += [f"s[{one.number}]" for one in fused.scalars]
+        plan_source.call(number, fused, name, [*arguments, *(_id(plan_source, value) for value in written)])
 
-    def _add_reference_call(self, emission: PlanSource, number: int, fused: FusedGroup) -> None:
+    def _add_reference_call(self, plan_source: PlanSource, number: int, fused: FusedGroup) -> None:
         """Adds the call of a reference kernel, which computes the same values.
 
         It is Python code and may be interrupted, so writes to inputs go to temporary arrays first.
         """
         kernel = self.kernels[fused]
-        given = [*(emission.names[value] for value in fused.inputs), *(f"s[{one.number}]" for one in fused.scalars)]
-        outputs = [emission.names[value] for value in fused.outputs]
-        if not emission.is_late(number):
-            name = emission.keep(f"group{number}", _kernel_or_reference(kernel))
-            emission.call(number, fused, name, [*given, *outputs])
+        arguments = [
+            *(plan_source.names[value] for value in fused.inputs),
+            *(f"s[{one.number}]" for one in fused.scalars),
+        ]
+        outputs = [plan_source.names[value] for value in fused.outputs]
+        if not plan_source.is_late(number):
+            name = plan_source.bind(f"group{number}", _kernel_or_reference(kernel))
+            plan_source.call(number, fused, name, [*arguments, *outputs])
             return
         for index, value in enumerate(fused.outputs):
-            if self._decisions.kind[value] == "target":
-                emission.changes.append(f"(setitem, {outputs[index]}, ..., w{number}_{index}),  # {fused}")
+            if self._placement.kind[value] == "target":
+                plan_source.changes.append(f"(setitem, {outputs[index]}, ..., w{number}_{index}),  # {fused}")
                 outputs[index] = f"w{number}_{index}"
-                emission.add(f"{outputs[index]} = {emission.empty(value)}")
-        name = emission.keep(f"group{number}", _reference_call(kernel))
-        emission.add(f"{name}({', '.join([*given, *outputs])})  # {fused}")
+                plan_source.add(f"{outputs[index]} = {plan_source.empty(value)}")
+        name = plan_source.bind(f"group{number}", _reference_call(kernel))
+        plan_source.add(f"{name}({', '.join([*arguments, *outputs])})  # {fused}")
 
-    def _explain(self, error: BaseException, scalars: list[Any]) -> None:
+    def _explain_error(self, error: BaseException, scalars: list[Any]) -> None:
         """Repeats a failed step with the eager op, whose error message names the op and its line."""
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename != self._file:
@@ -254,8 +259,8 @@ class ExecutionPlan:
 
     def describe(self) -> PlanDescription:
         """Describes the plan for `explain`."""
-        if self._instead is not None:
-            return self._instead.describe()
+        if self._fallback is not None:
+            return self._fallback.describe()
         steps = [
             describe_node(one, self._notes.get(one))
             if isinstance(one, IRNode)
@@ -265,13 +270,13 @@ class ExecutionPlan:
         return PlanDescription("fused", tuple(steps), self.memory)
 
 
-def _with_targets(step: FusedGroup, decisions: BufferPlacement) -> FusedGroup:
+def _with_overwritten_inputs(step: FusedGroup, placement: BufferPlacement) -> FusedGroup:
     """A group with the outputs that overwrite inputs.
 
     An output that would overwrite a value that is still read goes to a buffer and is copied at the end.
     """
-    targets = [(index, value) for index, value in enumerate(step.outputs) if decisions.kind[value] == "target"]
-    olds = [(index, value, decisions.graph.inputs[decisions.target[value]]) for index, value in targets]
+    targets = [(index, value) for index, value in enumerate(step.outputs) if placement.kind[value] == "target"]
+    olds = [(index, value, placement.graph.inputs[placement.target[value]]) for index, value in targets]
     olds = [one for one in olds if one[2] in step.inputs]
     if not olds:
         return step
@@ -283,23 +288,23 @@ def _with_targets(step: FusedGroup, decisions: BufferPlacement) -> FusedGroup:
             schedule.check_written_over(index, source)
             pairs.append((index, source))
         except LoweringUnsupported:
-            decisions.kind[value] = "buffer"
-            del decisions.target[value]
+            placement.kind[value] = "buffer"
+            del placement.target[value]
     return replace(step, in_place=tuple(pairs)) if pairs else step
 
 
-def _given(emission: PlanSource, fused: FusedGroup) -> list[str]:
+def _kernel_arguments(plan_source: PlanSource, fused: FusedGroup) -> list[str]:
     """The arguments of a kernel: inputs, numbers, and outputs that overwrite no input."""
     replaced = {output for output, _ in fused.in_place}
     written = [value for index, value in enumerate(fused.outputs) if index not in replaced]
     numbers = [f"s[{one.number}]" for one in fused.scalars]
-    return [*(emission.names[one] for one in fused.inputs), *numbers, *(emission.names[one] for one in written)]
+    return [*(plan_source.names[one] for one in fused.inputs), *numbers, *(plan_source.names[one] for one in written)]
 
 
-def _id(emission: PlanSource, value: IRValue) -> str:
+def _id(plan_source: PlanSource, value: IRValue) -> str:
     """The id of a value's array: a literal if it is the same object in every run."""
-    name = emission.names[value]
-    return str(id(emission.known[name])) if value in emission.static else f"id({name})"
+    name = plan_source.names[value]
+    return str(id(plan_source.namespace[name])) if value in plan_source.static else f"id({name})"
 
 
 def _kernel_or_reference(kernel: CpuKernel) -> Any:
@@ -308,11 +313,11 @@ def _kernel_or_reference(kernel: CpuKernel) -> Any:
     inputs = len(kernel.fused.inputs)
     first = inputs + len(kernel.fused.scalars)
 
-    def run(*given: Any) -> None:
+    def run(*arguments: Any) -> None:
         if kernel.ready:
-            kernel(given[:inputs], given[inputs:first], given[first:])
+            kernel(arguments[:inputs], arguments[inputs:first], arguments[first:])
         else:
-            reference(*given)
+            reference(*arguments)
 
     return run
 
@@ -321,8 +326,8 @@ def _reference_call(kernel: CpuKernel) -> Any:
     inputs = len(kernel.fused.inputs)
     first = inputs + len(kernel.fused.scalars)
 
-    def run(*given: Any) -> None:
-        kernel.reference(given[:inputs], given[inputs:first], given[first:])
+    def run(*arguments: Any) -> None:
+        kernel.reference(arguments[:inputs], arguments[inputs:first], arguments[first:])
 
     return run
 

@@ -27,12 +27,12 @@ class FusionCandidate:
         loops(self._reader.space, self._reader.reductions)
         self._reader.program(node.outputs)
 
-    def take(self, nodes: Sequence[IRNode]) -> bool:
+    def try_add(self, nodes: Sequence[IRNode]) -> bool:
         """Adds nodes if one kernel can compute all. They are in order and may use results of the others."""
         if len(self._nodes) + len(nodes) > MAX_NODES:
             return False
         reader, space = self._reader, _space(nodes)
-        before = reader.state()
+        snapshot = reader.snapshot()
         try:
             if _extent(space) > _extent(reader.space):
                 self._reader = _read(space, [*self._nodes, *nodes])
@@ -42,7 +42,7 @@ class FusionCandidate:
             self._check(nodes)
         except LoweringUnsupported:
             self._reader = reader
-            reader.back(before)
+            reader.restore(snapshot)
             return False
         self._nodes += nodes
         return True
@@ -54,7 +54,7 @@ class FusionCandidate:
         for node in new:
             for value in node.outputs:
                 if value not in used:
-                    self._reader.whole(value)
+                    self._reader.with_broadcast_axes(value)
 
 
 def fusion_candidate(node: IRNode) -> FusionCandidate | None:

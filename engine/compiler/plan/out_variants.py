@@ -12,32 +12,36 @@ from engine.ops.indexing.index_checks import check_range
 from engine.ops.record import Op
 
 
-def _take_at(xp: Any, x: Any, index: Any, out: Any, layout: Any, owner: Any) -> None:
+def _embedding_into(xp: Any, x: Any, index: Any, out: Any, layout: Any, owner: Any) -> None:
     check_range(owner, index, x.shape[0], 0)
     xp.take(x, index, 0, out, "clip")  # indices are valid; any other mode would allocate memory
 
 
-def _unslice(xp: Any, x: Any, out: Any, shape: Any, index: Any) -> None:
+def _slice_backward_into(xp: Any, x: Any, out: Any, shape: Any, index: Any) -> None:
     out[...] = 0
     out[index] = x
 
 
-def _put_zeros(xp: Any, x: Any, *index: Any, out: Any, shape: Any, layout: Any) -> None:
+def _index_backward_into(xp: Any, x: Any, *index: Any, out: Any, shape: Any, layout: Any) -> None:
     out[...] = 0
     xp.add.at(out, fill(layout, index), x)
 
 
-_INTO: dict[Op, Callable[..., None]] = {index_op: _take_at, slice_backward: _unslice, index_backward: _put_zeros}
+_VARIANTS: dict[Op, Callable[..., None]] = {
+    index_op: _embedding_into,
+    slice_backward: _slice_backward_into,
+    index_backward: _index_backward_into,
+}
 
 
 def out_variant(node: IRNode) -> Callable[..., None] | None:
     """The function that computes a node into C-ordered memory, called with `out`; None if there is none."""
-    found = _INTO.get(node.op)
+    found = _VARIANTS.get(node.op)
     if found is None or any(value.dtype not in NATIVE_FLOATS for value in (node.values[0], node.out)):
         return None
     if node.op is index_op:  # embedding lookups only
-        known = node.statics.get("owner") is not None and node.statics["layout"] == (TensorSlot(0),)
-        return found if known and len(node.values[0].shape) > 1 else None
+        is_embedding = node.statics.get("owner") is not None and node.statics["layout"] == (TensorSlot(0),)
+        return found if is_embedding and len(node.values[0].shape) > 1 else None
     return found
 
 

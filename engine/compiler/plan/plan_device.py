@@ -40,35 +40,36 @@ class GpuTarget:
         """Creates the kernel of a group. Raises LoweringUnsupported."""
         return cuda.CudaKernel(fused, strides, self.device)
 
-    def here(self) -> Any:
+    def device_context(self) -> Any:
         """Context in which CuPy uses this device."""
         return self.xp.cuda.Device(self.device.index)
 
-    def memory(self, size: int) -> Any:
-        """Allocates bytes on the device, aligned to 256 as all CuPy memory."""
-        with self.here():
+    def allocate(self, size: int) -> Any:
+        """Allocates bytes on the device. CuPy aligns memory to 256 bytes."""
+        with self.device_context():
             return self.xp.zeros(max(size, 1), np.uint8)
 
-    def scratch(self, kernels: Iterable[cuda.CudaKernel]) -> int:
+    def scratch_bytes(self, kernels: Iterable[cuda.CudaKernel]) -> int:
         """Bytes of scratch memory, which kernels share since they run one after the other."""
-        return max((kernel.scratch for kernel in kernels), default=0)
+        return max((kernel.scratch_bytes for kernel in kernels), default=0)
 
-    def bound(self, kernels: Sequence[cuda.CudaKernel]) -> dict[FusedGroup, Any]:
+    def bind_kernels(self, kernels: Sequence[cuda.CudaKernel]) -> dict[FusedGroup, Any]:
         """A callable for each kernel."""
-        scratch = self.memory(self.scratch(kernels))
+        scratch = self.allocate(self.scratch_bytes(kernels))
         return {kernel.fused: kernel.bind(scratch) for kernel in kernels}
 
-    def run(self, function: Any, externals: dict[int, Any], scalars: list[Any], settle: CommitChanges) -> list[Any]:
-        """Calls a plan's function. A stream other than that of the previous run waits for it, since memory is
-        shared.
+    def run(self, function: Any, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges) -> list[Any]:
+        """Calls a plan's function.
+
+        Runs share memory, so if the stream has changed, it waits for the stream of the previous run.
         """
-        with self.here():
+        with self.device_context():
             stream = self.xp.cuda.get_current_stream()
             if self._stream is not None and stream.ptr != self._stream.ptr:
                 stream.wait_event(self._stream.record())
             self._stream = stream
             values, changes, _held = function(externals, scalars, {})
-            apply_changes([*changes, *settle(values)])
+            apply_changes([*changes, *commit(values)])
             return values
 
 

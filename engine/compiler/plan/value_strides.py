@@ -27,14 +27,14 @@ def value_strides(graph: IRGraph, steps: Sequence[PlanStep]) -> tuple[dict[IRVal
     for step in steps:
         for value in step.outputs:
             if isinstance(step, IRNode) and step.op.view and not has_scalars(step.statics):
-                found[value], is_copy = _viewed(step, found)
+                found[value], is_copy = _view_strides(step, found)
                 copies |= {step} if is_copy else set()
             else:
-                found[value] = _in_order(value)
+                found[value] = _contiguous_strides(value)
     return found, copies
 
 
-def _in_order(value: IRValue) -> Strides:
+def _contiguous_strides(value: IRValue) -> Strides:
     steps, size = [], 1
     for length in reversed(value.shape):
         steps.append(size)
@@ -42,10 +42,10 @@ def _in_order(value: IRValue) -> Strides:
     return tuple(reversed(steps))
 
 
-def _viewed(step: IRNode, known: dict[IRValue, Strides]) -> tuple[Strides, bool]:
+def _view_strides(step: IRNode, strides_of: dict[IRValue, Strides]) -> tuple[Strides, bool]:
     """The strides of a view, computed on dummy memory; and whether the op copies."""
     base = step.values[0]
-    array = _dummy(base, known[base])
+    array = _dummy(base, strides_of[base])
     view: Any = step.op.kernel(np, array, **(step.statics or {}))
     strides = tuple(one // view.itemsize for one in view.strides)
     return strides, view.size > 0 and not np.may_share_memory(view, array)

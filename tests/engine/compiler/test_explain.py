@@ -172,7 +172,7 @@ def test_how_a_segment_runs(backend: str, how: str) -> None:
 def test_replayed_calls_are_reported() -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5))
 
-    f = CompiledFunction(lambda model, x: model(x).sum(), replays=())
+    f = CompiledFunction(lambda model, x: model(x).sum(), replay_classes=())
     x = engine.ones(2, 3)
     with engine.no_grad():
         for mode in (True, False):

@@ -75,7 +75,7 @@ def test_modes_are_part_of_what_a_replay_depends_on(first: str, second: str) -> 
         return found
 
     with bitwise():
-        assert described(CompiledFunction(measured, replays=())) == described(measured)
+        assert described(CompiledFunction(measured, replay_classes=())) == described(measured)
 
 
 REFUSED: dict[str, tuple[Callable[[], list[Any]], str]] = {
@@ -97,7 +97,7 @@ def _hooked_sum() -> nn.Module:
 def test_what_is_not_known_through_and_through_is_refused(case: str) -> None:
     make, why = REFUSED[case]
     first, second = make()
-    f = CompiledFunction(lambda first, second: engine.ones(2) * 2 if second else first, replays=())
+    f = CompiledFunction(lambda first, second: engine.ones(2) * 2 if second else first, replay_classes=())
     for _ in range(6):
         f(first, second)
     assert bool(f.replays.count) is not bool(why)
@@ -110,7 +110,7 @@ def test_functions_with_state_are_refused() -> None:
     k = [2.0]
     for function in (lambda x: x * k[0], Clouds(seed=0).losses, nn.ReLU()):
         with pytest.raises(CompileError, match="cannot be replayed"):
-            CompiledFunction(function, replays=())
+            CompiledFunction(function, replay_classes=())
 
 
 class ByHand(Clouds):
@@ -200,7 +200,7 @@ def scaled(x: Any, rate: Any) -> Any:
 
 
 def test_an_equal_number_is_not_a_change() -> None:
-    f, x, rate = CompiledFunction(scaled, replays=(Rate,)), engine.ones(2), Rate(2.0)
+    f, x, rate = CompiledFunction(scaled, replay_classes=(Rate,)), engine.ones(2), Rate(2.0)
     for number in range(6):
         rate.scale = float(f"{2 + number - number}")
         f(x, rate)
@@ -209,13 +209,13 @@ def test_an_equal_number_is_not_a_change() -> None:
 
 
 def test_another_object_in_the_memory_of_an_argument_is_another_argument() -> None:
-    f, x = CompiledFunction(scaled, replays=(Rate,)), engine.ones(2)
+    f, x = CompiledFunction(scaled, replay_classes=(Rate,)), engine.ones(2)
     for scale in (2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 2.0):  # each lies where the one before it did
         assert f(x, Rate(scale)).tolist() == [scale, scale]
 
 
 def test_an_argument_that_is_always_the_same_object_is_replayed() -> None:
-    f, x, rates = CompiledFunction(scaled, replays=(Rate,)), engine.ones(2), [Rate(2.0), Rate(3.0)]
+    f, x, rates = CompiledFunction(scaled, replay_classes=(Rate,)), engine.ones(2), [Rate(2.0), Rate(3.0)]
     for number in range(12):
         rate = rates[number % 2]
         assert f(x, rate).tolist() == [rate.scale] * 2
@@ -223,16 +223,16 @@ def test_an_argument_that_is_always_the_same_object_is_replayed() -> None:
 
 
 def test_zeros_of_both_signs_are_two_arguments() -> None:
-    f = CompiledFunction(scaled, replays=())
+    f = CompiledFunction(scaled, replay_classes=())
     for number in (0.0, 0.0, 0.0, 0.0, -0.0):
         assert str(f(engine.ones(1), number).item()) == str(number)
 
 
 def test_arguments_that_never_come_again_are_forgotten() -> None:
-    f, x = CompiledFunction(scaled, replays=()), engine.ones(1)
+    f, x = CompiledFunction(scaled, replay_classes=()), engine.ones(1)
     for number in range(2 * MAX_CALL_SIGNATURES):
         f(x, number / 8)
-    assert len(f.replays._before) == MAX_CALL_SIGNATURES  # pyright: ignore[reportPrivateUsage]
+    assert len(f.replays._candidates) == MAX_CALL_SIGNATURES  # pyright: ignore[reportPrivateUsage]
     for _ in range(4):
         f(x, 0.5)
     assert f.replays.count == 2

@@ -24,7 +24,7 @@ WAYS: dict[str, Callable[[Any], CompiledFunction]] = {
     "default": CompiledFunction,
     "fullgraph": lambda function: CompiledFunction(function, fullgraph=True),
     "exact": lambda function: CompiledFunction(function, exact=True),
-    "replayed": lambda function: CompiledFunction(function, exact=True, replays=MODELS),
+    "replayed": lambda function: CompiledFunction(function, exact=True, replay_classes=MODELS),
 }
 FEW = {("mlp", "default"): 24, ("cnn", "fullgraph"): 12, ("gpt", "default"): 5, ("mlp", "replayed"): 60,
        ("cnn", "replayed"): 50, ("lstm", "replayed"): 50}  # fmt: skip

@@ -156,7 +156,7 @@ def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, prog
         for rewrite in PASSES:
             rewrite(graph)
             verify_graph(graph)
-        check_decisions(place_buffers(graph, fuse_nodes(graph, fusion_candidate)))
+        check_placement(place_buffers(graph, fuse_nodes(graph, fusion_candidate)))
 
     with monkeypatch.context() as patch:
         patch.setattr(function_module, "optimize", optimize)
@@ -282,7 +282,7 @@ class Few:
     def __init__(self, fusible: set[str], most: int) -> None:
         self.fusible, self.left = fusible, most - 1
 
-    def take(self, nodes: Sequence[IRNode]) -> bool:
+    def try_add(self, nodes: Sequence[IRNode]) -> bool:
         fits = len(nodes) <= self.left and all(node.op.name in self.fusible for node in nodes)
         self.left -= len(nodes) * fits
         return fits
@@ -321,10 +321,10 @@ def test_groups_that_kernels_compute(graph: IRGraph) -> None:
     eliminate_dead_code(graph)
     found = fuse_nodes(graph, fusion_candidate)
     check_order(graph, found)
-    check_decisions(place_buffers(graph, found))
+    check_placement(place_buffers(graph, found))
 
 
-def check_decisions(found: BufferPlacement) -> None:
+def check_placement(found: BufferPlacement) -> None:
     """What lies in shared memory is there as long as somebody reads it or a view of it; what is outside, too."""
     end, read = len(found.steps), dict[IRValue, int]()
     views = {step.out: step.values[0] for step in found.steps if isinstance(step, IRNode) and step.op.view}
@@ -392,7 +392,7 @@ def test_a_checkpoint_takes_less_memory_in_plans_too() -> None:
         compiled = CompiledFunction(step)
         compiled()
         compiled()
-        (ran,) = compiled.traced()
+        (ran,) = compiled.trace_call()
         assert isinstance(ran.plan, ExecutionPlan)
         return ran.plan.memory
 

@@ -184,7 +184,7 @@ EVENTS: dict[str, Callable[[Training, int], Any]] = {
 def run(optimizer: int, events: Sequence[tuple[str, int, int, bool]], *, compiled: bool) -> tuple[list[Any], int]:
     """All that a training leaves behind, step by step; and how many steps were replayed."""
     training, found = Training(optimizer), []
-    compiled_step = CompiledFunction(train, replays=())
+    compiled_step = CompiledFunction(train, replay_classes=())
     step = functools.partial(compiled_step if compiled else train, training.model, training.optimizer)
     for name, number, batch, recorded in events:
         with suppress(AutogradError, KeyError):  # hooks on what is frozen, swaps of what is parametrized
@@ -230,7 +230,7 @@ def test_each_change_between_replays_is_seen(name: str) -> None:
 
 def test_what_changes_in_every_call_is_no_longer_replayed() -> None:
     model, x = nn.Linear(2, 2), engine.ones(1, 2)
-    f = CompiledFunction(lambda model, x: model(x).detach(), replays=())
+    f = CompiledFunction(lambda model, x: model(x).detach(), replay_classes=())
     for number in range(100):
         model.bias = nn.Parameter(engine.full((2,), float(number // 3)))
         assert f(model, x).tolist() == model(x).tolist()
@@ -239,7 +239,7 @@ def test_what_changes_in_every_call_is_no_longer_replayed() -> None:
 
 
 def _replayed(training: Training) -> Callable[[], Any]:
-    step, given = CompiledFunction(train, replays=()), (training.model, training.optimizer, *training.batches[0])
+    step, given = CompiledFunction(train, replay_classes=()), (training.model, training.optimizer, *training.batches[0])
     for _ in range(6):
         step(*given)
     assert step.replays.count
@@ -314,7 +314,7 @@ def test_a_step_takes_no_memory() -> None:
     optimizer = optim.Adam(model.parameters(), lr=0.01)
     x, y = engine.randint(0, 50, (32, 4)), engine.randint(0, 10, (32,))
 
-    compiled = CompiledFunction(classify, replays=())
+    compiled = CompiledFunction(classify, replay_classes=())
     step = functools.partial(compiled, model, optimizer, x, y)
     for _ in range(6):
         step()
@@ -372,7 +372,7 @@ def test_a_step_that_is_another_one_is_noticed(turn: str) -> None:
     eager = training()
     expected = [descend(*eager).item() for _ in range(9)]
     ours = training()
-    compiled = CompiledFunction(descend, replays=(_Turning,))
+    compiled = CompiledFunction(descend, replay_classes=(_Turning,))
     assert [compiled(*ours).item() for _ in range(9)] == pytest.approx(expected, rel=1e-12)
     assert compiled.replays.count > 2
     assert "the ops of a step of _Turning" in compiled.replays.missed
@@ -387,7 +387,7 @@ def test_parameters_that_began_later_have_separate_step_counts(kind: Any) -> Non
         model = nn.Sequential(nn.Linear(3, 4, bias=False), nn.Tanh(), nn.Linear(4, 2, bias=False)).double()
         optimizer = kind([{"params": model[0].parameters(), "lr": 0.05}, {"params": model[2].parameters()}], lr=0.02)
         x = engine.ones(2, 3, dtype=engine.float64)
-        compiled, losses = CompiledFunction(descend, replays=()), []
+        compiled, losses = CompiledFunction(descend, replay_classes=()), []
         run = compiled if is_compiled else descend
         for number in range(18):
             model[0].weight.requires_grad_(number > 5)

@@ -21,7 +21,7 @@ class Clouds(fit.Task):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.replays = type(self).__mro__[:-3]  # without Task, ABC and object
+        self.replay_classes = type(self).__mro__[:-3]  # without Task, ABC and object
 
     def data(self) -> data.Batches:
         return data.Batches(data.ArraySplits(clouds(), clouds(30)), self.batch_size)

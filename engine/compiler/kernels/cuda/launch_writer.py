@@ -10,7 +10,7 @@ from engine.compiler.kernels.cuda.cuda_module import Argument, CudaModule, CudaS
 from engine.compiler.kernels.cuda.launch_grid import most_threads
 from engine.compiler.kernels.cuda.launch_planning import KernelLaunch, dependencies
 from engine.compiler.kernels.kernel_schedule import Axes, Store
-from engine.compiler.kernels.loop_layout import AxisStrides, arrange_loops
+from engine.compiler.kernels.loop_layout import AxisStrides, arrange_loops, axis_strides
 from engine.compiler.kernels.scalar_expression import Expression
 
 LONG = 60
@@ -104,9 +104,11 @@ class LaunchWriter:
                 self.written.add(self.pointers[-1])
         indexed = frozenset(one.value for one in self.needed if one.name == "index")
         launch = self.launch
-        self.layout, told = arrange_loops(self.given.program.space, launch.inner, launch.outer, accesses, indexed)
+        self.layout, layout_values = arrange_loops(
+            self.given.program.space, launch.inner, launch.outer, accesses, indexed
+        )
         self.loops = list(enumerate(self.layout.loops))
-        rest = iter(told)
+        rest = iter(layout_values)
         self.fields.update({f"n{index}": next(rest) for index, _ in self.loops})
         for access, steps in enumerate(self.layout.steps):
             dynamic = [index for index, step in enumerate(steps) if step is None]
@@ -117,17 +119,17 @@ class LaunchWriter:
         for one in self.needed:
             if one.name == "input":
                 index, axes = one.value
-                yield id(one), ("input", index), _along(given.strides[index], axes)
+                yield id(one), ("input", index), axis_strides(given.strides[index], axes)
             elif id(one) in finals:
                 yield id(one), ("memory", finals[id(one)]), self.along(one)
         for store in (*self.launch.stores, *self.launch.after):
-            placed, _ = given.program.outputs[store.index]
+            result, _ = given.program.outputs[store.index]
             source = given.in_place.get(store.index)
             target: Argument = ("output", store.index) if source is None else ("input", source)
             yield (
                 ("store", store.index),
                 target,
-                _along(given.strides[len(given.program.inputs) + store.index], placed.axes),
+                axis_strides(given.strides[len(given.program.inputs) + store.index], result.axes),
             )
         for one in self.launch.saved:
             yield ("save", id(one)), ("memory", self.saved[id(one)]), self.along(one)
@@ -270,10 +272,6 @@ class LaunchWriter:
         added = scope.lines[before:]
         del scope.lines[before:]
         return [*added, *ends]
-
-
-def _along(strides: Sequence[int], axes: Sequence[int | None]) -> AxisStrides:
-    return {axis: step for axis, step in zip(axes, strides, strict=True) if axis is not None}
 
 
 __all__ = ["LaunchWriter"]

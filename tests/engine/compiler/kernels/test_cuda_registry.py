@@ -51,8 +51,8 @@ def _compared(space: tuple[int, ...], calls: list[Any]) -> Iterator[str]:
         names += [f"{op.name}{kwargs}"] * len(made)
     program = program_of(group.fused(space, results))
     both = zip(cuda_groups.run(group, space, results), group.run(space, results), strict=True)
-    for (placed, _), (found, expected), name in zip(program.outputs, both, names, strict=True):
-        if not _close(found, expected, placed.expression):
+    for (result, _), (found, expected), name in zip(program.outputs, both, names, strict=True):
+        if not _close(found, expected, result.expression):
             yield f"{name}: {found.ravel()[:12]} instead of {expected.ravel()[:12]}"
 
 

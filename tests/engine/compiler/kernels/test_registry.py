@@ -94,9 +94,9 @@ def _compared(space: tuple[int, ...], calls: list[Any]) -> Iterator[str]:
         results += made
         names += [f"{op.name}{tuple(getattr(a, 'shape', a) for a in args)}{kwargs}"] * len(made)
     program = program_of(group.fused(space, results))
-    for (placed, value), found, name in zip(program.outputs, group.run(space, results), names, strict=True):
+    for (result, value), found, name in zip(program.outputs, group.run(space, results), names, strict=True):
         expected = group.arrays[value]
-        if not _close(found, expected, placed.expression):
+        if not _close(found, expected, result.expression):
             yield f"{name} {value.dtype}: {found.ravel()[:12]} instead of {expected.ravel()[:12]}"
 
 
