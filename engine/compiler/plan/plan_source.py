@@ -250,7 +250,8 @@ class PlanSource:
         inputs = set(graph.inputs.values())
         names = {slot: self.names[value] for slot, value in late_writes}
         for slot, value in late_writes:
-            if value.base in inputs and len(late_writes) > 1:  # another write may change the input first
+            is_in_input = placement.kind[value] in ("input", "fresh") and value.base in inputs
+            if is_in_input and len(late_writes) > 1:  # another write may change the input first
                 names[slot] = f"w{slot}"
                 self.add(f"w{slot} = {self.names[value]}.copy()")
         self.changes += [f"(setitem, x{slot}, ..., {names[slot]})," for slot, _ in late_writes]

@@ -365,6 +365,23 @@ def test_plans_compute_what_the_graph_says(graph: IRGraph, seed: int) -> None:
             np.testing.assert_array_equal(array, copies[slot])
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_one_kernel_result_is_written_to_two_inputs(waits: bool) -> None:
+    """The result replaces the input that it is computed from, and a second one; a third write needs a copy."""
+    inputs = {slot: _value(None, slot) for slot in range(4)}
+    nodes: list[IRNode] = []
+    result = inputs[3]
+    for _ in range(2):
+        nodes.append(IRNode(permute, [result], {"dims": (1, 0)}, mixed=False))
+        nodes[-1].outputs = [result := _value(nodes[-1], 0)]
+    plan = ExecutionPlan(IRGraph(inputs, nodes, [], {0: inputs[1], 2: result, 3: result}, dict.fromkeys(inputs, FORM)))
+    if waits:
+        plan.wait()
+    arrays = {slot: np.full(SHAPE, float(slot)) for slot in inputs}
+    plan.run(arrays, [])
+    assert [array[0, 0] for array in arrays.values()] == [1.0, 1.0, 3.0, 3.0]
+
+
 def test_lent_buffers_do_not_overlap() -> None:
     def f(x: engine.Tensor) -> list[engine.Tensor]:
         return [engine.ones(3) * 2, x.T.contiguous(), x.expand(2, 2, 3).contiguous()]
