@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.dtypes import optional
+from engine.dtypes import as_optional_dtype
 from engine.ops.out_argument import with_out
 from engine.ops.static_arguments import freeze_statics
 
@@ -37,7 +37,7 @@ def public_function(op: Op) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             if takes_dtype and "dtype" in kwargs:
-                kwargs["dtype"] = optional(op.name, kwargs["dtype"])
+                kwargs["dtype"] = as_optional_dtype(op.name, kwargs["dtype"])
             if plain and len(args) == arity and has_statics(kwargs):
                 return executor.run(op, args, {**defaults, **freeze_statics(kwargs)})
             if ("out" in kwargs or op.keyword_overloads) and (found := find_overload(op, kwargs)):
@@ -46,7 +46,7 @@ def public_function(op: Op) -> Callable[..., Any]:
             return executor.run(op, args, defaults)
         inputs, statics = bind(args, kwargs)
         if takes_dtype:
-            statics = {**statics, "dtype": optional(op.name, statics["dtype"])}
+            statics = {**statics, "dtype": as_optional_dtype(op.name, statics["dtype"])}
         return executor.run(op, inputs, statics if statics is defaults else freeze_statics(statics))
 
     function.__name__ = function.__qualname__ = op.name
