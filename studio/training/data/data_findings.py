@@ -202,7 +202,7 @@ def _narrow(found: Statistics) -> Iterator[Finding]:
     if 0 < high - low < NARROW:
         message = (
             f"All training inputs lie between {low:.3g} and {high:.3g}, so a network learns slowly. "
-            "Use Normalize with From data instead of To float."
+            "Use Normalize with Compute from data instead of To float."
         )
         yield Finding("narrow", "warning", message)
 
