@@ -1,8 +1,7 @@
-"""Factors of symmetric matrices: P A Pᵀ = L D Lᵀ, D of blocks of 1 or 2 rows, packed as LAPACK's sytrf packs them.
+"""LDL factorization of symmetric matrices, P A Pᵀ = L D Lᵀ with 1×1 and 2×2 blocks in D, packed as by LAPACK's sytrf.
 
 Bunch & Kaufman, "Some stable methods for calculating inertia and solving symmetric linear systems", 1977. Only the
-lower triangle of A is read. The gradient is that of the chosen exchanges and blocks, which do not change with small
-changes of A.
+lower triangle of A is read. The gradient is for fixed row exchanges and blocks, which small changes of A do not alter.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from engine.errors import DTypeError, LinAlgError, ShapeError
 from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
-from engine.ops.linalg.lapack import matrices, square
+from engine.ops.linalg.lapack import check_matrices, check_square
 from engine.ops.linalg.systems import linalg_solve, linalg_solve_triangular_op
 from engine.ops.record import op
 from engine.ops.shape_rules import broadcast_shapes
 from engine.shape import Spec, format_shape
 
 GROWTH = (1 + math.sqrt(17)) / 8
-"""A diagonal element below this fraction of its column's maximum is not used as a 1×1 pivot."""
+"""Minimum ratio of a 1×1 pivot to the maximum of its column."""
 
 
 def _samples(s: Any) -> list[Any]:
-    whole = s.normal(4, 4)
-    small_diagonal = (whole * (1 - 0.99 * np.eye(4))).astype(whole.dtype)
+    matrix = s.normal(4, 4)
+    small_diagonal = (matrix * (1 - 0.99 * np.eye(4))).astype(matrix.dtype)
     return [s.normal(3, 3), s.normal(2, 4, 4), small_diagonal]
 
 
@@ -38,24 +37,24 @@ def _samples(s: Any) -> list[Any]:
 
 @op("other", method=False, outputs=3, sample=lambda s: [(x,) for x in _samples(s)])
 def linalg_ldl_factor_ex(xp, A):
-    """L and D in one matrix, the exchanged rows, and the column of the first pivot that is 0."""
-    square("linalg.ldl_factor", A)
+    """L and D packed in one matrix, the pivots, and the column of the first zero pivot, counted from 1, or 0."""
+    check_square("linalg.ldl_factor", A)
     *batch, n, _ = A.shape
     work = xp.tril(A.astype(xp.float32) if A.dtype.itemsize < 4 else A).reshape((math.prod(batch), n, n))
-    found = [_factor(xp, matrix) for matrix in work]
-    pivots = xp.asarray(np.array([one for one, _ in found], np.int32).reshape((*batch, n)))
-    info = xp.asarray(np.array([column for _, column in found], np.int32).reshape(tuple(batch)))
+    results = [_factor(xp, matrix) for matrix in work]
+    pivots = xp.asarray(np.array([row_pivots for row_pivots, _ in results], np.int32).reshape((*batch, n)))
+    info = xp.asarray(np.array([column for _, column in results], np.int32).reshape(tuple(batch)))
     return work.reshape(A.shape).astype(A.dtype, copy=False), pivots, info
 
 
 def _factor(xp: Any, a: Any) -> tuple[list[int], int]:
-    """Factors the lower triangle `a` in place: LAPACK's pivots, negative for blocks of two rows, and its info."""
+    """Factor the lower triangle `a` in place and return LAPACK's pivots, negative for 2×2 blocks, and info."""
     pivots: list[int] = []
     info = k = 0
     while k < len(a):
         row, block = _pivot(xp, a, k)
         last = k + block - 1
-        _exchange(a, k, last, row)
+        _swap_rows(a, k, last, row)
         if block == 2:
             _eliminate_two(xp, a, k)
         elif a[k, k] != 0:
@@ -70,7 +69,7 @@ def _factor(xp: Any, a: Any) -> tuple[list[int], int]:
 
 
 def _pivot(xp: Any, a: Any, k: int) -> tuple[int, int]:
-    """Which row comes to the end of the block that starts at `k`, and how many rows the block has."""
+    """The row to move to the end of the block that starts at `k`, and the size of the block."""
     diagonal, below = xp.abs(a[k, k]), xp.abs(a[k + 1 :, k])
     largest = below.max() if below.size else diagonal * 0
     if max(diagonal, largest) == 0 or diagonal != diagonal or diagonal >= GROWTH * largest:
@@ -82,19 +81,20 @@ def _pivot(xp: Any, a: Any, k: int) -> tuple[int, int]:
     return row, 1 if xp.abs(a[row, row]) >= GROWTH * others else 2
 
 
-def _exchange(a: Any, start: int, here: int, there: int) -> None:
-    """Exchanges two rows and columns of the part of a symmetric matrix that is not factored yet."""
-    if here == there:
+def _swap_rows(a: Any, start: int, first: int, second: int) -> None:
+    """Exchange two rows and columns in the unfactored part of a symmetric matrix, which starts at `start`."""
+    if first == second:
         return
-    below, between = a[there + 1 :, here].copy(), a[here + 1 : there, here].copy()
-    a[there + 1 :, here], a[there + 1 :, there] = a[there + 1 :, there], below
-    a[here + 1 : there, here], a[there, here + 1 : there] = a[there, here + 1 : there], between
-    a[here, here], a[there, there] = a[there, there].copy(), a[here, here].copy()
-    if here > start:
-        a[here, start], a[there, start] = a[there, start].copy(), a[here, start].copy()
+    rows_below, rows_between = a[second + 1 :, first].copy(), a[first + 1 : second, first].copy()
+    a[second + 1 :, first], a[second + 1 :, second] = a[second + 1 :, second], rows_below
+    a[first + 1 : second, first], a[second, first + 1 : second] = a[second, first + 1 : second], rows_between
+    a[first, first], a[second, second] = a[second, second].copy(), a[first, first].copy()
+    if first > start:
+        a[first, start], a[second, start] = a[second, start].copy(), a[first, start].copy()
 
 
 def _eliminate_two(xp: Any, a: Any, k: int) -> None:
+    """Eliminate the columns of the 2×2 block at `k`."""
     corner = a[k + 1, k].copy()
     first, second = a[k + 1, k + 1] / corner, a[k, k] / corner
     scale = 1 / (first * second - 1) / corner
@@ -106,21 +106,21 @@ def _eliminate_two(xp: Any, a: Any, k: int) -> None:
 
 @linalg_ldl_factor_ex.shape
 def _(A: Spec):
-    square("linalg.ldl_factor", A)
+    check_square("linalg.ldl_factor", A)
     return A, Spec(A.shape[:-1], dtypes.int32), Spec(A.shape[:-2], dtypes.int32)
 
 
 @linalg_ldl_factor_ex.gradient
 def _(g, out0, out1):
-    order, rows, paired = ldl_layout(out1)
-    lower, blocks = _unpacked(out0, rows, paired)
-    outside = _outside_blocks(out0, paired)
-    of_lower, of_blocks = _unpacked(g[0], rows, paired)
-    inner = linalg_solve(blocks, (lower.mT @ (of_lower * outside)).tril(-1) * outside, left=False)
-    found = linalg_solve_triangular_op(lower.mT, inner + of_blocks.tril(), upper=True, unitriangular=True)
+    order, rows, starts_pair = ldl_layout(out1)
+    lower, blocks = _unpack(out0, rows, starts_pair)
+    below_blocks = _below_blocks(out0, starts_pair)
+    grad_lower, grad_blocks = _unpack(g[0], rows, starts_pair)
+    inner = linalg_solve(blocks, (lower.mT @ (grad_lower * below_blocks)).tril(-1) * below_blocks, left=False)
+    found = linalg_solve_triangular_op(lower.mT, inner + grad_blocks.tril(), upper=True, unitriangular=True)
     found = linalg_solve_triangular_op(lower.mT, found.mT, upper=True, unitriangular=True).mT
-    back = order.argsort(-1)
-    found = _at(_at(found, back).mT, back).mT
+    inverse_order = order.argsort(-1)
+    found = _permute_rows(_permute_rows(found, inverse_order).mT, inverse_order).mT
     return (found + found.mT).tril(-1) + (found * identity_like(found))
 
 
@@ -129,20 +129,20 @@ def _(g, out0, out1):
 
 @op("other", method=False, outputs=3, sample=lambda s: [(s.integers(1, 2, 3).astype("int32") + 3,)])
 def ldl_layout(xp, pivots):
-    """The order of A's rows in L, the packed row of each element of L, and where a block of two rows begins."""
+    """Row order of A in L, the packed row of each element of L, and a mask of the rows that start a 2×2 block."""
     *batch, n = pivots.shape
     order = np.zeros((math.prod(batch), n), np.int64) + np.arange(n)
     rows = np.zeros((len(order), n, n), np.int64) + np.arange(n)[:, None]
-    paired = np.zeros((len(order), n), np.bool_)
-    for number, listed in enumerate(pivots.reshape((len(order), n)).tolist()):
+    starts_pair = np.zeros((len(order), n), np.bool_)
+    for number, matrix_pivots in enumerate(pivots.reshape((len(order), n)).tolist()):
         k = 0
         while k < n:
-            here, there = (k, listed[k] - 1) if listed[k] > 0 else (k + 1, -listed[k] - 1)
-            paired[number, k] = here > k
-            order[number, [here, there]] = order[number, [there, here]]
-            rows[number, [here, there], :k] = rows[number, [there, here], :k]
-            k = here + 1
-    return tuple(xp.asarray(found.reshape((*batch, *found.shape[1:]))) for found in (order, rows, paired))
+            first, second = (k, matrix_pivots[k] - 1) if matrix_pivots[k] > 0 else (k + 1, -matrix_pivots[k] - 1)
+            starts_pair[number, k] = first > k
+            order[number, [first, second]] = order[number, [second, first]]
+            rows[number, [first, second], :k] = rows[number, [second, first], :k]
+            k = first + 1
+    return tuple(xp.asarray(array.reshape((*batch, *array.shape[1:]))) for array in (order, rows, starts_pair))
 
 
 @ldl_layout.shape
@@ -155,22 +155,22 @@ def _(pivots: Spec):
     )
 
 
-def _outside_blocks(packed: Any, paired: Any) -> Any:
-    """Mask of L: 1 below the diagonal, 0 inside each block of two rows and elsewhere."""
-    inside = (paired.to(dtype=packed.dtype).unsqueeze(-2) * identity_like(packed)).roll(1, -2)
+def _below_blocks(packed: Any, starts_pair: Any) -> Any:
+    """Mask of the elements of L: 1 below the diagonal except inside 2×2 blocks, else 0."""
+    inside = (starts_pair.to(dtype=packed.dtype).unsqueeze(-2) * identity_like(packed)).roll(1, -2)
     return (1 - inside) * (1 - identity_like(packed)).tril()
 
 
-def _unpacked(packed: Any, rows: Any, paired: Any) -> tuple[Any, Any]:
-    """(L, D) of the packed form."""
-    unit, outside = identity_like(packed), _outside_blocks(packed, paired)
-    lower = (packed * outside).take_along_dim(rows, -2)
-    corners = packed.tril(-1) * (1 - outside)
+def _unpack(packed: Any, rows: Any, starts_pair: Any) -> tuple[Any, Any]:
+    """(L, D) from the packed form."""
+    unit, below_blocks = identity_like(packed), _below_blocks(packed, starts_pair)
+    lower = (packed * below_blocks).take_along_dim(rows, -2)
+    corners = packed.tril(-1) * (1 - below_blocks)
     return lower.tril(-1) + unit, packed * unit + corners + corners.mT
 
 
-def _at(x: Any, order: Any) -> Any:
-    """The rows of matrices in another order."""
+def _permute_rows(x: Any, order: Any) -> Any:
+    """Rows of matrices in the order `order`."""
     return x.take_along_dim(order.unsqueeze(-1), -2)
 
 
@@ -179,7 +179,7 @@ def _at(x: Any, order: Any) -> Any:
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _samples(s)])
 def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """As `ldl_factor`; nonzero `info` marks singular matrices."""
+    """`ldl_factor` with `info`, which is nonzero for singular matrices."""
     found = return_types.linalg_ldl_factor_ex(*linalg_ldl_factor_ex(A))
     if check_errors and not A.is_meta and bool((found.info > 0).any()):
         raise _singular("linalg.ldl_factor_ex", found.info)
@@ -206,24 +206,25 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
 ])  # fmt: skip
 def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     """X with A X = B, from the factors of the symmetric matrix A."""
-    square("linalg.ldl_solve", LD.spec)
-    matrices("linalg.ldl_solve", B.spec)
+    check_square("linalg.ldl_solve", LD.spec)
+    check_matrices("linalg.ldl_solve", B.spec)
     n = LD.shape[-1]
     if B.shape[-2] != n:
         raise ShapeError(
-            f"linalg.ldl_solve: factors of {format_shape(LD.shape)} take right-hand sides of {n} rows, "
-            f"not {format_shape(B.shape)}"
+            f"linalg.ldl_solve: for factors {format_shape(LD.shape)}, B must have {n} rows, not {format_shape(B.shape)}"
         )
     if LD.dtype is not B.dtype:
-        raise DTypeError(f"linalg.ldl_solve: the factors are {LD.dtype.name}, the right-hand sides {B.dtype.name}")
-    order, rows, paired = ldl_layout(pivots)
-    lower, blocks = _unpacked(LD, rows, paired)
+        raise DTypeError(f"linalg.ldl_solve: LD and B must have the same dtype, not {LD.dtype.name} and {B.dtype.name}")
+    order, rows, starts_pair = ldl_layout(pivots)
+    lower, blocks = _unpack(LD, rows, starts_pair)
     batch = broadcast_shapes("linalg.ldl_solve", [LD.shape[:-2], B.shape[:-2]])
     order = order.expand(*batch, n)
-    x = linalg_solve_triangular_op(lower, _at(B.expand(*batch, *B.shape[-2:]), order), upper=False, unitriangular=True)
+    x = linalg_solve_triangular_op(
+        lower, _permute_rows(B.expand(*batch, *B.shape[-2:]), order), upper=False, unitriangular=True
+    )
     x = linalg_solve_triangular_op(lower.mT, linalg_solve(blocks, x), upper=True, unitriangular=True)
-    return _at(x, order.argsort(-1))
+    return _permute_rows(x, order.argsort(-1))
 
 
 def _singular(name: str, info: Any) -> LinAlgError:
-    return LinAlgError(f"{name}: a pivot is 0: info={info.tolist()} names its column, counted from 1.")
+    return LinAlgError(f"{name}: a pivot is 0. info={info.tolist()} is its column, counted from 1.")

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""`matmul` and `linear`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from engine.shape import Spec, count, format_shape
     (s.normal(3, 0), s.normal(0, 2)),
 ])  # fmt: skip
 def matmul(xp, x, y, out=None):
-    """Matrix product. Leading dimensions are batches that broadcast; a vector is a row, or a column on the right."""
+    """Matrix product. Leading dimensions are batches that broadcast; a vector is a row on the left, else a column."""
     if x.dtype != y.dtype:
         same_dtype("matmul", _of(x), _of(y))
     if x.ndim == 2 == y.ndim and out is None:
-        return x.dot(y)  # the same product of BLAS, half a microsecond sooner
+        return x.dot(y)  # the same BLAS call with half a microsecond less overhead
     return products(xp, x, y, out) if x.ndim > 2 else xp.matmul(x, y, out=out)
 
 
@@ -54,7 +54,7 @@ def _(g, x, y: Spec):
     if y.ndim == 1:
         return _sum_batch((x.mT @ g.unsqueeze(-1)).squeeze(-1), 1)
     if y.ndim == 2 and x.ndim > 2:
-        # One large product instead of a batch of small ones that would be summed.
+        # One large product is faster than the sum of a batch of small ones.
         return x.reshape(-1, x.shape[-1]).mT @ g.reshape(-1, g.shape[-1])
     return x.mT @ g
 
@@ -86,7 +86,7 @@ def _(x: Spec, weight: Spec, bias: Spec | None = None):
         raise _no_matrix(weight)
     if bias is not None and bias.shape not in ((weight.shape[0],), (1,), ()):
         raise ShapeError(
-            f"linear: the weight gives {weight.shape[0]} features, so the bias has {weight.shape[0]}, "
+            f"linear: the bias must have {weight.shape[0]} elements, one per output feature, "
             f"not {format_shape(bias.shape)}"
         )
     if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
@@ -99,9 +99,7 @@ def _(x: Spec, weight: Spec, bias: Spec | None = None):
 
 
 def _no_matrix(weight: Any) -> ShapeError:
-    return ShapeError(
-        f"linear: the weight must have two dimensions, outputs and inputs, not {format_shape(weight.shape)}"
-    )
+    return ShapeError(f"linear: the weight must have 2 dimensions (outputs × inputs), not {format_shape(weight.shape)}")
 
 
 @linear.macs

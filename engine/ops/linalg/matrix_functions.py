@@ -10,7 +10,7 @@ from engine.errors import ShapeError
 from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.linalg.decompositions import linalg_eigh, svdvals
-from engine.ops.linalg.lapack import matrices, solved, square
+from engine.ops.linalg.lapack import check_matrices, check_square, run_lapack
 from engine.ops.linalg.norms import matrix_rank, tolerance
 from engine.ops.linalg.systems import inv, linalg_solve
 from engine.ops.movement.primitives import cat
@@ -24,30 +24,30 @@ from engine.shape import Dim, Spec, count, format_shape
     ((s.normal(4, 3), s.normal(1) * 0), {}), ((s.normal(2, 3, 4), s.normal(1) * 0), {}),
 ])  # fmt: skip
 def linalg_pinv(xp, A, limit):
-    """The pseudo-inverse of matrices; singular values up to the limit count as 0 (Golub and Pereyra, 1973)."""
-    matrices("linalg.pinv", A)
+    """Pseudo-inverse of matrices. Singular values up to `limit` count as 0 (Golub and Pereyra, 1973)."""
+    check_matrices("linalg.pinv", A)
 
-    def found(a: Any, limit: Any) -> Any:
+    def pseudo_inverse(a: Any, limit: Any) -> Any:
         u, s, vh = xp.linalg.svd(a, full_matrices=False)
         keep = s > limit
         s = xp.where(keep, 1 / xp.where(keep, s, 1), 0).astype(s.dtype)
         return xp.matmul(xp.swapaxes(vh, -1, -2) * s[..., None, :], xp.swapaxes(u, -1, -2))
 
-    return solved("linalg.pinv", "has no singular values.", lambda a: found(a, limit), A)
+    return run_lapack("linalg.pinv", "has no singular values.", lambda a: pseudo_inverse(a, limit), A)
 
 
 @linalg_pinv.shape
 def _(A: Spec, limit: Spec):
-    matrices("linalg.pinv", A)
+    check_matrices("linalg.pinv", A)
     return (*A.shape[:-2], A.shape[-1], A.shape[-2])
 
 
 @linalg_pinv.gradient("A")
 def _(g, A, out):
-    turned = g.mT
-    total = -(out.mT @ g @ out.mT)
-    total = total + (turned - A @ (out @ turned)) @ out @ out.mT
-    return total + out.mT @ out @ (turned - (turned @ out) @ A)
+    g_T = g.mT
+    grad_A = -(out.mT @ g @ out.mT)
+    grad_A = grad_A + (g_T - A @ (out @ g_T)) @ out @ out.mT
+    return grad_A + out.mT @ out @ (g_T - (g_T @ out) @ A)
 
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(4, 3),), (s.normal(2, 3, 4),)])
@@ -64,37 +64,37 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
 
 @composite(sample=lambda s: [(s.normal(4, 3),)])
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
-    """Older name of `linalg.pinv`."""
+    """Old name of `linalg.pinv`."""
     return pinv(input, rtol=rcond)
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(s.normal(4, 3), s.normal(4, 2))])
 def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """Least-squares solution X of A X = B, with squared residuals, rank, singular values.
+    """Least-squares solution X of A X = B, with squared residuals, rank and singular values.
 
-    `driver` is LAPACK's in PyTorch; here all are found by the pseudo-inverse. As there, only "gelsd" and "gelss" return
-    singular values, and those and "gels" the residuals, of tall matrices of full rank.
+    Every `driver` computes X by the pseudo-inverse. As in PyTorch, only "gelsd" and "gelss" return singular values,
+    and only "gels", "gelsd" and "gelss" return residuals, for tall matrices of full rank.
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise ValueError(f'linalg.lstsq: driver must be "gels", "gelsy", "gelsd" or "gelss", not {driver!r}')
-    vector = B.ndim == A.ndim - 1 and (B.ndim == 1 or tuple(B.shape) == tuple(A.shape[:-1]))
-    columns = B.unsqueeze(-1) if vector else B
+    is_vector = B.ndim == A.ndim - 1 and (B.ndim == 1 or tuple(B.shape) == tuple(A.shape[:-1]))
+    columns = B.unsqueeze(-1) if is_vector else B
     if columns.shape[-2] != A.shape[-2]:
         raise ShapeError(
-            f"linalg.lstsq: a matrix of {format_shape(A.shape)} takes right-hand sides of {A.shape[-2]} rows, "
+            f"linalg.lstsq: for A of {format_shape(A.shape)}, B must have {A.shape[-2]} rows, "
             f"not {format_shape(B.shape)}"
         )
     X = pinv(A, rtol=rcond) @ columns
     m, n = A.shape[-2:]
     rank = matrix_rank(A, rtol=rcond)
-    full = m > n and (driver == "gels" or (driver in ("gelsd", "gelss") and bool((rank == n).all())))
-    gap = A @ X - columns
-    residuals = (gap * gap).sum(-2) if full else X.new_empty(0)
+    has_residuals = m > n and (driver == "gels" or (driver in ("gelsd", "gelss") and bool((rank == n).all())))
+    difference = A @ X - columns
+    residuals = (difference * difference).sum(-2) if has_residuals else X.new_empty(0)
     values = svdvals(A) if driver in ("gelsd", "gelss") else X.new_empty(0)
-    found_rank = rank if driver != "gels" else rank.new_empty(0)
-    if vector:
-        X, residuals = X.squeeze(-1), residuals.squeeze(-1) if full else residuals
-    return return_types.linalg_lstsq(X, residuals, found_rank, values)
+    reported_rank = rank if driver != "gels" else rank.new_empty(0)
+    if is_vector:
+        X, residuals = X.squeeze(-1), residuals.squeeze(-1) if has_residuals else residuals
+    return return_types.linalg_lstsq(X, residuals, reported_rank, values)
 
 
 # -- exponential ------------------------------------------------------------------------------
@@ -107,17 +107,19 @@ _PADE = (
 
 @op("other", public=True, sample=lambda s: [(s.normal(3, 3),), (s.normal(2, 2, 2),)])
 def matrix_exp(xp, A):
-    """e^A = Σ Aᵏ/k! of square matrices: scaling, Padé's approximant of degree 13, squaring (Higham, 2005)."""
-    square("linalg.matrix_exp", A)
-    return solved("linalg.matrix_exp", "has an exponential that overflows.", lambda a: _exponential(xp, a), A)
+    """Matrix exponential e^A = Σ Aᵏ/k!, by scaling and squaring with a Padé approximant (Higham, 2005)."""
+    check_square("linalg.matrix_exp", A)
+    return run_lapack(
+        "linalg.matrix_exp", "has an exponential that overflows.", lambda a: _matrix_exponential(xp, a), A
+    )
 
 
-def _exponential(xp: Any, A: Any) -> Any:
+def _matrix_exponential(xp: Any, A: Any) -> Any:
     if A.size == 0:
         return A.copy()
-    size = xp.abs(A).sum(axis=-2).max(axis=-1)
-    top = float(size.max())
-    squarings = max(0, math.ceil(math.log2(top / 5.37))) if 0 < top < math.inf else 0
+    norm = xp.abs(A).sum(axis=-2).max(axis=-1)
+    max_norm = float(norm.max())
+    squarings = max(0, math.ceil(math.log2(max_norm / 5.37))) if 0 < max_norm < math.inf else 0
     A = A / 2.0**squarings
     b, one = _PADE, xp.eye(A.shape[-1], dtype=A.dtype)
     A2 = xp.matmul(A, A)
@@ -134,16 +136,16 @@ def _exponential(xp: Any, A: Any) -> Any:
 
 @matrix_exp.shape
 def _(A: Spec):
-    square("linalg.matrix_exp", A)
+    check_square("linalg.matrix_exp", A)
     return A
 
 
 @matrix_exp.gradient
 def _(g, A):
     n = A.shape[-1]
-    above = cat([A.mT, g], dim=-1)
-    below = cat([A.mT * 0, A.mT], dim=-1)
-    return matrix_exp(cat([above, below], dim=-2))[..., :n, n:]
+    upper_rows = cat([A.mT, g], dim=-1)
+    lower_rows = cat([A.mT * 0, A.mT], dim=-1)
+    return matrix_exp(cat([upper_rows, lower_rows], dim=-2))[..., :n, n:]
 
 
 # -- others ---------------------------------------------------------------------------------
@@ -151,10 +153,12 @@ def _(g, A):
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(2, 3, 6), 2)])
 def tensorinv(A: Any, ind: int = 2) -> Any:
-    """The inverse of the map from the dimensions behind `ind` to those before it."""
+    """Inverse of A as a linear map from the dimensions after the first `ind` to the first `ind` dimensions."""
     front, back = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     if count(front) != count(back):
-        raise ShapeError(f"linalg.tensorinv: {format_shape(front)} and {format_shape(back)} have different sizes")
+        raise ShapeError(
+            f"linalg.tensorinv: {format_shape(front)} and {format_shape(back)} must have the same number of elements"
+        )
     return inv(A.reshape(count(front), count(back))).reshape((*back, *front))
 
 
@@ -173,7 +177,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     x = x.reshape(1) if x.ndim == 0 and N is not None else x
     n = x.shape[-1] if N is None else N
     if isinstance(n, Dim):
-        raise ShapeError(f"vander: the number of columns for {n} elements is unknown. Pass N.")
+        raise ShapeError(f"vander: the number of columns is unknown for {n} elements. Pass N.")
     return cat([(x**power).unsqueeze(-1) for power in range(n)], dim=-1)
 
 
@@ -183,11 +187,11 @@ def eig(A: Any) -> NoReturn:
 
 
 def eigvals(A: Any) -> NoReturn:
-    """Always raises, as `eig`."""
+    """Always raises: eigenvalues of general matrices are complex."""
     raise NotImplementedError(_COMPLEX.format("eigvals"))
 
 
 _COMPLEX = (
-    "linalg.{}(): the eigenvalues of a general matrix are complex numbers, and there is no complex dtype here. "
-    "For a symmetric matrix use linalg.eigh(); for others numpy.linalg.eig(x.detach().numpy())."
+    "linalg.{}(): eigenvalues of a general matrix are complex, and complex dtypes are not supported. "
+    "For a symmetric matrix use linalg.eigh(); for others use numpy.linalg.eig(x.detach().numpy())."
 )

@@ -23,7 +23,7 @@ from engine.shape import Spec, format_shape
     for p, dim, keep in ((2.0, None, False), (2.0, 1, True), (3.0, (0, 2), False), (1.5, -1, False))
 ])  # fmt: skip
 def linalg_vector_norm(xp, x, p: float, dim: Dims = None, keepdim: bool = False):
-    """(Σ |x|ᵖ)^(1/p). At 0 the gradient is 0."""
+    """Vector norm (Σ |x|ᵖ)^(1/p). The gradient at 0 is 0."""
     if p == 2:
         return xp.sqrt(xp.square(x).sum(axis=wrap_dims("norm", dim, x.ndim), keepdims=keepdim, dtype=x.dtype))
     total = xp.power(xp.abs(x), p).sum(axis=wrap_dims("norm", dim, x.ndim), keepdims=keepdim, dtype=x.dtype)
@@ -42,9 +42,9 @@ def _(g, x, out, p, dim, keepdim):
             g, out = g.unsqueeze(axis), out.unsqueeze(axis)
     if p == 2:
         return x * where(out == 0, 0.0, g / where(out == 0, 1.0, out))
-    nothing = (x == 0) | (out == 0)
-    ratio = where(nothing, 1.0, x.abs() / where(out == 0, 1.0, out))
-    return where(nothing, 0.0, g * x.sign() * ratio ** (p - 1))
+    is_zero = (x == 0) | (out == 0)
+    ratio = where(is_zero, 1.0, x.abs() / where(out == 0, 1.0, out))
+    return where(is_zero, 0.0, g * x.sign() * ratio ** (p - 1))
 
 
 @composite(method=False, public=False, sample=lambda s: [
@@ -52,7 +52,7 @@ def _(g, x, out, p, dim, keepdim):
     for order in (2, 1, 0, 3.5, float("inf"), -float("inf")) for dim in (None, 1)
 ])  # fmt: skip
 def vector_norm(x: Any, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Any:
-    """Vector norm (Σ |x|ᵒʳᵈ)^(1/ord) over `dim` or all; ∞: largest |x|, −∞: smallest, 0: number of nonzeros."""
+    """Vector norm (Σ |x|ᵒʳᵈ)^(1/ord) over `dim` (default: all); ∞: maximum |x|, −∞: minimum |x|, 0: nonzero count."""
     x = _floating("linalg.vector_norm", x if dtype is None else x.to(dtype=dtype))
     dim = tuple(dim) if isinstance(dim, list) else dim
     if ord == 0:
@@ -89,7 +89,7 @@ def matrix_norm(
     *,
     dtype: DType | None = None,
 ) -> Any:
-    """Matrix norm: "fro", "nuc" (sum of singular values), ±1 (columns), ±2 (singular values), ±∞ (rows)."""
+    """Matrix norm by `ord`: "fro", "nuc" (sum of singular values), ±1 (columns), ±2 (singular values), ±∞ (rows)."""
     A = _floating("linalg.matrix_norm", A if dtype is None else A.to(dtype=dtype))
     if A.ndim < 2:
         raise ShapeError(
@@ -102,20 +102,20 @@ def matrix_norm(
         return linalg_vector_norm(A, 2.0, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
         values = svdvals(A.permute(*(i for i in range(A.ndim) if i not in (rows, columns)), rows, columns))
-        found = values.sum(-1) if ord == "nuc" else amax(values, -1) if ord == 2 else amin(values, -1)
-        return _with_ones(found, rows, columns) if keepdim else found
+        result = values.sum(-1) if ord == "nuc" else amax(values, -1) if ord == 2 else amin(values, -1)
+        return _unsqueeze(result, rows, columns) if keepdim else result
     if ord not in (1, -1, float("inf"), -float("inf")):
         raise ValueError(f'linalg.matrix_norm: ord must be "fro", "nuc", ±1, ±2 or ±inf, not {ord!r}')
-    summed, left = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    return _reduced((A.abs()).sum(summed, True), left, summed, ord > 0, keepdim)
+    summed, reduced_dim = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    return _reduce_sums((A.abs()).sum(summed, True), reduced_dim, summed, ord > 0, keepdim)
 
 
-def _reduced(sums: Any, left: int, summed: int, largest: bool, keepdim: bool) -> Any:
-    found = (amax if largest else amin)(sums, left, True)
-    return found if keepdim else found.squeeze((left, summed))
+def _reduce_sums(sums: Any, reduced_dim: int, summed: int, largest: bool, keepdim: bool) -> Any:
+    result = (amax if largest else amin)(sums, reduced_dim, True)
+    return result if keepdim else result.squeeze((reduced_dim, summed))
 
 
-def _with_ones(x: Any, *axes: int) -> Any:
+def _unsqueeze(x: Any, *axes: int) -> Any:
     for axis in sorted(axes):
         x = x.unsqueeze(axis)
     return x
@@ -123,15 +123,15 @@ def _with_ones(x: Any, *axes: int) -> Any:
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(3, 4),), (s.normal(3, 4), 1), (s.normal(4), 3)])
 def linalg_norm(A: Any, ord: Any = None, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> Any:
-    """A vector's or a matrix's norm: of a matrix if `ord` is given and the tensor, or `dim`, has two dimensions."""
+    """Matrix norm if `ord` is set and the tensor, or `dim`, has two dimensions; otherwise vector norm."""
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
     if isinstance(dim, int) or (dim is not None and len(dim) == 1) or (dim is None and A.ndim == 1):
         if isinstance(ord, str):
-            raise ValueError(f"linalg.norm: {ord!r} is a norm of matrices. Give two dimensions.")
+            raise ValueError(f"linalg.norm: ord={ord!r} is a matrix norm. Pass two dimensions.")
         return vector_norm(A, ord, dim, keepdim, dtype=dtype)
     if dim is None and A.ndim != 2:
-        raise ShapeError(f"linalg.norm: with ord, {format_shape(A.shape)} needs dim to say which dimensions are meant")
+        raise ShapeError(f"linalg.norm: ord requires dim for a tensor of {A.ndim} dimensions ({format_shape(A.shape)})")
     return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)  # pyright: ignore[reportArgumentType]
 
 
@@ -139,7 +139,7 @@ def linalg_norm(A: Any, ord: Any = None, dim: Dims = None, keepdim: bool = False
 def norm(
     input: Any, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Any:
-    """The `p`-norm of all elements, or over `dim`; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    """`p`-norm over `dim` (default: all); "fro" is the 2-norm, "nuc" the sum of singular values of matrices."""
     if p == "nuc":
         return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)  # pyright: ignore[reportArgumentType]
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)  # pyright: ignore[reportArgumentType]
@@ -147,7 +147,7 @@ def norm(
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(3, 3),), (s.normal(4, 3),), (s.normal(3, 3), 1)])
 def cond(A: Any, p: float | str | None = None) -> Any:
-    """Condition number: the largest growth of relative errors from the matrix to the solution."""
+    """Condition number ‖A‖ · ‖A⁻¹‖ in the norm `p` (default: 2)."""
     if p in (None, 2, -2):
         values = svdvals(A)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
@@ -165,10 +165,10 @@ def matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool =
 
 
 def tolerance(A: Any, values: Any, atol: Any, rtol: Any) -> Any:
-    """Tolerance below which a singular value is 0; the default covers rounding only, as in PyTorch."""
+    """Limit up to which singular values count as 0. The default covers rounding errors, as in PyTorch."""
     if rtol is None:
-        given = atol is not None and not (isinstance(atol, (int, float)) and atol == 0)
-        rtol = 0.0 if given else max(A.shape[-2:]) * float(np.finfo(A.dtype.numpy).eps)
+        has_atol = atol is not None and not (isinstance(atol, (int, float)) and atol == 0)
+        rtol = 0.0 if has_atol else max(A.shape[-2:]) * float(np.finfo(A.dtype.numpy).eps)
     atol = 0.0 if atol is None else atol
     largest = amax(values, -1, True)
     atol, rtol = (part.unsqueeze(-1) if hasattr(part, "unsqueeze") else part for part in (atol, rtol))
@@ -184,7 +184,7 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
 
 @composite(in_place=True, sample=lambda s: [(s.normal(3, 4), 2, 0, 1.0), (s.normal(3, 4), 1, 1, 2.0)])
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
-    """Each slice along `dim` scaled down to a `p`-norm of at most `maxnorm`."""
+    """Scale each slice along `dim` down to a `p`-norm of at most `maxnorm`."""
     axis = wrap_dim("renorm", dim, input.ndim)
-    size = vector_norm(input, p, tuple(i for i in range(input.ndim) if i != axis), True)
-    return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+    norms = vector_norm(input, p, tuple(i for i in range(input.ndim) if i != axis), True)
+    return input * where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)

@@ -1,4 +1,4 @@
-"""Systems of linear equations: inverses, solutions, Cholesky factors, determinants."""
+"""Linear systems: inverses, solutions, Cholesky factors and determinants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where
 from engine.ops.linalg.identity import identity_like
-from engine.ops.linalg.lapack import solved, square
+from engine.ops.linalg.lapack import check_square, run_lapack
 from engine.ops.record import op
 from engine.ops.shape_rules import broadcast_shapes, same_dtype
 from engine.shape import Spec, format_shape
@@ -21,9 +21,9 @@ _SINGULAR = "is singular. Use linalg.lstsq() or linalg.pinv()."
 
 
 def _systems(s: Any) -> list[Any]:
-    wide = 3 * s.normal(2, 3, 3)
-    wide[..., range(3), range(3)] += 6
-    return [wide[0], wide]
+    systems = 3 * s.normal(2, 3, 3)
+    systems[..., range(3), range(3)] += 6
+    return [systems[0], systems]
 
 
 # -- inverse ----------------------------------------------------------------------------------
@@ -31,14 +31,14 @@ def _systems(s: Any) -> list[Any]:
 
 @op("other", method=False, sample=lambda s: [(x,) for x in _systems(s)])
 def inv(xp, A):
-    """The inverse of a square matrix, or of each of a batch."""
-    square("linalg.inv", A)
-    return solved("linalg.inv", _SINGULAR, xp.linalg.inv, A)
+    """Inverse of a square matrix, or of each matrix of a batch."""
+    check_square("linalg.inv", A)
+    return run_lapack("linalg.inv", _SINGULAR, xp.linalg.inv, A)
 
 
 @inv.shape
 def _(A: Spec):
-    square("linalg.inv", A)
+    check_square("linalg.inv", A)
     return A
 
 
@@ -49,7 +49,7 @@ def _(g, out):
 
 @composite(sample=lambda s: [(x,) for x in _systems(s)])
 def inverse(input: Any) -> Any:
-    """The inverse of a square matrix, or of each of a batch."""
+    """Inverse of a square matrix, or of each matrix of a batch."""
     return inv(input)
 
 
@@ -57,11 +57,10 @@ def inverse(input: Any) -> Any:
 
 
 def _check_system(name: str, A: Any, B: Any) -> None:
-    square(name, A)
+    check_square(name, A)
     if B.shape[-2] != A.shape[-1]:
         raise ShapeError(
-            f"{name}: a matrix of {format_shape(A.shape)} takes right-hand sides of {A.shape[-1]} rows, "
-            f"not {format_shape(B.shape)}"
+            f"{name}: for A of {format_shape(A.shape)}, B must have {A.shape[-1]} rows, not {format_shape(B.shape)}"
         )
 
 
@@ -71,7 +70,7 @@ def _system_rule(name: str, A: Spec, B: Spec) -> Any:
     return (*broadcast_shapes(name, [A.shape[:-2], B.shape[:-2]]), *B.shape[-2:])
 
 
-def _same(name: str, A: Any, B: Any) -> None:
+def _check_arrays(name: str, A: Any, B: Any) -> None:
     same_dtype(name, *(Spec(tuple(x.shape), from_numpy(x.dtype)) for x in (A, B)))
     _check_system(name, A, B)
 
@@ -81,8 +80,8 @@ def _same(name: str, A: Any, B: Any) -> None:
 ])  # fmt: skip
 def linalg_solve_ex(xp, A, B):
     """X with A X = B, for matrices B."""
-    _same("linalg.solve", A, B)
-    return solved("linalg.solve", _SINGULAR, xp.linalg.solve, A, B)
+    _check_arrays("linalg.solve", A, B)
+    return run_lapack("linalg.solve", _SINGULAR, xp.linalg.solve, A, B)
 
 
 @linalg_solve_ex.shape
@@ -92,44 +91,44 @@ def _(A: Spec, B: Spec):
 
 @linalg_solve_ex.gradient
 def _(g, A, out):
-    of_b = linalg_solve_ex(A.mT, g)
-    return -(of_b @ out.mT), of_b
+    grad_B = linalg_solve_ex(A.mT, g)
+    return -(grad_B @ out.mT), grad_B
 
 
 @composite(
     method=False, public=False, sample=lambda s: [(_systems(s)[0], s.normal(3)), (_systems(s)[1], s.normal(2, 3, 2))]
 )
 def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
-    """X with A X = B, or X A = B unless `left`. B is a matrix or a vector, or a batch of either."""
-    square("linalg.solve", A.spec)
-    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
-    if vector:
+    """X with A X = B (`left`) or X A = B. B is a matrix or a vector, or a batch of either."""
+    check_square("linalg.solve", A.spec)
+    is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
+    if is_vector:
         B = B.unsqueeze(-1)
         return linalg_solve_ex(A if left else A.mT, B).squeeze(-1)
     return linalg_solve_ex(A, B) if left else linalg_solve_ex(A.mT, B.mT).mT
 
 
-# -- triangles --------------------------------------------------------------------------------
+# -- triangular systems -----------------------------------------------------------------------
 
 _BLOCK = 64
-"""Triangles up to this size are solved at once; larger ones by halves, whose product is most of the work."""
+"""Maximum size of a triangle that is solved directly. Larger ones are split in halves, to use matrix products."""
 
 
-def _substituted(xp: Any, A: Any, B: Any, upper: bool) -> Any:
-    """X with A X = B, where A is triangular already."""
+def _solve_blocks(xp: Any, A: Any, B: Any, upper: bool) -> Any:
+    """X with A X = B for triangular A, by recursive halves."""
     n = A.shape[-1]
     if n <= _BLOCK:
         return xp.linalg.solve(A, B)
     half = n // 2
     top, bottom = slice(0, half), slice(half, n)
     first, second = (bottom, top) if upper else (top, bottom)
-    x = _substituted(xp, A[..., first, first], B[..., first, :], upper)
-    rest = B[..., second, :] - xp.matmul(A[..., second, first], x)
-    y = _substituted(xp, A[..., second, second], rest, upper)
+    x = _solve_blocks(xp, A[..., first, first], B[..., first, :], upper)
+    remaining = B[..., second, :] - xp.matmul(A[..., second, first], x)
+    y = _solve_blocks(xp, A[..., second, second], remaining, upper)
     return xp.concatenate((y, x) if upper else (x, y), axis=-2)
 
 
-def _triangle(xp: Any, A: Any, upper: bool, unit: bool) -> Any:
+def _extract_triangle(xp: Any, A: Any, upper: bool, unit: bool) -> Any:
     A = xp.triu(A) if upper else xp.tril(A)
     if unit:
         diagonal = xp.arange(A.shape[-1])
@@ -142,23 +141,23 @@ def _triangle(xp: Any, A: Any, upper: bool, unit: bool) -> Any:
     ((_systems(s)[0], s.normal(3, 1)), {"upper": False, "unitriangular": True}),
 ])  # fmt: skip
 def linalg_solve_triangular_op(xp, A, B, upper: bool, unitriangular: bool = False):
-    """X with T X = B, where T is the upper or lower triangle of A, its diagonal taken as 1 if `unitriangular`."""
-    _same("linalg.solve_triangular", A, B)
-    triangle = _triangle(xp, A, upper, unitriangular)
+    """X with T X = B for the upper or lower triangle T of A. With `unitriangular` its diagonal counts as 1."""
+    _check_arrays("linalg.solve_triangular", A, B)
+    triangle = _extract_triangle(xp, A, upper, unitriangular)
     try:
-        return solved("linalg.solve_triangular", "", lambda a, b: _substituted(xp, a, b, upper), triangle, B)
-    except LinAlgError:  # a 0 on the diagonal: infinities, as in PyTorch
+        return run_lapack("linalg.solve_triangular", "", lambda a, b: _solve_blocks(xp, a, b, upper), triangle, B)
+    except LinAlgError:  # a zero on the diagonal gives infinities, as in PyTorch
         return _row_by_row(xp, triangle, B, upper)
 
 
 def _row_by_row(xp: Any, A: Any, B: Any, upper: bool) -> Any:
-    """The same without a check, one unknown after the other."""
+    """X with A X = B for triangular A, row by row. Zeros on the diagonal give infinities or NaN."""
     n = A.shape[-1]
     X = xp.zeros((*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B.dtype)
     for i in reversed(range(n)) if upper else range(n):
-        known = slice(i + 1, n) if upper else slice(0, i)
-        rest = B[..., i : i + 1, :] - xp.matmul(A[..., i : i + 1, known], X[..., known, :])
-        X[..., i : i + 1, :] = rest / A[..., i : i + 1, i : i + 1]
+        solved_rows = slice(i + 1, n) if upper else slice(0, i)
+        remaining = B[..., i : i + 1, :] - xp.matmul(A[..., i : i + 1, solved_rows], X[..., solved_rows, :])
+        X[..., i : i + 1, :] = remaining / A[..., i : i + 1, i : i + 1]
     return X
 
 
@@ -169,15 +168,15 @@ def _(A: Spec, B: Spec, upper: bool, unitriangular: bool = False):
 
 @linalg_solve_triangular_op.gradient
 def _(g, A, out, upper, unitriangular):
-    of_b = linalg_solve_triangular_op(A.mT, g, upper=not upper, unitriangular=unitriangular)
-    of_a = -(of_b @ out.mT)
-    kept = int(unitriangular)
-    return (of_a.triu(kept) if upper else of_a.tril(-kept)), of_b
+    grad_B = linalg_solve_triangular_op(A.mT, g, upper=not upper, unitriangular=unitriangular)
+    grad_A = -(grad_B @ out.mT)
+    offset = int(unitriangular)
+    return (grad_A.triu(offset) if upper else grad_A.tril(-offset)), grad_B
 
 
 @composite(method=False, public=False, sample=lambda s: [((_systems(s)[0], s.normal(3, 2)), {"upper": True})])
 def linalg_solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """X with A X = B, or X A = B unless `left`, where A is triangular; its other triangle is not read."""
+    """X with A X = B (`left`) or X A = B for triangular A. The other triangle of A is not read."""
     if left:
         return linalg_solve_triangular_op(A, B, upper=upper, unitriangular=unitriangular)
     return linalg_solve_triangular_op(A.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT
@@ -197,18 +196,18 @@ def _identity(x: Any) -> Any:
 
 @op("other", method=False, sample=lambda s: [((_positive(s)[0],), {"side": 0}), ((_positive(s),), {"side": 0})])
 def linalg_cholesky_ex(xp, A, side: int):
-    """The lower triangle L with L Lᵀ = A. `side` says what of A counts: −1 the lower triangle, 1 the upper, 0 the mean.
+    """Lower triangular L with L Lᵀ = A. The gradient is for symmetric changes of A.
 
-    The gradient is that of symmetric changes.
+    `side` selects the triangle of A that is read: −1 lower, 1 upper, 0 the mean of both.
     """
-    square("linalg.cholesky", A)
+    check_square("linalg.cholesky", A)
     A = (A + xp.swapaxes(A, -1, -2)) / 2 if side == 0 else xp.swapaxes(A, -1, -2) if side > 0 else A
-    return solved("linalg.cholesky", "is not positive definite.", xp.linalg.cholesky, A)
+    return run_lapack("linalg.cholesky", "is not positive definite.", xp.linalg.cholesky, A)
 
 
 @linalg_cholesky_ex.shape
 def _(A: Spec, side: int):
-    square("linalg.cholesky", A)
+    check_square("linalg.cholesky", A)
     return A
 
 
@@ -222,27 +221,27 @@ def _(g, out):
 
 @composite(method=False, public=False, sample=lambda s: [(_positive(s),)])
 def linalg_cholesky(A: Any, *, upper: bool = False) -> Any:
-    """L with L Lᵀ = A, or U with Uᵀ U = A, of a symmetric positive definite matrix."""
+    """L with L Lᵀ = A, or U with Uᵀ U = A if `upper`, for a symmetric positive definite matrix A."""
     factor = linalg_cholesky_ex(A, side=1 if upper else -1)
     return factor.mT if upper else factor
 
 
 @composite(sample=lambda s: [(_positive(s),)])
 def cholesky(input: Any, upper: bool = False) -> Any:
-    """Older name of `linalg.cholesky`."""
+    """Old name of `linalg.cholesky`."""
     return input.clone() if 0 in input.shape else linalg_cholesky(input, upper=upper)
 
 
 @composite(sample=lambda s: [(s.normal(3, 2), _positive(s)[0])])
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
-    """X with A X = B, from A's Cholesky factor L."""
+    """X with A X = B, from the Cholesky factor of A."""
     first, second = (L.mT, L) if upper else (L, L.mT)
     return linalg_solve_triangular_op(second, linalg_solve_triangular_op(first, B, upper=False), upper=True)
 
 
 @composite(sample=lambda s: [(_positive(s)[0],)])
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
-    """The inverse of A, from its Cholesky factor L."""
+    """Inverse of A, from its Cholesky factor."""
     return cholesky_solve(identity_like(L), L, upper)
 
 
@@ -251,14 +250,14 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
 
 @op("other", public=True, sample=lambda s: [(x,) for x in _systems(s)])
 def det(xp, A):
-    """The determinant of a square matrix, or of each of a batch."""
-    square("linalg.det", A)
-    return solved("linalg.det", "has no determinant.", xp.linalg.det, A)
+    """Determinant of a square matrix, or of each matrix of a batch."""
+    check_square("linalg.det", A)
+    return run_lapack("linalg.det", "has no determinant.", xp.linalg.det, A)
 
 
 @det.shape
 def _(A: Spec):
-    square("linalg.det", A)
+    check_square("linalg.det", A)
     return A.shape[:-2]
 
 
@@ -269,17 +268,17 @@ def _(g, A):
 
 @op("other", method=False, sample=lambda s: [(x,) for x in _systems(s)])
 def cofactors(xp, A):
-    """The derivative of the determinant for each element; that of a singular matrix is found by its singular values."""
-    square("linalg.det", A)
+    """Derivative of the determinant for each element, by singular values, so that A may be singular."""
+    check_square("linalg.det", A)
 
-    def found(a: Any) -> Any:
+    def compute(a: Any) -> Any:
         u, s, vh = xp.linalg.svd(a, full_matrices=False)
         n = s.shape[-1]
         others = xp.where(xp.eye(n, dtype=bool), xp.ones_like(s)[..., None], s[..., None, :] + xp.zeros_like(a))
         sign = xp.linalg.det(u) * xp.linalg.det(vh)
         return xp.matmul(u * (others.prod(axis=-1) * sign[..., None])[..., None, :], vh)
 
-    return solved("linalg.det", "has no singular values.", found, A)
+    return run_lapack("linalg.det", "has no singular values.", compute, A)
 
 
 @cofactors.shape
@@ -295,33 +294,33 @@ def _(g, A, out):
 
 @op("other", method=False, outputs=2, sample=lambda s: [(x,) for x in _systems(s)])
 def linalg_slogdet(xp, A):
-    """The sign of the determinant, and the logarithm of its size."""
-    square("linalg.slogdet", A)
-    found = solved("linalg.slogdet", "has no determinant.", lambda a: tuple(xp.linalg.slogdet(a)), A)
-    return tuple(xp.asarray(part) for part in found)
+    """Sign of the determinant and logarithm of its absolute value."""
+    check_square("linalg.slogdet", A)
+    sign_and_log = run_lapack("linalg.slogdet", "has no determinant.", lambda a: tuple(xp.linalg.slogdet(a)), A)
+    return tuple(xp.asarray(part) for part in sign_and_log)
 
 
 @linalg_slogdet.shape
 def _(A: Spec):
-    square("linalg.slogdet", A)
+    check_square("linalg.slogdet", A)
     return Spec(A.shape[:-2], A.dtype), Spec(A.shape[:-2], A.dtype)
 
 
 @linalg_slogdet.gradient
 def _(g, A):
-    of_log = g[1]
-    return None if of_log is None else of_log.unsqueeze(-1).unsqueeze(-1) * inv(A).mT
+    grad_log = g[1]
+    return None if grad_log is None else grad_log.unsqueeze(-1).unsqueeze(-1) * inv(A).mT
 
 
 @composite(result="Any", sample=lambda s: [(x,) for x in _systems(s)])
 def slogdet(A: Any) -> Any:
-    """(sign, logabsdet): the sign of the determinant and the logarithm of its size, safe for large matrices."""
+    """(sign, logabsdet): sign of the determinant and logarithm of its absolute value, which does not overflow."""
     return return_types.slogdet(*linalg_slogdet(A))
 
 
 @composite(sample=lambda s: [(_positive(s),)])
 def logdet(input: Any) -> Any:
-    """The logarithm of the determinant; NaN where that is negative."""
+    """Logarithm of the determinant; NaN if it is negative."""
     sign, logarithm = slogdet(input)
     return where(sign < 0, float("nan"), logarithm)
 
@@ -329,30 +328,30 @@ def logdet(input: Any) -> Any:
 # -- variants that return info --------------------------------------------------------
 
 
-def _reported(result: Any, function: Any, A: Any, *rest: Any, check_errors: bool) -> Any:
+def _with_info(result: Any, function: Any, A: Any, *remaining: Any, check_errors: bool) -> Any:
     try:
-        found, failed = function(A, *rest), 0
+        value, failed = function(A, *remaining), 0
     except LinAlgError:
         if check_errors:
             raise
-        found, failed = A.new_full(A.shape if not rest else rest[0].shape, float("nan")), 1
-    return result(found, A.new_zeros(A.shape[:-2], dtype=int32) + failed)
+        value, failed = A.new_full(A.shape if not remaining else remaining[0].shape, float("nan")), 1
+    return result(value, A.new_zeros(A.shape[:-2], dtype=int32) + failed)
 
 
 @composite(
     method=False, public=False, result="Any", sample=lambda s: [(s.normal(3, 3) + 3 * np.eye(3).astype(s.dtype),)]
 )
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
-    """`inv`, but a singular matrix gives NaN and is reported in `info`."""
-    return _reported(return_types.linalg_inv_ex, inv, A, check_errors=check_errors)
+    """`inv` with `info`, which is nonzero if a matrix is singular; the result is then NaN."""
+    return _with_info(return_types.linalg_inv_ex, inv, A, check_errors=check_errors)
 
 
 @composite(
     method=False, public=False, result="Any", sample=lambda s: [(s.normal(3, 3) * 0 + np.eye(3).astype(s.dtype),)]
 )
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`linalg.cholesky`, but a matrix that is not positive definite gives NaN and is reported in `info`."""
-    return _reported(
+    """`linalg.cholesky` with `info`, which is nonzero if a matrix is not positive definite; the result is then NaN."""
+    return _with_info(
         return_types.linalg_cholesky_ex, lambda a: linalg_cholesky(a, upper=upper), A, check_errors=check_errors
     )
 
@@ -364,9 +363,9 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     sample=lambda s: [(s.normal(3, 3) + 3 * np.eye(3).astype(s.dtype), s.normal(3, 2))],
 )
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`linalg.solve`, but a singular matrix gives NaN and is reported in `info`."""
+    """`linalg.solve` with `info`, which is nonzero if a matrix is singular; the result is then NaN."""
 
-    def solved(a: Any, b: Any) -> Any:
+    def run_lapack(a: Any, b: Any) -> Any:
         return linalg_solve(a, b, left=left)
 
-    return _reported(return_types.linalg_solve_ex, solved, A, B, check_errors=check_errors)
+    return _with_info(return_types.linalg_solve_ex, run_lapack, A, B, check_errors=check_errors)

@@ -374,42 +374,42 @@ SINGULAR = np.stack([np.eye(3), np.ones((3, 3))])
 
 
 @pytest.mark.parametrize(
-    ("refused", "error", "message"),
+    ("call", "error", "message"),
     [
         (lambda: linalg.inv(engine.tensor(SINGULAR)), LinAlgError, "linalg.inv: the matrix at batch index 1 is sing"),
         (lambda: linalg.inv(engine.tensor(SINGULAR[None])), LinAlgError, r"at batch index \(0, 1\)"),
         (lambda: linalg.solve(engine.zeros(2, 2), engine.ones(2)), LinAlgError, "the matrix is singular"),
         (lambda: linalg.cholesky(-engine.tensor(SINGULAR)), LinAlgError, "batch index 0 is not positive definite"),
         (lambda: linalg.inv(engine.ones(2, 3)), ShapeError, "must be square, not 2×3"),
-        (lambda: linalg.inv(engine.ones(3)), ShapeError, "a matrix, or a batch of matrices, is needed, not 3"),
+        (lambda: linalg.inv(engine.ones(3)), ShapeError, "expected a matrix or a batch of matrices, not 3"),
         (lambda: linalg.inv(engine.ones(3, 3).long()), DTypeError, "floating point, not int64"),
-        (lambda: linalg.solve(engine.eye(3), engine.ones(2, 2)), ShapeError, "right-hand sides of 3 rows, not 2×2"),
+        (lambda: linalg.solve(engine.eye(3), engine.ones(2, 2)), ShapeError, "B must have 3 rows, not 2×2"),
         (lambda: engine.mm(engine.ones(2), engine.ones(2)), ShapeError, "mm: expected a matrix and a matrix, not 2"),
-        (lambda: engine.bmm(engine.ones(2, 3, 3), engine.ones(1, 3, 3)), ShapeError, "2 and 1 matrices"),
+        (lambda: engine.bmm(engine.ones(2, 3, 3), engine.ones(1, 3, 3)), ShapeError, "must be equal, not 2 and 1"),
         (lambda: engine.dot(engine.ones(2), engine.ones(3)), ShapeError, "do not multiply"),
-        (lambda: engine.einsum("ij,jk->ik", engine.ones(2, 3), engine.ones(4, 2)), ShapeError, "'j' is 3 in one"),
-        (lambda: engine.einsum("ij->ik", engine.ones(2, 3)), ShapeError, "'k', which no operand has"),
-        (lambda: engine.einsum("ijk", engine.ones(2, 3)), ShapeError, "names 3 dimensions"),
+        (lambda: engine.einsum("ij,jk->ik", engine.ones(2, 3), engine.ones(4, 2)), ShapeError, "'j' has size 3 in one"),
+        (lambda: engine.einsum("ij->ik", engine.ones(2, 3)), ShapeError, "'k', but no operand does"),
+        (lambda: engine.einsum("ijk", engine.ones(2, 3)), ShapeError, "has 3 letters"),
         (lambda: engine.einsum("ij,jk", engine.ones(2, 3)), ValueError, "has 2 operands, but 1"),
-        (lambda: engine.einsum("ij->ii", engine.ones(2, 3)), ValueError, "stands twice"),
+        (lambda: engine.einsum("ij->ii", engine.ones(2, 3)), ValueError, "occurs twice"),
         (lambda: engine.einsum("i1", engine.ones(2, 3)), ValueError, "neither a letter"),
-        (lambda: engine.cdist(engine.ones(2, 3), engine.ones(2, 4)), ShapeError, "rows of one size"),
-        (lambda: engine.cdist(engine.ones(2, 3), engine.ones(2, 3), p=-1), ValueError, "must not be negative"),
+        (lambda: engine.cdist(engine.ones(2, 3), engine.ones(2, 4)), ShapeError, "the same last size"),
+        (lambda: engine.cdist(engine.ones(2, 3), engine.ones(2, 3), p=-1), ValueError, "p must be at least 0"),
         (lambda: engine.cross(engine.ones(2), engine.ones(2)), ShapeError, "no dimension of 2 has size 3"),
         (lambda: engine.tensordot(engine.ones(2, 3), engine.ones(2, 3)[:, :2], 1), ShapeError, "differ"),
         (lambda: engine.trace(engine.ones(2)), ShapeError, "trace: expected a matrix"),
         (lambda: linalg.matrix_norm(engine.ones(2, 2), 3), ValueError, "ord must be"),
         (lambda: linalg.norm(engine.ones(2, 2).long()), DTypeError, "floating point"),
         (lambda: linalg.qr(engine.ones(2, 2), mode="full"), ValueError, "mode must be"),
-        (lambda: linalg.eig(engine.ones(2, 2)), NotImplementedError, "complex numbers"),
+        (lambda: linalg.eig(engine.ones(2, 2)), NotImplementedError, "are complex"),
     ],
 )
-def test_what_is_refused(refused: Callable[[], Any], error: type[Exception], message: str) -> None:
+def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        refused()
+        call()
 
 
-def test_what_fails_can_be_reported_instead() -> None:
+def test_ex_functions_return_info() -> None:
     found, info = linalg.inv_ex(engine.zeros(2, 2))
     assert int(info) == 1
     assert bool(found.isnan().all())
