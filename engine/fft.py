@@ -14,15 +14,15 @@ from engine.dtypes import as_optional_dtype
 from engine.errors import DTypeError, RangeError
 from engine.ops.argument_names import as_public_function
 from engine.tensors import Tensor
-from engine.tensors.creation.creation_options import Options, made
+from engine.tensors.creation.creation_options import CreationOptions, create_tensor
 
 
-def fftfreq(n: int, d: float = 1.0, **options: Unpack[Options]) -> Tensor:
+def fftfreq(n: int, d: float = 1.0, **options: Unpack[CreationOptions]) -> Tensor:
     """Return the frequencies of a spectrum of `n` values, in cycles per unit of the sample spacing `d`."""
     return _create("fftfreq", np.fft.fftfreq(n, d) if n else np.zeros(0), options)
 
 
-def rfftfreq(n: int, d: float = 1.0, **options: Unpack[Options]) -> Tensor:
+def rfftfreq(n: int, d: float = 1.0, **options: Unpack[CreationOptions]) -> Tensor:
     """Return the non-negative frequencies of `fftfreq`, those of the spectrum of a real signal."""
     if n < 1:
         raise RangeError(f"rfftfreq(): n must be at least 1, not {n}")
@@ -41,11 +41,11 @@ def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     return input.roll([(input.shape[one] + 1) // 2 for one in dims], dims)
 
 
-def _create(name: str, values: Any, options: Options) -> Tensor:
+def _create(name: str, values: Any, options: CreationOptions) -> Tensor:
     dtype = as_optional_dtype(name, options.get("dtype"))
     if dtype is not None and not dtype.is_floating_point:
         raise DTypeError(f"{name}(): dtype must be a floating-point dtype, not {dtype.name}")
-    return made(name, lambda xp, _, kind: xp.asarray(values.astype(kind)), values.shape, None, options)
+    return create_tensor(name, lambda xp, _, kind: xp.asarray(values.astype(kind)), values.shape, None, options)
 
 
 def _dims(input: Tensor, dim: int | Sequence[int] | None) -> list[int]:

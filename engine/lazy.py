@@ -37,7 +37,7 @@ def attach(
     """
     sources = dict(_sources(names))
 
-    def listed() -> list[str]:
+    def public_names() -> list[str]:
         found = [*sources, *modules]
         for collection in collections:
             found += importlib.import_module(collection).__all__
@@ -48,7 +48,7 @@ def attach(
             source, attribute = sources[name]
             return getattr(importlib.import_module(source), attribute)
         if name == "__all__":
-            return listed()
+            return public_names()
         if not name.startswith("__"):
             path = f"{package}.{name}"
             if importlib.util.find_spec(path) is not None:
@@ -65,7 +65,7 @@ def attach(
         return value
 
     def names_of_package() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *listed()})
+        return sorted({*vars(sys.modules[package]), *public_names()})
 
     return get, names_of_package
 

@@ -105,11 +105,11 @@ class set_grad_enabled:
         MODES.grad = self.outer
 
     def __call__(self, function: F) -> F:
-        MODES.grad = self.outer  # what was decorated is to run in this mode, not what follows it
-        return under(lambda: set_grad_enabled(self.mode), function)
+        MODES.grad = self.outer  # the mode applies to the decorated function, not to the code after it
+        return run_in_mode(lambda: set_grad_enabled(self.mode), function)
 
 
-def under(mode: Callable[[], Any], function: F) -> F:
+def run_in_mode(mode: Callable[[], Any], function: F) -> F:
     """Run `function` in a mode. A generator is in the mode while it runs, its caller is not."""
 
     @functools.wraps(function)
@@ -137,7 +137,7 @@ class _Mode:
     _mode: bool
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:  # `@no_grad` without call
-        return super().__new__(cls) if function is None else under(cls, function)
+        return super().__new__(cls) if function is None else run_in_mode(cls, function)
 
     def __init__(self) -> None:
         self._outer: list[bool] = []
@@ -150,7 +150,7 @@ class _Mode:
         MODES.grad = self._outer.pop()
 
     def __call__(self, function: F) -> F:
-        return under(type(self), function)
+        return run_in_mode(type(self), function)
 
 
 class no_grad(_Mode):

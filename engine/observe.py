@@ -103,7 +103,7 @@ def norm_of(tensor: Any) -> float | None:
 
 
 @functools.cache
-def _is_passed_over(filename: str) -> bool:
+def _is_library_file(filename: str) -> bool:
     if filename.startswith((_ENGINE, _NUMPY)):
         return True
     return filename.startswith(_PYTHON) and "-packages" not in filename  # packages are installed there too
@@ -112,6 +112,6 @@ def _is_passed_over(filename: str) -> bool:
 def call_site() -> SourceLocation:
     """Return file and line of the innermost frame outside the engine, NumPy and Python's library."""
     frame = sys._getframe(1)
-    while frame is not None and _is_passed_over(frame.f_code.co_filename):
+    while frame is not None and _is_library_file(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)

@@ -11,7 +11,7 @@ from engine.dtypes import DType
 
 
 class Dim:
-    """A symbolic size: a polynomial with whole coefficients, such as ``N`` or ``4*N + 1``.
+    """A symbolic size: a polynomial with integer coefficients, such as ``N`` or ``4*N + 1``.
 
     A symbol is an unknown number above 1: `N == 1` is False, `N == N` is True. A quotient that is not exact becomes a
     new symbol, ``⌊N/2⌋``.
@@ -181,14 +181,14 @@ def _exact_quotient(
     [(symbols, factor)] = denominator.items()
     quotient: dict[tuple[str, ...], int] = {}
     for key, value in numerator.items():
-        rest = list(key)
+        remaining = list(key)
         for symbol in symbols:
-            if symbol not in rest:
+            if symbol not in remaining:
                 return None
-            rest.remove(symbol)
+            remaining.remove(symbol)
         if value % factor:
             return None
-        quotient[tuple(rest)] = value // factor
+        quotient[tuple(remaining)] = value // factor
     return quotient
 
 

@@ -40,17 +40,17 @@ def assert_close(
         actual: the result
         expected: the reference
         allow_subclasses: accept subclasses of Tensor
-        rtol: how far off a number may be, as a share of the expected one; by dtype unless given
-        atol: how far off it may be besides; by dtype unless given
+        rtol: relative tolerance (default: by dtype)
+        atol: absolute tolerance (default: by dtype)
         equal_nan: treat NaN as equal to NaN
         check_device: the devices must be equal
         check_dtype: the dtypes must be equal
-        check_layout: without effect; there is one layout
+        check_layout: no effect; there is one layout
         check_stride: the strides must be equal
         msg: the error message, or a function that takes the generated message and returns another
     """
     if (rtol is None) != (atol is None):
-        raise ValueError("assert_close(): give both of rtol and atol, or neither")
+        raise ValueError("assert_close(): pass both rtol and atol, or neither")
 
     def compare(actual: Any, expected: Any, path: str) -> None:
         if isinstance(actual, Mapping) and isinstance(expected, Mapping):
@@ -105,11 +105,11 @@ def make_tensor(
     unsigned = not dtype.is_signed and not dtype.is_floating_point
     low = (0 if unsigned else -9) if low is None else low
     high = (2 if dtype.name == "bool" else 10) if high is None else high
-    drawn = (*size, 2) if noncontiguous else size
+    drawn_shape = (*size, 2) if noncontiguous else size
     if dtype.is_floating_point:
-        array = default_generator.uniform(drawn, float64, low, high)
+        array = default_generator.uniform(drawn_shape, float64, low, high)
     else:
-        array = default_generator.integers(int(np.ceil(low)), int(np.ceil(high)), drawn)
+        array = default_generator.integers(int(np.ceil(low)), int(np.ceil(high)), drawn_shape)
     if exclude_zero:
         array = np.where(array == 0, 1, array)
     tensor = as_tensor(array, dtype=dtype, device=device)
@@ -142,31 +142,31 @@ def _problem(
     default = max(_CLOSE.get(float64 if numbers else tensor.dtype, (0.0, 0.0)) for tensor in (first, second))
     if numbers and not promote_types(first.dtype, second.dtype).is_floating_point:
         default = (0.0, 0.0)
-    share, beside = default if rtol is None or atol is None else (rtol, atol)
-    ours, theirs = (tensor.cpu().double().numpy() for tensor in (first, second))
-    if not first.dtype.is_floating_point and not second.dtype.is_floating_point and not share and not beside:
-        ours, theirs = (tensor.cpu().numpy() for tensor in (first, second))
-        off = ours != theirs
+    relative, absolute = default if rtol is None or atol is None else (rtol, atol)
+    actual_values, expected_values = (tensor.cpu().double().numpy() for tensor in (first, second))
+    if not first.dtype.is_floating_point and not second.dtype.is_floating_point and not relative and not absolute:
+        actual_values, expected_values = (tensor.cpu().numpy() for tensor in (first, second))
+        mismatched = actual_values != expected_values
     else:
-        off = ~np.isclose(ours, theirs, rtol=share, atol=beside, equal_nan=equal_nan)
-    if not off.any():
+        mismatched = ~np.isclose(actual_values, expected_values, rtol=relative, atol=absolute, equal_nan=equal_nan)
+    if not mismatched.any():
         return ""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        difference = np.abs(np.asarray(ours, np.float64) - np.asarray(theirs, np.float64))
-        ratio = difference / np.abs(np.asarray(theirs, np.float64))
+        difference = np.abs(np.asarray(actual_values, np.float64) - np.asarray(expected_values, np.float64))
+        ratio = difference / np.abs(np.asarray(expected_values, np.float64))
     if numbers:
         kind = "Scalars are not equal" if default == (0.0, 0.0) else "Scalars are not close"
         return f"{kind}!\n\nExpected {expected} but got {actual}."
-    kind = "Tensor-likes are not close" if share or beside else "Tensor-likes are not equal"
+    kind = "Tensor-likes are not close" if relative or absolute else "Tensor-likes are not equal"
     return (
-        f"{kind}!\n\nMismatched elements: {off.sum()} / {off.size} ({100 * off.mean():.1f}%)\n"
-        f"Greatest absolute difference: {_greatest(difference, off)} (up to {beside} allowed)\n"
-        f"Greatest relative difference: {_greatest(ratio, off)} (up to {share} allowed)"
+        f"{kind}!\n\nMismatched elements: {mismatched.sum()} / {mismatched.size} ({100 * mismatched.mean():.1f}%)\n"
+        f"Greatest absolute difference: {_greatest(difference, mismatched)} (up to {absolute} allowed)\n"
+        f"Greatest relative difference: {_greatest(ratio, mismatched)} (up to {relative} allowed)"
     )
 
 
-def _greatest(values: np.ndarray[Any, Any], off: np.ndarray[Any, Any]) -> str:
-    index = np.unravel_index(np.argmax(np.where(off, values, -1)), values.shape)
+def _greatest(values: np.ndarray[Any, Any], mismatched: np.ndarray[Any, Any]) -> str:
+    index = np.unravel_index(np.argmax(np.where(mismatched, values, -1)), values.shape)
     return f"{values[index]} at index {tuple(map(int, index))}"
 
 

@@ -1,4 +1,4 @@
-"""The engine's version, under the names of torch.version. It is not built with a GPU toolkit: CuPy brings one."""
+"""The engine's version, under the names of torch.version. CuPy provides the GPU toolkit."""
 
 from __future__ import annotations
 

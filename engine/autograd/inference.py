@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from engine.modes import MODES, under
+from engine.modes import MODES, run_in_mode
 from engine.observe import Relay
 from engine.ops.record import Op
 from engine.tensors import Tensor
@@ -20,7 +20,7 @@ class inference_mode:
     """
 
     def __new__(cls, mode: Any = True) -> Any:  # `@inference_mode` without parentheses
-        return under(cls, mode) if callable(mode) and not isinstance(mode, bool) else super().__new__(cls)
+        return run_in_mode(cls, mode) if callable(mode) and not isinstance(mode, bool) else super().__new__(cls)
 
     def __init__(self, mode: bool = True) -> None:
         self._mode = mode
@@ -36,7 +36,7 @@ class inference_mode:
         MODES.grad, MODES.inference, MODES.observer = self._outer.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return under(lambda: inference_mode(self._mode), function)
+        return run_in_mode(lambda: inference_mode(self._mode), function)
 
 
 def is_inference_mode_enabled() -> bool:

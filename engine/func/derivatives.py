@@ -16,7 +16,7 @@ from engine.modes import enable_grad
 from engine.ops.movement.joining import stack
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
-from engine.tensors.structure import form, items, leaves, rebuilt
+from engine.tensors.structure import items, leaves, replace_tensors, structure_of
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
@@ -95,16 +95,16 @@ def jvp(
 
     def flat_function(*flat: Tensor) -> tuple[Tensor, ...]:
         nonlocal value
-        value = func(*rebuilt(primals, iter(flat)))
+        value = func(*replace_tensors(primals, iter(flat)))
         if has_aux:
             value, aux = value
-            aux_values.append(aux if graph else rebuilt(aux, (leaf.detach() for leaf in leaves(aux))))
+            aux_values.append(aux if graph else replace_tensors(aux, (leaf.detach() for leaf in leaves(aux))))
         _require_tensors("jvp(): the result of the function", value)
         return tuple(leaves(value))
 
     flat = tuple(leaves(primals)), tuple(leaves(tangents))
     found = functional.jvp(flat_function, *flat, create_graph=graph, strict=strict)
-    return (*[rebuilt(value, iter(part)) for part in found], *aux_values)
+    return (*[replace_tensors(value, iter(part)) for part in found], *aux_values)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
@@ -130,7 +130,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
             if input_gradient.requires_grad
         ]
         if not dependent:
-            return rebuilt(value, iter([zeros_like(out) for out in outputs]))
+            return replace_tensors(value, iter([zeros_like(out) for out in outputs]))
         create_graph = tracked.keeps_graph or _wants_graph(tangents)
         found = gradients(
             [input_gradient for input_gradient, _ in dependent],
@@ -140,7 +140,9 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
             create_graph=create_graph,
             allow_unused=True,
         )
-        return rebuilt(value, iter([zeros_like(x) if g is None else g for g, x in zip(found, outputs, strict=True)]))
+        return replace_tensors(
+            value, iter([zeros_like(x) if g is None else g for g, x in zip(found, outputs, strict=True)])
+        )
 
     return tracked.released(value), product
 
@@ -161,7 +163,7 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
             result = func(*tracked.args, **kwargs)
             value, aux = result if has_aux else (result, None)
             rows = [tracked.shaped(tracked.rows(out)) for out in leaves(value)]
-        found = rebuilt(value, iter(rows))
+        found = replace_tensors(value, iter(rows))
         return (found, tracked.released(aux)) if has_aux else found
 
     return jacobian
@@ -190,7 +192,7 @@ class _Tracked:
         self.trees = [args[index] for index in indices]
         self.inputs = [_tracked_leaf(leaf) for tree in self.trees for leaf in leaves(tree)]
         inputs = iter(self.inputs)
-        tracked_args = {index: rebuilt(tree, inputs) for index, tree in zip(indices, self.trees, strict=True)}
+        tracked_args = {index: replace_tensors(tree, inputs) for index, tree in zip(indices, self.trees, strict=True)}
         self.args = [tracked_args.get(index, arg) for index, arg in enumerate(args)]
 
     def gradients(self, outputs: list[Tensor], vectors: list[Tensor] | None, *, keep: bool = False) -> list[Tensor]:
@@ -214,12 +216,12 @@ class _Tracked:
         ]
 
     def released(self, tree: Any) -> Any:
-        return tree if self.keeps_graph else rebuilt(tree, (leaf.detach() for leaf in leaves(tree)))
+        return tree if self.keeps_graph else replace_tensors(tree, (leaf.detach() for leaf in leaves(tree)))
 
     def shaped(self, found: list[Any]) -> Any:
         """Arrange results, given per leaf, in the structure of the arguments."""
         parts = iter(found)
-        trees = tuple(rebuilt(tree, parts) for tree in self.trees)
+        trees = tuple(replace_tensors(tree, parts) for tree in self.trees)
         return trees[0] if self.one else trees
 
     @staticmethod
@@ -233,7 +235,7 @@ def _tracked_leaf(tensor: Tensor) -> Tensor:
 
 
 def _require_structure(call: str, what: str, tree: Any, expected_what: str, expected_tree: Any) -> None:
-    found, expected = form(tree), form(expected_tree)
+    found, expected = structure_of(tree), structure_of(expected_tree)
     if found != expected:
         raise AutogradError(f"{call}(): {what} must have the structure of {expected_what}, {expected}, not {found}.")
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from engine import random
 from engine.ops.movement.joining import stack
 from engine.tensors import Tensor
-from engine.tensors.structure import items, leaves, rebuilt
+from engine.tensors.structure import items, leaves, replace_tensors
 
 Dims: TypeAlias = Any
 """Batch dimension: an index, None for data shared by all samples, or a structure of these."""
@@ -145,5 +145,5 @@ def _stack_results(results: Sequence[Any], dims: Dims) -> Any:
         dims = dims[0]
     leaf_dims = _dims_of_leaves(first, dims, "out_dims")
     columns = zip(*[leaves(one) for one in results], strict=True)
-    return rebuilt(first, iter([column[0] if dim is None else stack(column, dim)
+    return replace_tensors(first, iter([column[0] if dim is None else stack(column, dim)
                                 for column, dim in zip(columns, leaf_dims, strict=True)]))  # fmt: skip

@@ -46,7 +46,7 @@ def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping
     Args:
         tensors: by name, from any device; a tensor under two names is written twice
         path: the file, replaced atomically and unchanged on errors
-        metadata: texts to store in the file
+        metadata: strings to store in the file
 
     Raises:
         WeightsError: a value is not a tensor.
@@ -60,8 +60,8 @@ def encode(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, so
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or tensor.is_meta:
-            found = "has no numbers" if isinstance(tensor, Tensor) else f"is a {type(tensor).__name__}, not a tensor"
-            raise WeightsError(f"{source}: {name!r} {found}, so it cannot be saved.")
+            problem = "has no data" if isinstance(tensor, Tensor) else f"is a {type(tensor).__name__}, not a tensor"
+            raise WeightsError(f"{source}: {name!r} {problem}, so it cannot be saved.")
         arrays[name] = np.asarray(tensor.detach().cpu().numpy(), order="C")
     content = bytearray(save(arrays, dict(metadata) if metadata is not None else None))
     if metadata is not None and len(metadata) > 1:
@@ -81,17 +81,17 @@ def _sort_metadata(content: bytearray) -> None:
 
 def decode(data: bytes, source: str, device: Device | str = "cpu") -> dict[str, Tensor]:
     """Decode a safetensors file; `source` names the file in errors. Raises WeightsError."""
-    refuse_pytorch(data[:9], source)
+    reject_pytorch_file(data[:9], source)
     tensors: dict[str, Tensor] = {}
-    with _explained(source):
-        for name, found in deserialize(data):
-            if found["dtype"] not in _NAMES:
-                known = ", ".join(BY_NAME)
+    with _translate_errors(source):
+        for name, entry in deserialize(data):
+            if entry["dtype"] not in _NAMES:
+                names = ", ".join(BY_NAME)
                 raise WeightsError(
-                    f"{source}: tensor {name!r} has dtype {found['dtype']}. Convert it to one of: {known}."
+                    f"{source}: tensor {name!r} has dtype {entry['dtype']}. Convert it to one of: {names}."
                 )
-            dtype = BY_NAME[_NAMES[found["dtype"]]].numpy
-            array = np.frombuffer(found["data"], dtype).reshape(found["shape"])
+            dtype = BY_NAME[_NAMES[entry["dtype"]]].numpy
+            array = np.frombuffer(entry["data"], dtype).reshape(entry["shape"])
             tensors[name] = from_numpy(np.asarray(array.view(np.uint8) != 0) if dtype == np.bool else array).to(device)
     return dict(sorted(tensors.items()))
 
@@ -103,7 +103,7 @@ def read_content(path: Path) -> bytes:
         OSError: the file is missing, not a regular file, or cannot be read.
         WeightsError: the file is damaged, has another format, or is larger than the free memory.
     """
-    with _opened(path):
+    with _open_checked(path):
         size, free = path.stat().st_size, psutil.virtual_memory().available
         if size > free:
             raise WeightsError(f"{path}: needs {size:,} bytes of memory, but {free:,} are free. Close other programs.")
@@ -122,12 +122,12 @@ def load_file(path: str | Path, device: Device | str = "cpu") -> dict[str, Tenso
 
 def read_metadata(path: str | Path) -> dict[str, str]:
     """The metadata of a safetensors file. Raises the same errors as `load_file`."""
-    with _opened(Path(path)) as file:
+    with _open_checked(Path(path)) as file:
         return dict(file.metadata() or {})
 
 
-def refuse_pytorch(start: bytes, source: str) -> None:
-    """Raises WeightsError for a file that begins like a PyTorch checkpoint: a zip archive, or a pickle.
+def reject_pytorch_file(start: bytes, source: str) -> None:
+    """Raise WeightsError for a file that begins like a PyTorch checkpoint: a zip archive, or a pickle.
 
     The length at the start of a safetensors file may equal the first two bytes of a pickle.
     """
@@ -136,18 +136,18 @@ def refuse_pytorch(start: bytes, source: str) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _open_checked(path: Path) -> Iterator[Any]:
     with open_regular(path) as file:
-        refuse_pytorch(file.read(9), str(path))
+        reject_pytorch_file(file.read(9), str(path))
     with (
-        _explained(str(path)),
+        _translate_errors(str(path)),
         safe_open(path, framework="numpy") as weights,
     ):  # does not check the data
         yield weights
 
 
 @contextmanager
-def _explained(source: str) -> Iterator[None]:
+def _translate_errors(source: str) -> Iterator[None]:
     """Context manager that turns errors of the safetensors library into WeightsError."""
     try:
         yield

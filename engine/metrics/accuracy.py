@@ -35,10 +35,10 @@ class TopKAccuracy(MeanMetric):
 
     def batch_sum(self, input: Tensor, target: Tensor) -> Tensor:
         check_class_scores(self, input, target)
-        own = input.gather(1, target.unsqueeze(1))
+        target_scores = input.gather(1, target.unsqueeze(1))
         # Ties count against the target class, so that constant scores give an accuracy of 0.
-        others = (input >= own).sum(1) - 1
-        return (others < self.k).sum()
+        n_higher = (input >= target_scores).sum(1) - 1
+        return (n_higher < self.k).sum()
 
 
 @METRICS.register(category="Classification", title="Binary accuracy", tags=("two classes", "logit"))

@@ -43,30 +43,30 @@ class ClassCounts(Metric):
     def accumulate(self, input: Tensor, target: Tensor) -> None:
         if self.num_classes == 1:
             check_same_shape(self, input, target)
-            answer, truth = input > self.threshold, target > 0.5
-            self._same.add_((answer & truth).sum())
-            self._answers.add_(answer.sum())
-            self._targets.add_(truth.sum())
+            prediction, actual = input > self.threshold, target > 0.5
+            self._same.add_((prediction & actual).sum())
+            self._answers.add_(prediction.sum())
+            self._targets.add_(actual.sum())
             return
         check_class_scores(self, input, target, self.num_classes)
-        answer, truth = input.argmax(1).reshape(-1), target.reshape(-1)
-        self._same.index_add_(0, truth, (answer == truth).to(int64))
-        self._answers.index_add_(0, answer, ones_like(answer))
-        self._targets.index_add_(0, truth, ones_like(answer))
+        prediction, actual = input.argmax(1).reshape(-1), target.reshape(-1)
+        self._same.index_add_(0, actual, (prediction == actual).to(int64))
+        self._answers.index_add_(0, prediction, ones_like(prediction))
+        self._targets.index_add_(0, actual, ones_like(prediction))
 
     def compute(self) -> float:
         """The averaged metric; NaN without samples."""
         counts = (self._same, self._answers, self._targets)
         correct, predicted, targets = (count.to(float64).numpy(force=True) for count in counts)
-        known = predicted + targets > 0
-        if not known.any():
+        present = predicted + targets > 0
+        if not present.any():
             return float("nan")
         if self.average == "micro":
             return float(
                 self.per_class(correct.sum(keepdims=True), predicted.sum(keepdims=True), targets.sum(keepdims=True))[0]
             )
-        values = self.per_class(correct[known], predicted[known], targets[known])
-        weights = targets[known] if self.average == "weighted" and targets.any() else None
+        values = self.per_class(correct[present], predicted[present], targets[present])
+        weights = targets[present] if self.average == "weighted" and targets.any() else None
         return float(np.average(values, weights=weights))
 
     @abstractmethod
@@ -165,17 +165,17 @@ class AUC(Metric):
     def compute(self) -> float:
         """The area; NaN without positive or without negative targets."""
         yes, no = (count.to(float64).numpy(force=True) for count in (self._yes, self._no))
-        below = np.cumsum(no) - no
+        negatives_below = np.cumsum(no) - no
         pairs = yes.sum() * no.sum()
-        return float((yes * (below + no / 2)).sum() / pairs) if pairs else float("nan")
+        return float((yes * (negatives_below + no / 2)).sum() / pairs) if pairs else float("nan")
 
 
 _BINS, _LARGEST_LOG = 65536, 28.0
 """Number of bins, and an upper bound of ``log1p(1e6 |score|)`` for scores up to a million."""
 
 
-def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
-    return part / np.maximum(whole, 1)
+def _ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[Any]:
+    return numerator / np.maximum(denominator, 1)
 
 
 __all__ = ["AUC", "F1", "ClassCounts", "ConfusionMatrix", "Precision", "Recall"]

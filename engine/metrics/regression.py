@@ -53,10 +53,10 @@ class R2(Metric):
         check_same_shape(self, input, target)
         predictions, values = input.to(float64), target.to(float64)
         mean, size = values.mean(), values.numel()
-        before, shift = self._count.clone(), mean - self._mean
+        old_count, shift = self._count.clone(), mean - self._mean
         self._count.add_(size)
         self._mean.add_(shift * size / self._count)
-        self._squares.add_((values - mean).square().sum() + shift * shift * size * before / self._count)
+        self._squares.add_((values - mean).square().sum() + shift * shift * size * old_count / self._count)
         self._errors.add_((values - predictions).square().sum())
 
     def compute(self) -> float:

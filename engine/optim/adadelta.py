@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import (
-    Group,
-    KernelFlag,
-    LearningRate,
-    Parameters,
-    State,
-    UpdateRule,
-    hyperparameters,
-    same_for_all_parameters,
-)
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, hyperparameters
+from engine.optim.update_rule import UpdateRule, same_for_all_parameters
 from engine.registry import OPTIMIZERS, NonNegative, Probability
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -55,8 +47,8 @@ class Adadelta(UpdateRule):
         rho, eps = group["rho"], group["eps"]
         if group["weight_decay"]:
             gradient = gradient.add(param, alpha=group["weight_decay"])
-        square, moved = state["square_avg"], state["acc_delta"]
+        square, squared_steps = state["square_avg"], state["acc_delta"]
         square.mul_(rho).addcmul_(gradient, gradient, value=1 - rho)
-        delta = moved.add(eps).sqrt() / square.add(eps).sqrt() * gradient
-        moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        delta = squared_steps.add(eps).sqrt() / square.add(eps).sqrt() * gradient
+        squared_steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         param.add_(delta, alpha=-group["lr"])

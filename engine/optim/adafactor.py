@@ -6,7 +6,8 @@ import math
 from typing import Annotated, Any
 
 from engine.dtypes import finfo, float32, float64
-from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule, hyperparameters
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, hyperparameters
+from engine.optim.update_rule import UpdateRule
 from engine.registry import OPTIMIZERS, NonNegative, Range
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -58,20 +59,20 @@ class Adafactor(UpdateRule):
         if not param.numel():
             return
         state["step"] += 1
-        step, lr, (least, smallest) = state["step"], group["lr"], group["eps"]
-        least = finfo(param.dtype).eps if least is None else least
+        step, lr, (eps1, eps2) = state["step"], group["lr"], group["eps"]
+        eps1 = finfo(param.dtype).eps if eps1 is None else eps1
         root = math.sqrt(param.numel())
-        rate = (_norm(param) / root).clamp(min=smallest) * min(lr, 1 / math.sqrt(step))
+        rate = (_norm(param) / root).clamp(min=eps2) * min(lr, 1 / math.sqrt(step))
         if group["weight_decay"]:
             param.mul_(1 - lr * group["weight_decay"])
-        square, forget = gradient * gradient, step ** group["beta2_decay"]
+        square, decay = gradient * gradient, step ** group["beta2_decay"]
         if gradient.ndim > 1:
-            rows = state["row_var"].lerp_(square.mean(-1, True), forget)
-            columns = state["col_var"].lerp_(square.mean(-2, True), forget)
-            estimate = rows @ columns / rows.mean(-2, True).clamp(min=least)
+            rows = state["row_var"].lerp_(square.mean(-1, True), decay)
+            columns = state["col_var"].lerp_(square.mean(-2, True), decay)
+            estimate = rows @ columns / rows.mean(-2, True).clamp(min=eps1)
         else:
-            estimate = state["variance"].lerp_(square, forget)
-        change = estimate.clamp(min=least * least).rsqrt() * gradient
+            estimate = state["variance"].lerp_(square, decay)
+        change = estimate.clamp(min=eps1 * eps1).rsqrt() * gradient
         param.sub_(change * (rate / (_norm(change) / (root * group["d"])).clamp(min=1.0)))
 
 

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import math
 
-from engine.optim.optimizer import (
-    DecayRate,
-    Group,
-    KernelFlag,
-    LearningRate,
-    Parameters,
-    State,
-    UpdateRule,
-    hyperparameters,
-    same_for_all_parameters,
-)
+from engine.optim.optimizer import DecayRate, Group, KernelFlag, LearningRate, Parameters, State, hyperparameters
+from engine.optim.update_rule import UpdateRule, same_for_all_parameters
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import (
-    Group,
-    KernelFlag,
-    LearningRate,
-    Parameters,
-    State,
-    UpdateRule,
-    hyperparameters,
-    round_to_float32,
-)
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, hyperparameters, round_to_float32
+from engine.optim.update_rule import UpdateRule
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -54,15 +46,15 @@ class ASGD(UpdateRule):
         return {"step": 0, "eta": round_to_float32(group["lr"]), "mu": 1.0, "ax": zeros_like(param)}
 
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        lr, shrink = group["lr"], group["lambd"]
+        lr, lambd = group["lr"], group["lambd"]
         state["step"] += 1
         if group["weight_decay"]:
             gradient = gradient.add(param, alpha=group["weight_decay"])
-        param.mul_(1 - shrink * state["eta"]).add_(gradient, alpha=-state["eta"])
+        param.mul_(1 - lambd * state["eta"]).add_(gradient, alpha=-state["eta"])
         average = state["ax"]
         if state["mu"] == 1:
             average.copy_(param)
         else:
             average.lerp_(param, state["mu"])
-        state["eta"] = round_to_float32(lr / (1 + shrink * lr * state["step"]) ** group["alpha"])
+        state["eta"] = round_to_float32(lr / (1 + lambd * lr * state["step"]) ** group["alpha"])
         state["mu"] = round_to_float32(1 / max(1, state["step"] - group["t0"]))

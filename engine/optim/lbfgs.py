@@ -54,10 +54,10 @@ class LBFGS(Optimizer):
         return {"func_evals": 0, "n_iter": 0}
 
     def required_state(self, state: State, param: Tensor, group: Group) -> State:
-        found = super().required_state(state, param, group)
+        point = super().required_state(state, param, group)
         if state.get("n_iter"):
             flat = param.new_zeros(0)
-            found |= {
+            point |= {
                 "d": flat,
                 "t": 0.0,
                 "old_dirs": [],
@@ -66,7 +66,7 @@ class LBFGS(Optimizer):
                 "H_diag": 0.0,
                 "prev_flat_grad": flat,
             }
-        return found
+        return point
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Run up to `max_iter` iterations; `closure` clears and recomputes the gradients and returns the loss."""
@@ -89,27 +89,27 @@ class LBFGS(Optimizer):
             return first_loss
         loss, evaluations = float(first_loss), 1
         for iteration in range(1, group["max_iter"] + 1):
-            following = {**state, "n_iter": state["n_iter"] + 1}
-            direction = _direction(following, gradient, group["history_size"])
+            new_state = {**state, "n_iter": state["n_iter"] + 1}
+            direction = _direction(new_state, gradient, group["history_size"])
             start = LineSearchPoint(0.0, loss, gradient, _dot(gradient, direction))
-            step = _first_step(following, gradient, float(group["lr"]))
-            following |= {"d": direction, "t": step, "prev_flat_grad": gradient, "prev_loss": loss}
+            step = _first_step(new_state, gradient, float(group["lr"]))
+            new_state |= {"d": direction, "t": step, "prev_flat_grad": gradient, "prev_loss": loss}
             note_items(state)
-            state.update(following)  # in one update, so that an interrupted step leaves a consistent state
+            state.update(new_state)  # in one update, so that an interrupted step leaves a consistent state
             if start.slope > -group["tolerance_change"]:
                 break
             last = iteration == group["max_iter"]
             limit = group["max_eval"] - evaluations
-            found, count = self._advance(closure, start, direction, state["t"], limit, evaluate=not last)
+            point, count = self._advance(closure, start, direction, state["t"], limit, evaluate=not last)
             note_items(state)
-            state["t"], loss, gradient = found.step, found.loss, found.gradient
+            state["t"], loss, gradient = point.step, point.loss, point.gradient
             evaluations += count
             state["func_evals"] += count
             if (
                 last
                 or evaluations >= group["max_eval"]
                 or _largest(gradient) <= group["tolerance_grad"]
-                or _largest(direction * found.step) <= group["tolerance_change"]
+                or _largest(direction * point.step) <= group["tolerance_change"]
                 or abs(loss - start.loss) < group["tolerance_change"]
             ):
                 break
@@ -134,19 +134,19 @@ class LBFGS(Optimizer):
             loss = float(closure())
             gradient = self._flat_gradient()
             return LineSearchPoint(step, loss, gradient, _dot(gradient, direction)), 1
-        before = [param.detach().clone() for param in group["params"]]
+        start_values = [param.detach().clone() for param in group["params"]]
 
-        def at(step: float) -> LineSearchPoint:
+        def evaluate_at(step: float) -> LineSearchPoint:
             self._move(direction, step)
             loss = float(closure())
             gradient = self._flat_gradient()
-            for param, value in zip(group["params"], before, strict=True):
+            for param, value in zip(group["params"], start_values, strict=True):
                 param.copy_(value)
             return LineSearchPoint(step, loss, gradient, _dot(gradient, direction))
 
-        found, count = strong_wolfe(at, start, step, _largest(direction), limit=limit)
-        self._move(direction, found.step)
-        return found, count
+        point, count = strong_wolfe(evaluate_at, start, step, _largest(direction), limit=limit)
+        self._move(direction, point.step)
+        return point, count
 
     def _flat_gradient(self) -> Tensor:
         params = self.param_groups[0]["params"]
@@ -172,21 +172,25 @@ def _direction(state: State, gradient: Tensor, history_size: int) -> Tensor:
     if state["n_iter"] == 1:
         state |= {"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1.0}
         return -gradient
-    changes, steps, inverses = state["old_dirs"], state["old_stps"], state["ro"]
+    changes, steps, inverse_curvatures = state["old_dirs"], state["old_stps"], state["ro"]
     change, step = gradient - state["prev_flat_grad"], state["d"] * float(state["t"])
     curvature = _dot(change, step)
     if curvature > 1e-10:
         added = {"old_dirs": change, "old_stps": step, "ro": 1 / curvature}
         state |= {name: [*state[name], new][-history_size:] for name, new in added.items()}
         state["H_diag"] = curvature / _dot(change, change)
-        changes, steps, inverses = state["old_dirs"], state["old_stps"], state["ro"]
-    direction, shares = -gradient, []
-    for change, step, inverse in zip(reversed(changes), reversed(steps), reversed(inverses), strict=True):
-        shares.append(_dot(step, direction) * float(inverse))
-        direction.add_(change, alpha=-shares[-1])
+        changes, steps, inverse_curvatures = state["old_dirs"], state["old_stps"], state["ro"]
+    direction, coefficients = -gradient, []
+    for change, step, inverse_curvature in zip(
+        reversed(changes), reversed(steps), reversed(inverse_curvatures), strict=True
+    ):
+        coefficients.append(_dot(step, direction) * float(inverse_curvature))
+        direction.add_(change, alpha=-coefficients[-1])
     direction.mul_(float(state["H_diag"]))
-    for change, step, inverse, share in zip(changes, steps, inverses, reversed(shares), strict=True):
-        direction.add_(step, alpha=share - _dot(change, direction) * float(inverse))
+    for change, step, inverse_curvature, coefficient in zip(
+        changes, steps, inverse_curvatures, reversed(coefficients), strict=True
+    ):
+        direction.add_(step, alpha=coefficient - _dot(change, direction) * float(inverse_curvature))
     return direction
 
 

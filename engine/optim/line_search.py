@@ -50,30 +50,30 @@ def strong_wolfe(
     def meets_curvature(point: LineSearchPoint) -> bool:
         return abs(point.slope) <= -CURVATURE * start.slope
 
-    previous, new, tried = start, evaluate(first), 0
+    previous, new, evaluations = start, evaluate(first), 0
     bracket: tuple[LineSearchPoint, LineSearchPoint] | None = None
-    while tried < limit:
-        if violates_decrease(new) or (tried > 1 and new.loss >= previous.loss):
+    while evaluations < limit:
+        if violates_decrease(new) or (evaluations > 1 and new.loss >= previous.loss):
             bracket = previous, new
             break
         if meets_curvature(new):
-            return new, tried + 1
+            return new, evaluations + 1
         if new.slope >= 0:
             bracket = previous, new
             break
         bounds = new.step + 0.01 * (new.step - previous.step), new.step * 10
         previous, new = new, evaluate(cubic_minimum(previous, new, bounds))
-        tried += 1
+        evaluations += 1
     low, high = bracket or (start, new)
     position = 0  # index of the end with the lower loss; the order affects rounding in the interpolation
     if low.loss > high.loss:
         low, high, position = high, low, 1
-    stuck = False
-    while tried < limit and abs(high.step - low.step) * length >= smallest:
+    was_near_end = False
+    while evaluations < limit and abs(high.step - low.step) * length >= smallest:
         ends = (low, high) if position == 0 else (high, low)
-        step, stuck = _away_from_ends(cubic_minimum(*ends), low.step, high.step, stuck=stuck)
+        step, was_near_end = _move_from_ends(cubic_minimum(*ends), low.step, high.step, was_near_end=was_near_end)
         new = evaluate(step)
-        tried += 1
+        evaluations += 1
         if violates_decrease(new) or new.loss >= low.loss:
             high = new
             if high.loss < low.loss:
@@ -85,33 +85,33 @@ def strong_wolfe(
         if new.slope * (high.step - low.step) >= 0:
             high = low
         low = new
-    return low, tried + 1
+    return low, evaluations + 1
 
 
 def cubic_minimum(a: LineSearchPoint, b: LineSearchPoint, bounds: tuple[float, float] | None = None) -> float:
     """Minimizer of the cubic through two points and their slopes, clamped to `bounds` (default: the two points)."""
-    least, most = bounds or (min(a.step, b.step), max(a.step, b.step))
+    lower, upper = bounds or (min(a.step, b.step), max(a.step, b.step))
     left, right = (a, b) if a.step <= b.step else (b, a)
     if a.step == b.step:
-        return (least + most) / 2
+        return (lower + upper) / 2
     bend = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.step - b.step)
     square = bend**2 - a.slope * b.slope
     if not square >= 0:
-        return (least + most) / 2
+        return (lower + upper) / 2
     root = math.sqrt(square)
     change = right.slope - left.slope + 2 * root
     if change == 0:
-        return (least + most) / 2
-    share = (right.slope + root - bend) / change
-    return min(max(right.step - (right.step - left.step) * share, least), most)
+        return (lower + upper) / 2
+    fraction = (right.slope + root - bend) / change
+    return min(max(right.step - (right.step - left.step) * fraction, lower), upper)
 
 
-def _away_from_ends(step: float, low: float, high: float, *, stuck: bool) -> tuple[float, bool]:
+def _move_from_ends(step: float, low: float, high: float, *, was_near_end: bool) -> tuple[float, bool]:
     """`step`, moved into the bracket on the second time close to an end; and whether it is close to an end now."""
-    least, most = min(low, high), max(low, high)
-    margin = 0.1 * (most - least)
-    if min(most - step, step - least) >= margin:
+    lower, upper = min(low, high), max(low, high)
+    margin = 0.1 * (upper - lower)
+    if min(upper - step, step - lower) >= margin:
         return step, False
-    if not stuck and least < step < most:
+    if not was_near_end and lower < step < upper:
         return step, True
-    return (most - margin if abs(step - most) < abs(step - least) else least + margin), False
+    return (upper - margin if abs(step - upper) < abs(step - lower) else lower + margin), False

@@ -6,7 +6,8 @@ import math
 from typing import Annotated, Literal
 
 from engine.functions import addmm
-from engine.optim.optimizer import Group, LearningRate, Parameters, State, UpdateRule, hyperparameters
+from engine.optim.optimizer import Group, LearningRate, Parameters, State, hyperparameters
+from engine.optim.update_rule import UpdateRule
 from engine.registry import NonNegative, Range
 from engine.shape import format_shape
 from engine.tensors import Tensor
@@ -59,8 +60,8 @@ class Muon(UpdateRule):
 
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         mean = state["momentum_buffer"].lerp_(gradient, 1 - group["momentum"])
-        wanted = gradient.lerp(mean, group["momentum"]) if group["nesterov"] else mean
-        step = newton_schulz(wanted, group["ns_coefficients"], group["ns_steps"], group["eps"])
+        direction = gradient.lerp(mean, group["momentum"]) if group["nesterov"] else mean
+        step = newton_schulz(direction, group["ns_coefficients"], group["ns_steps"], group["eps"])
         param.mul_(1 - group["lr"] * group["weight_decay"])
         param.add_(step, alpha=-group["lr"] * _lr_factor(group["adjust_lr_fn"], *param.shape))
 

@@ -9,11 +9,10 @@ from engine.optim.optimizer import (
     LearningRate,
     Parameters,
     State,
-    UpdateRule,
     hyperparameters,
     round_to_float32,
-    same_for_all_parameters,
 )
+from engine.optim.update_rule import UpdateRule, same_for_all_parameters
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -66,10 +65,10 @@ class NAdam(UpdateRule):
         elif decay:
             gradient = gradient.add(param, alpha=decay)
         beta1, beta2 = group["betas"]
-        now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
-        state["mu_product"] = product = round_to_float32(state["mu_product"] * round_to_float32(now))
+        momentum, next_momentum = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
+        state["mu_product"] = product = round_to_float32(state["mu_product"] * round_to_float32(momentum))
         mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         divisor = square.div(1 - beta2**step).sqrt().add_(group["eps"])
-        param.addcdiv_(gradient, divisor, value=-lr * (1 - now) / (1 - product))
-        param.addcdiv_(mean, divisor, value=-lr * ahead / (1 - product * ahead))
+        param.addcdiv_(gradient, divisor, value=-lr * (1 - momentum) / (1 - product))
+        param.addcdiv_(mean, divisor, value=-lr * next_momentum / (1 - product * next_momentum))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from itertools import chain
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -15,7 +13,7 @@ import numpy as np
 
 from engine.errors import WeightsError
 from engine.graph import RemovableHandle
-from engine.modes import MODES, enable_grad, no_grad, note_attributes
+from engine.modes import note_attributes
 from engine.optim.optimizer_hooks import OptimizerHooks
 from engine.registry import NonNegative, Parameter, Range, parameters
 from engine.shape import format_shape
@@ -40,7 +38,7 @@ KernelFlag: TypeAlias = Any
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
-    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+    def step_with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if "_hooks" not in vars(self):  # a wrapper of an optimizer may not call Optimizer.__init__
             return step(self, *args, **kwargs)
         for hook in self._hooks.hooks_for("step_pre"):
@@ -54,7 +52,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             hook(self, args, kwargs)
         return result
 
-    return hooked
+    return step_with_hooks
 
 
 class Optimizer:
@@ -87,12 +85,12 @@ class Optimizer:
         """Number of calls of `step`."""
         self._hooks = OptimizerHooks()
         _check_kernel_flags(self.defaults)
-        given: list[Any] = list(params)
-        if not given:
+        groups: list[Any] = list(params)
+        if not groups:
             raise ValueError(
                 "the optimizer got an empty parameter list. Check that model.parameters() is not empty or consumed."
             )
-        for group in given if isinstance(given[0], dict) else [{"params": given}]:
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -131,13 +129,13 @@ class Optimizer:
         if isinstance(params, set):
             raise TypeError("params must be ordered, but is a set. Pass a list.")
         items = [params] if isinstance(params, Tensor) else list(params)
-        named = [item for item in items if isinstance(item, tuple)]
-        if named and len(named) != len(items):
+        named_params = [item for item in items if isinstance(item, tuple)]
+        if named_params and len(named_params) != len(items):
             raise ValueError("either all parameters of a group must be named or none")
-        tensors = [tensor for _, tensor in named] if named else items
+        tensors = [tensor for _, tensor in named_params] if named_params else items
         self._check(tensors)
         self.check_params(tensors)
-        group = {"params": tensors, **({"param_names": [name for name, _ in named]} if named else {})}
+        group = {"params": tensors, **({"param_names": [name for name, _ in named_params]} if named_params else {})}
         options = {**self.defaults, **{name: value for name, value in param_group.items() if name != "params"}}
         self.check(options)
         self.param_groups.append(group | options)
@@ -156,7 +154,7 @@ class Optimizer:
         """Raise ValueError if this optimizer does not support a parameter."""
 
     def _check(self, tensors: list[Any]) -> None:
-        known = {id(tensor) for group in self.param_groups for tensor in group["params"]}
+        existing = {id(tensor) for group in self.param_groups for tensor in group["params"]}
         if len({id(tensor) for tensor in tensors}) < len(tensors):
             warnings.warn(
                 f"{type(self).__name__}: a parameter group repeats a parameter, so each step updates it "
@@ -171,7 +169,7 @@ class Optimizer:
                     f"a {format_shape(tensor.shape)} tensor is not a leaf tensor, so an optimizer cannot update it. "
                     "Pass leaf tensors, such as model.parameters()."
                 )
-            if id(tensor) in known:
+            if id(tensor) in existing:
                 raise ValueError(
                     f"a {format_shape(tensor.shape)} parameter is in more than one parameter group. "
                     "List each parameter in one group."
@@ -217,7 +215,7 @@ class Optimizer:
             for group in self.param_groups
         ]
         packed = {
-            numbers[id(param)]: {name: self._packed(name, value) for name, value in state.items()}
+            numbers[id(param)]: {name: self._pack_value(name, value) for name, value in state.items()}
             for param, state in self.state.items()
             if state
         }
@@ -236,32 +234,32 @@ class Optimizer:
         for hook in self._hooks.hooks_for("load_state_dict_pre"):
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
-        given = state_dict["param_groups"]
-        sizes, found = [len(g["params"]) for g in self.param_groups], [len(g["params"]) for g in given]
+        groups = state_dict["param_groups"]
+        sizes, found = [len(g["params"]) for g in self.param_groups], [len(g["params"]) for g in groups]
         if sizes != found:
             raise WeightsError(
                 f"this {type(self).__name__} has parameter groups of sizes {sizes}, but the state dict has {found}. "
                 "Create the optimizer with the same parameter groups."
             )
         loaded: defaultdict[Tensor, State] = defaultdict(dict)
-        for group, options in zip(self.param_groups, given, strict=True):
+        for group, options in zip(self.param_groups, groups, strict=True):
             for number, param in zip(options["params"], group["params"], strict=True):
                 if number in state_dict["state"]:
                     saved = state_dict["state"][number]
-                    loaded[param] = {name: self._unpacked(name, value, param) for name, value in saved.items()}
+                    loaded[param] = {name: self._unpack_value(name, value, param) for name, value in saved.items()}
                     self.check_state_entries(loaded[param], param, {**group, **options})
         self.state = loaded
-        for group, options in zip(self.param_groups, given, strict=True):
+        for group, options in zip(self.param_groups, groups, strict=True):
             group.update({name: value for name, value in options.items() if name != "params"})
         self._hooks.run("load_state_dict_post", self)
 
-    def _packed(self, name: str, value: Any) -> Any:
+    def _pack_value(self, name: str, value: Any) -> Any:
         return as_tensor(float(value)) if name in self.scalar_state else value
 
-    def _unpacked(self, name: str, value: Any, param: Tensor) -> Any:
+    def _unpack_value(self, name: str, value: Any, param: Tensor) -> Any:
         """A saved value: counters as Python numbers, tensors copied to the parameter's dtype and device."""
         if isinstance(value, (list, tuple)):
-            return type(value)(self._unpacked("", item, param) for item in value)
+            return type(value)(self._unpack_value("", item, param) for item in value)
         if not isinstance(value, (Tensor, np.ndarray)):
             return value
         tensor = as_tensor(value)
@@ -320,70 +318,8 @@ class Optimizer:
         return self._hooks.add("load_state_dict_post", hook, prepend=prepend)
 
 
-class UpdateRule(Optimizer):
-    """Base class of optimizers that update each parameter separately.
-
-    A subclass defines `update`, and `initial_state` if it keeps state. `update` uses in-place ops and never reads
-    values of tensors, so that compiled steps can record it; what depends only on hyperparameters and counters is
-    computed with Python numbers.
-    """
-
-    @abstractmethod
-    def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
-        """Update `param` in place; `gradient` must not be modified. With `maximize`, `gradient` is already negated."""
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        with no_grad():
-            capture = MODES.capture
-            due = list(self._with_gradients())
-            with nullcontext() if capture is None else capture.optimizer_step(self, [(one[0], one[2]) for one in due]):
-                for param, gradient, options in due:
-                    self.update_one(param, gradient, options)
-        return loss
-
-    def _with_gradients(self) -> Iterator[tuple[Tensor, Tensor, Group]]:
-        """Each parameter with a gradient, the gradient, and the hyperparameters of its group."""
-        for group in self.param_groups:
-            rate = group["lr"]
-            options = group if not isinstance(rate, Tensor) else {**group, "lr": rate.item()}
-            for param in group["params"]:
-                if param.grad is not None:
-                    yield param, param.grad, options
-
-    def update_one(self, param: Tensor, gradient: Tensor, group: Group) -> None:
-        """Update one parameter and its state.
-
-        A replayed step also calls this, to update counters and to compute the scalar arguments of its recorded ops. It
-        passes a gradient with the right shape and dtype only.
-        """
-        state = self.state[param]
-        if not state:
-            state |= self.initial_state(param, group)
-        self.update(param, -gradient if group.get("maximize") else gradient, state, group)
-
-    def check_state(self, name: str, value: Tensor, param: Tensor) -> None:
-        if tuple(value.shape) != tuple(param.shape):
-            raise WeightsError(
-                f"the saved {name} has shape {format_shape(value.shape)}, but the parameter has shape "
-                f"{format_shape(param.shape)}. Create the optimizer with the same parameters in the same order."
-            )
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) or (isinstance(value, Tensor) and value.numel() == 1)
-
-
-def same_for_all_parameters(update: Callable[..., None]) -> Callable[..., None]:
-    """Declare that the ops of an `update` and their scalars depend only on hyperparameters and counters.
-
-    A replayed step then computes the scalars once for all parameters with the same hyperparameters and counters.
-    """
-    update.is_same_for_all_parameters = True  # pyright: ignore[reportFunctionMemberAccess]
-    return update
 
 
 def round_to_float32(value: float) -> float:

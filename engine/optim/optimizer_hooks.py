@@ -22,7 +22,7 @@ class OptimizerHooks:
         return list(self._hooks[event].values()) if self._hooks else []
 
     def replay_state(self) -> Iterator[tuple[str, dict[Any, Any], tuple[str, ...]]]:
-        """What a replayed step depends on: names, dicts, and keys whose values may change."""
+        """State that replayed steps guard: names, dicts, and keys whose values may change."""
         yield "", self._hooks, ()
 
     def run(self, event: str, *args: Any) -> None:

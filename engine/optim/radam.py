@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import math
 
-from engine.optim.optimizer import (
-    DecayRate,
-    Group,
-    KernelFlag,
-    LearningRate,
-    Parameters,
-    State,
-    UpdateRule,
-    hyperparameters,
-    same_for_all_parameters,
-)
+from engine.optim.optimizer import DecayRate, Group, KernelFlag, LearningRate, Parameters, State, hyperparameters
+from engine.optim.update_rule import UpdateRule, same_for_all_parameters
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like
@@ -68,12 +59,14 @@ class RAdam(UpdateRule):
         mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         rate, remainder = lr / (1 - beta1**step), 1 - beta2**step
-        most = 2 / (1 - beta2) - 1
+        max_length = 2 / (1 - beta2) - 1
         length = _average_length(step, beta2)
         if length <= 5:
             param.add_(mean, alpha=-rate)
             return
-        rectified = math.sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length) * remainder)
+        rectified = math.sqrt(
+            (length - 4) * (length - 2) * max_length / ((max_length - 4) * (max_length - 2) * length) * remainder
+        )
         param.addcdiv_sqrt_(mean, square, eps=group["eps"], value=-rate * rectified)
 
 

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from engine.optim.optimizer import (
-    Group,
-    KernelFlag,
-    LearningRate,
-    Parameters,
-    State,
-    UpdateRule,
-    hyperparameters,
-    same_for_all_parameters,
-)
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, hyperparameters
+from engine.optim.update_rule import UpdateRule, same_for_all_parameters
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros_like

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from engine.ops.elementwise.selection import where
-from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, UpdateRule, hyperparameters
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, hyperparameters
+from engine.optim.update_rule import UpdateRule
 from engine.registry import OPTIMIZERS, Positive, Range
 from engine.tensors import Tensor
 from engine.tensors.creation import full_like, ones_like, zeros_like
@@ -20,7 +21,7 @@ class Rprop(UpdateRule):
 
     Args:
         lr: initial step size
-        etas: factors of the step size when the gradient's sign changes and when it stays
+        etas: factors of the step size when the gradient's sign changes and when it stays the same
         step_sizes: smallest and largest step size
         maximize: maximize the objective instead of minimizing it
     """
@@ -41,8 +42,8 @@ class Rprop(UpdateRule):
 
     def check(self, options: Mapping[str, Any]) -> None:
         super().check(options)
-        less, more = options["etas"]
-        if not 0 < less < 1 < more:
+        eta_minus, eta_plus = options["etas"]
+        if not 0 < eta_minus < 1 < eta_plus:
             raise ValueError(f"Rprop: etas must be a pair below and above 1, not {options['etas']}")
 
     def initial_state(self, param: Tensor, group: Group) -> State:
@@ -50,10 +51,10 @@ class Rprop(UpdateRule):
 
     def update(self, param: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         state["step"] += 1
-        (less, more), (smallest, largest) = group["etas"], group["step_sizes"]
+        (eta_minus, eta_plus), (smallest, largest) = group["etas"], group["step_sizes"]
         agreement = gradient * state["prev"]
         flipped = agreement < 0
-        factor = where(flipped, less, where(agreement > 0, more, ones_like(gradient)))
+        factor = where(flipped, eta_minus, where(agreement > 0, eta_plus, ones_like(gradient)))
         size = state["step_size"]
         size.copy_((size * factor).clamp(smallest, largest))
         gradient = where(flipped, 0.0, gradient)  # no step where the sign has changed

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.optim.optimizer import (
-    Group,
-    KernelFlag,
-    LearningRate,
-    Parameters,
-    State,
-    UpdateRule,
-    hyperparameters,
-    same_for_all_parameters,
-)
+from engine.optim.optimizer import Group, KernelFlag, LearningRate, Parameters, State, hyperparameters
+from engine.optim.update_rule import UpdateRule, same_for_all_parameters
 from engine.registry import OPTIMIZERS, NonNegative
 from engine.tensors import Tensor
 

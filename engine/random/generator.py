@@ -17,7 +17,7 @@ reproduces a draw from three integers, `(seed, stream, offset)`:
   two words (128 bits, the high one first) above. Each probability is exact to one part in ``2**32``.
 - A permutation is the stable sort order of one 64-bit key per element.
 - Numbers for rows, such as those of augmentations, have the row in the second word of the counter: block
-  ``b`` of row ``r`` is the function of the key and the counter ``(offset + b + 1, r, 0, 0)``. So they do not depend on
+  ``b`` of row ``r`` is the function of the key and the counter ``(offset + b + 1, r, 0, 0)``. They do not depend on
   which other rows are drawn, or on the order.
 
 Uniform numbers and integers are bit-identical on all devices; normal numbers differ by the rounding of ln, cos and sin.
@@ -152,7 +152,7 @@ class Generator:
         if (low, high) != (0.0, 1.0):
             values *= high - low
             values += low
-        return _as(values.reshape(shape), dtype)
+        return _cast(values.reshape(shape), dtype)
 
     def normal(self, shape: Shape = (), dtype: DType = float32, mean: float = 0.0, std: float = 1.0) -> NDArray[Any]:
         """Draw from the normal distribution by the Box-Muller transform."""
@@ -165,7 +165,7 @@ class Generator:
         if (mean, std) != (0.0, 1.0):
             values *= std
             values += mean
-        return _as(values.reshape(shape), dtype)
+        return _cast(values.reshape(shape), dtype)
 
     def integers(self, low: int, high: int, shape: Shape = ()) -> NDArray[np.int64]:
         """Draw int64 numbers uniformly from low, …, high - 1. Raises ValueError if the range is empty."""
@@ -229,20 +229,20 @@ def _is_single(dtype: DType) -> bool:
     return dtype is not float64
 
 
-def _as(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
+def _cast(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
     return values.astype(dtype.numpy, copy=False)
 
 
 # -- default generator ---------------------------------------------------------------------------
 
 
-class _Instead(threading.local):
+class _ThreadGenerator(threading.local):
     """The generator that replaces the default one in this thread, or None."""
 
     generator: Generator | None = None
 
 
-_INSTEAD = _Instead()
+_THREAD = _ThreadGenerator()
 
 
 class _DefaultGenerator(Generator):
@@ -255,22 +255,22 @@ class _DefaultGenerator(Generator):
         return self.get_state().seed
 
     def get_state(self) -> State:
-        other = _INSTEAD.generator
+        other = _THREAD.generator
         return super().get_state() if other is None else other.get_state()
 
     def set_state(self, state: tuple[int, int, int]) -> None:
-        other = _INSTEAD.generator
+        other = _THREAD.generator
         if other is None:
             super().set_state(state)
         else:
             other.set_state(state)
 
     def fork(self, *labels: int | str) -> Generator:
-        other = _INSTEAD.generator
+        other = _THREAD.generator
         return super().fork(*labels) if other is None else other.fork(*labels)
 
     def reserve(self, words: int) -> State:
-        other = _INSTEAD.generator
+        other = _THREAD.generator
         return super().reserve(words) if other is None else other.reserve(words)
 
 
@@ -280,11 +280,11 @@ default_generator: Generator = _DefaultGenerator(secrets.randbits(63))
 @contextlib.contextmanager
 def drawing_from(generator: Generator) -> Iterator[None]:
     """Context manager: `generator` replaces the default one in this thread, whose state does not change."""
-    before, _INSTEAD.generator = _INSTEAD.generator, generator
+    outer, _THREAD.generator = _THREAD.generator, generator
     try:
         yield
     finally:
-        _INSTEAD.generator = before
+        _THREAD.generator = outer
 
 
 def manual_seed(seed: int) -> Generator:

@@ -59,7 +59,7 @@ _COLUMN = np.array(_MULTIPLIERS, np.uint64)[:, np.newaxis]
 _COLUMN_HIGH, _COLUMN_LOW = _COLUMN >> _HALF, _COLUMN & _LOW
 _WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 _ROUNDS = 10
-_FEW = 200
+_SMALL_COUNT = 200
 """Up to this number of blocks, Python integers are faster than NumPy arrays."""
 
 
@@ -69,22 +69,22 @@ def draw_rows(state: State, rows: NDArray[np.int64], n: int) -> Words:
     counters = np.empty((2, len(rows), blocks), np.uint64)
     counters[0] = np.arange(1, blocks + 1, dtype=np.uint64) + np.uint64(state.offset)
     counters[1] = np.asarray(rows, np.int64).view(np.uint64)[:, np.newaxis]
-    function = _of_few if len(rows) * blocks <= _FEW else _of_many
+    function = _philox_of_few if len(rows) * blocks <= _SMALL_COUNT else _philox_of_many
     return function(counters.reshape(2, -1), state.seed, state.stream).reshape(len(rows), 4 * blocks)[:, :n]
 
 
 def _keys(seed: int, stream: int) -> list[tuple[int, int]]:
     """Return the keys of all rounds."""
-    return [((seed + turn * _WEYL[0]) & MASK, (stream + turn * _WEYL[1]) & MASK) for turn in range(_ROUNDS)]
+    return [((seed + number * _WEYL[0]) & MASK, (stream + number * _WEYL[1]) & MASK) for number in range(_ROUNDS)]
 
 
-def _of_few(counters: Words, seed: int, stream: int) -> Words:
+def _philox_of_few(counters: Words, seed: int, stream: int) -> Words:
     """Philox function of B counters, 2×B → B×4, on Python integers that hold one word per 128 bits.
 
     The product of two words fits in 128 bits, so that one multiplication computes all blocks.
     """
     count = counters.shape[1]
-    low, keys = _spread(seed, stream, count)
+    low, keys = _repeated_keys(seed, stream, count)
     words = np.zeros((2, count, 2), "<u8")
     words[:, :, 0] = counters
     first, second = (int.from_bytes(each.tobytes(), "little") for each in words)
@@ -98,13 +98,13 @@ def _of_few(counters: Words, seed: int, stream: int) -> Words:
 
 
 @lru_cache(maxsize=16)
-def _spread(seed: int, stream: int, count: int) -> tuple[int, list[tuple[int, int]]]:
+def _repeated_keys(seed: int, stream: int, count: int) -> tuple[int, list[tuple[int, int]]]:
     """Return masks and keys repeated every 128 bits, `count` times. Equal for all batches of an epoch, so cached."""
     each = int.from_bytes((b"\1" + bytes(15)) * count, "little")
     return each * MASK, [(each * key, each * other) for key, other in _keys(seed, stream)]
 
 
-def _of_many(counters: Words, seed: int, stream: int) -> Words:
+def _philox_of_many(counters: Words, seed: int, stream: int) -> Words:
     """Philox function of many counters, on NumPy arrays."""
     words = np.zeros((2, *counters.shape), np.uint64)
     words[:, 0] = counters
@@ -158,9 +158,9 @@ def order_of(words: Words) -> NDArray[np.int64]:
     packed &= ~position_mask
     equal = np.flatnonzero(packed[1:] == packed[:-1])
     if len(equal):
-        unsure = np.union1d(equal, equal + 1)
-        rows = order[unsure]
-        order[unsure] = rows[np.argsort(words[rows], kind="stable")]
+        ambiguous = np.union1d(equal, equal + 1)
+        rows = order[ambiguous]
+        order[ambiguous] = rows[np.argsort(words[rows], kind="stable")]
     return order
 
 
@@ -179,9 +179,9 @@ def high_product_128(pairs: Words, factor: int) -> Words:
     if factor == 2**64:
         return pairs[:, 0].copy()
     first, second = pairs[:, 0], pairs[:, 1]
-    carried = high_product(second, factor)
+    carry = high_product(second, factor)
     low = first * np.uint64(factor)
-    return high_product(first, factor) + (low + carried < low).astype(np.uint64)
+    return high_product(first, factor) + (low + carry < low).astype(np.uint64)
 
 
 __all__ = [

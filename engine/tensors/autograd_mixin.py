@@ -221,9 +221,9 @@ class AutogradMixin(TensorMethods):
     def _refresh(self) -> None:
         """Reapply the ops of the view if an in-place write gave the base a new grad_fn."""
         if self._view is not None:
-            chain, seen = self._view
+            chain, base_node = self._view
             base = cast("Tensor", self._base)
-            if base._node is not seen:
+            if base._node is not base_node:
                 current: Any = base
                 with enable_grad():
                     for op, statics in chain:
@@ -231,9 +231,9 @@ class AutogradMixin(TensorMethods):
                 node, index = self._node, self._index
                 self._node, self._index, self._requires_grad = current._node, current._index, current._requires_grad
                 self._view = (chain, base._node)
-                self._keep_retaining(node, index)
+                self._transfer_retained_grad(node, index)
 
-    def _keep_retaining(self, node: Node | None, index: int) -> None:
+    def _transfer_retained_grad(self, node: Node | None, index: int) -> None:
         """After an in-place write changed grad_fn, retain the gradient of the new value instead of the old one."""
         if node is not None and node.hooks is not None and node is not self._node and self._node is not None:
             keep = node.hooks.retained.pop(index, None)

@@ -61,7 +61,7 @@ class ConversionMixin:
 
         Call forms: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`. All take `copy`, `memory_format`.
         """
-        dtype, device, copy, order = _target(args, kwargs)
+        dtype, device, copy, order = _parse_arguments(args, kwargs)
         me = result = cast("Tensor", self)
         if device is not None and device is not self._storage.device:
             result = result._move(device)
@@ -141,7 +141,7 @@ class ConversionMixin:
         return self.to(dtypes.bool_)
 
 
-def _target(
+def _parse_arguments(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[DType | None, Device | None, bool, memory_format | None]:
     """Return the dtype, device, copy flag and memory format from the arguments of `to`."""
@@ -149,19 +149,19 @@ def _target(
     if unknown:
         raise TypeError(f"to() has no argument {min(unknown)!r}")
     dtype, device = kwargs.get("dtype"), kwargs.get("device")
-    rest: list[Any] = []
+    remaining: list[Any] = []
     if args or "other" in kwargs:
-        first, *rest = (kwargs["other"], *args) if "other" in kwargs else args
+        first, *remaining = (kwargs["other"], *args) if "other" in kwargs else args
         if isinstance(first, (DType, type)):
             dtype = first
         elif hasattr(first, "_storage"):
             dtype, device = first.dtype, first.device
         else:
             device = first
-            if rest and (rest[0] is None or isinstance(rest[0], (DType, type))):
-                dtype = rest.pop(0) or dtype
+            if remaining and (remaining[0] is None or isinstance(remaining[0], (DType, type))):
+                dtype = remaining.pop(0) or dtype
     dtype = dtypes.as_optional_dtype("to", dtype)
-    copy = rest[1] if len(rest) > 1 else kwargs.get("copy", False)  # rest: non_blocking, copy
+    copy = remaining[1] if len(remaining) > 1 else kwargs.get("copy", False)  # rest: non_blocking, copy
     return dtype, None if device is None else resolve(device), copy, kwargs.get("memory_format")
 
 

@@ -32,7 +32,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     basic, layout, tensors = _split(x, index)
     if not tensors:
         return OP_EXECUTOR.run(slice_, (x,), {"index": basic})
-    return index_op((_part(x, basic), *tensors), layout=layout)
+    return index_op((_basic_view(x, basic), *tensors), layout=layout)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
@@ -49,13 +49,13 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         value = value.squeeze(0)
     value = value.to(x.device, x.dtype)
     if tensors:
-        inputs, statics = index_put_op.bind(((_part(x, basic), value, *tensors),), {"layout": layout})
+        inputs, statics = index_put_op.bind(((_basic_view(x, basic), value, *tensors),), {"layout": layout})
         run_in_place(index_put_op, inputs, statics)
     else:
         run_in_place(assign, (slice_(x, index=basic), value), assign.defaults)
 
 
-def _part(x: Tensor, basic: Index) -> Tensor:
+def _basic_view(x: Tensor, basic: Index) -> Tensor:
     """Return the view that index tensors then select from."""
     return x if all(item == _ALL for item in basic) else slice_(x, index=basic)
 
@@ -71,10 +71,10 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
     items = [_item(item) for item in _items(index)]
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexRangeError("an index can have only one ellipsis (...)")
-    used = sum(_dimensions(item) for item in items)
-    if used > x.ndim:
+    n_indexed = sum(_dimensions(item) for item in items)
+    if n_indexed > x.ndim:
         raise IndexRangeError(
-            f"too many indices: got {used} for a tensor of {x.ndim} dimensions ({format_shape(x.shape)})"
+            f"too many indices: got {n_indexed} for a tensor of {x.ndim} dimensions ({format_shape(x.shape)})"
         )
     basic: list[Any] = []
     layout: list[Any] = []
@@ -88,7 +88,7 @@ def _split(x: Tensor, index: Any) -> tuple[Index, Index, list[Tensor]]:
             layout.append(TensorSlot(len(tensors)))
             tensors.append((item if item.ndim or item.dtype.kind else item.reshape(1)).to(x.device))
             continue
-        found = [_ALL] * (x.ndim - used) if item is Ellipsis else [item]
+        found = [_ALL] * (x.ndim - n_indexed) if item is Ellipsis else [item]
         basic += found
         layout += [_ALL for one in found if one is None or isinstance(one, slice)]
     if len(tensors) > 1 and any(item.dtype.kind == 0 and not item.is_meta for item in tensors):
@@ -125,7 +125,7 @@ def _items(index: Any) -> Sequence[Any]:
     """Return the items of an index as a list."""
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and any(_is_part(item) for item in index):
+    if isinstance(index, list) and any(_is_index_item(item) for item in index):
         warnings.warn(
             EngineWarning(
                 "as in PyTorch, an index that is a list of lists, slices or tensors is treated as a tuple.",
@@ -137,7 +137,7 @@ def _items(index: Any) -> Sequence[Any]:
     return (index,)
 
 
-def _is_part(item: Any) -> bool:
+def _is_index_item(item: Any) -> bool:
     return item is None or item is Ellipsis or isinstance(item, (list, tuple, slice, Tensor, np.ndarray))
 
 
@@ -146,12 +146,12 @@ def _item(item: Any) -> Any:
     if item is None or item is Ellipsis:
         return item
     if isinstance(item, slice):
-        return _plain(item)
+        return _to_plain_slice(item)
     if isinstance(item, (bool, np.bool_, list, tuple, range, np.ndarray)):
         array = np.asarray(item)
         item = from_array(array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array)
     if not isinstance(item, Tensor):
-        return _whole(item)
+        return _to_int(item)
     if item.dtype.kind == 2:
         raise IndexTypeError(
             f"an index tensor must have an integer dtype or bool, not {item.dtype.name}.",
@@ -164,7 +164,7 @@ def _item(item: Any) -> Any:
     return int(item) if item.ndim == 0 and item.dtype.kind == 1 and not item.is_meta else item.detach()
 
 
-def _whole(item: Any) -> int:
+def _to_int(item: Any) -> int:
     try:
         return operator.index(item)
     except TypeError:
@@ -181,10 +181,10 @@ def _dimensions(item: Any) -> int:
     return 0 if item is None or item is Ellipsis else 1
 
 
-def _plain(item: slice) -> slice:
+def _to_plain_slice(item: slice) -> slice:
     """Convert a slice to Python integers now, since tensors in it may change before the backward pass."""
     try:
-        start, stop, step = _count(item.start), _count(item.stop), _count(item.step)
+        start, stop, step = _slice_bound(item.start), _slice_bound(item.stop), _slice_bound(item.step)
     except TypeError:
         types = ", ".join(type(one).__name__ for one in (item.start, item.stop, item.step) if one is not None)
         raise IndexTypeError(f"slice bounds must be integers or tensors with one integer, not {types}") from None
@@ -193,7 +193,7 @@ def _plain(item: slice) -> slice:
     return slice(start, stop, step)
 
 
-def _count(item: Any) -> int | None:
+def _slice_bound(item: Any) -> int | None:
     return item if type(item) is int or item is None else operator.index(item)
 
 
@@ -229,8 +229,8 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if not self.is_meta and index.numel():
         lowest, highest = int(index.min()), int(index.max())
         if lowest < -self.numel() or highest >= self.numel():
-            wrong = lowest if lowest < -self.numel() else highest
-            raise IndexRangeError(f"put_(): position {wrong} in a tensor of {self.numel()} elements")
+            position = lowest if lowest < -self.numel() else highest
+            raise IndexRangeError(f"put_(): position {position} in a tensor of {self.numel()} elements")
     changed = index_put(self.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
     return self.copy_(changed.reshape(self.shape))
 
@@ -252,15 +252,15 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each element by the result of a Python function. Slow; CPU only."""
-    return _mapped("apply_", self, self, callable)
+    return _apply_function("apply_", self, self, callable)
 
 
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace each element by a Python function of it and the element of the other tensor. Slow; CPU only."""
-    return _mapped("map_", self, self, callable, other)
+    return _apply_function("map_", self, self, callable, other)
 
 
-def _mapped(name: str, x: Tensor, first: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
+def _apply_function(name: str, x: Tensor, first: Tensor, function: Callable[..., Any], *others: Tensor) -> Tensor:
     if x.requires_grad:
         raise AutogradError(f"{name}() does not support autograd.", in_code=f"Use tensor.detach().{name}().")
     sources = [np.broadcast_to(one.detach().numpy(), tuple(x.shape)).reshape(-1).tolist() for one in (first, *others)]

@@ -53,13 +53,13 @@ class InteropMixin:
 
     def _of_numpy(self, array: np.ndarray[Any, Any]) -> Tensor:
         """Convert an array operand of an operator to a tensor on this one's device."""
-        found = _over(self, array)
+        found = _from_array(self, array)
         found._storage.expose()
         return found.to(self._storage.device)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Wrap the array result of a NumPy function in a tensor."""
-        return _over(self, np.asarray(array))
+        return _from_array(self, np.asarray(array))
 
     # -- DLPack
 
@@ -176,13 +176,13 @@ class InteropMixin:
             raise AutogradError("only leaves can be pickled.", in_code="Use detach().")
         array = me._array if me.is_meta else me._numbers()
         numbers = tuple(array.shape) if me.is_meta else np.ascontiguousarray(to_host(array)).reshape(array.shape)
-        return rebuilt, (type(me), numbers, me.dtype, me.device, me.requires_grad, dict(me.__dict__))
+        return rebuild_tensor, (type(me), numbers, me.dtype, me.device, me.requires_grad, dict(me.__dict__))
 
 
 _FIELDS = ("_array", "_base", "_grad", "_hooks", "_index", "_node", "_requires_grad", "_storage", "_view")
 
 
-def rebuilt(
+def rebuild_tensor(
     kind: type[Tensor], numbers: Any, dtype: Any, device: Device, requires_grad: bool, attributes: dict[str, Any]
 ) -> Tensor:
     """Return an unpickled tensor."""
@@ -200,7 +200,7 @@ def rebuilt(
     return result
 
 
-def _over(tensor: Any, array: np.ndarray[Any, Any]) -> Tensor:
+def _from_array(tensor: Any, array: np.ndarray[Any, Any]) -> Tensor:
     """Return a tensor from a NumPy array."""
     dtypes.from_numpy(array.dtype)
     result = tensor.detach()

@@ -12,7 +12,7 @@ from engine.backend import META, MetaArray, address, is_pinned, namespace, pinne
 from engine.errors import AutogradError, DeviceError, IndexRangeError, ShapeError
 from engine.shape import Size, count, format_shape
 from engine.tensors.memory_format import layout, memory_format, strided
-from engine.tensors.storage import Storage, UntypedStorage, is_shared, shared_copy, whole
+from engine.tensors.storage import Storage, UntypedStorage, is_shared, memory_owner, shared_copy
 
 if TYPE_CHECKING:
     from engine.tensors.methods import Tensor
@@ -94,7 +94,7 @@ class MemoryMixin:
     def storage_offset(self) -> int:
         """Return the offset of the first element in the storage, in elements."""
         array = _numbers(self)
-        return (address(array) - address(whole(array))) // self.itemsize
+        return (address(array) - address(memory_owner(array))) // self.itemsize
 
     def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
         """Return whether the elements are contiguous in memory, in the order of a memory format."""
@@ -181,7 +181,7 @@ class MemoryMixin:
             return cast("Tensor", self)
         if not self.is_cpu:
             raise DeviceError(f"pin_memory() needs a CPU tensor, but this one is on {self._storage.device}")
-        return _over(self, pinned(_numbers(self)))
+        return _with_array(self, pinned(_numbers(self)))
 
     def share_memory_(self) -> Tensor:
         """Move the tensor to shared memory, in place, for processes forked afterwards."""
@@ -203,9 +203,9 @@ class MemoryMixin:
             return me
         flat, needed = _numbers(self).reshape(-1), count(shape)
         if flat.size < needed:
-            with_room = namespace(self._storage.device).empty(needed, flat.dtype)
-            with_room[: flat.size] = flat
-            flat = with_room
+            larger = namespace(self._storage.device).empty(needed, flat.dtype)
+            larger[: flat.size] = flat
+            flat = larger
         self._array = flat[:needed].reshape(shape)
         return me
 
@@ -223,7 +223,7 @@ class MemoryMixin:
         """Use the memory and shape of `source`, or a part of its memory. Without a source, the tensor becomes empty."""
         me = cast("Tensor", self)
         if isinstance(source, UntypedStorage):
-            source = _over(self, source._array.reshape(-1).view(np.uint8).view(self._array.dtype))
+            source = _with_array(self, source._array.reshape(-1).view(np.uint8).view(self._array.dtype))
         if me.requires_grad and not me.is_leaf:
             raise AutogradError("set_() would discard the grad_fn of this tensor.", in_code="Use detach() first.")
         if source is None:
@@ -233,28 +233,30 @@ class MemoryMixin:
         else:
             self._array, self._storage = _numbers(source), source._storage
             if size is not None:
-                self._array = self._part(storage_offset, size, stride)
+                self._array = self._strided_view(storage_offset, size, stride)
         return me
 
-    def _part(self, offset: int, size: Sequence[int], stride: Sequence[int] | None) -> Any:
+    def _strided_view(self, offset: int, size: Sequence[int], stride: Sequence[int] | None) -> Any:
         """Return a view of the memory from `offset`, with strides in elements."""
-        flat = whole(_numbers(self)).reshape(-1)[offset:]
+        flat = memory_owner(_numbers(self)).reshape(-1)[offset:]
         shape = tuple(size)
         steps = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
-        reach = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
-        if reach > flat.size:
-            raise ShapeError(f"set_(): {format_shape(shape)} at offset {offset} exceeds the memory")
-        bytes_apart = tuple(step * self.itemsize for step in steps)
-        return namespace(self._storage.device).lib.stride_tricks.as_strided(flat, shape, bytes_apart)
+        length = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
+        if length > flat.size:
+            raise ShapeError(f"set_(): shape {format_shape(shape)} at offset {offset} exceeds the memory")
+        byte_strides = tuple(step * self.itemsize for step in steps)
+        return namespace(self._storage.device).lib.stride_tricks.as_strided(flat, shape, byte_strides)
 
     def _wrapped_dim(self, dim: int) -> int:
         limit = max(self.ndim, 1)
         if not -limit <= dim < limit or not self.ndim:
-            raise IndexRangeError(f"there is no dimension {dim} in {format_shape(self.shape)}: it has {self.ndim}")
+            raise IndexRangeError(
+                f"dimension {dim} is out of range for {format_shape(self.shape)}, which has {self.ndim} dimensions"
+            )
         return dim % limit
 
 
-def _over(tensor: Any, array: np.ndarray[Any, Any]) -> Tensor:
+def _with_array(tensor: Any, array: np.ndarray[Any, Any]) -> Tensor:
     """Return a tensor like this one over another storage."""
     result = tensor.detach()
     result._array, result._storage = array, Storage(tensor._storage.device)

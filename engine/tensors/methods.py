@@ -31,7 +31,7 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
         for name in (op.name, *op.aliases) if op.method else ():
             _add(cls, name, op.function)
             if op.in_place:
-                _add(cls, f"{name}_", _variant(op, run_in_place))
+                _add(cls, f"{name}_", _in_place_variant(op, run_in_place))
         if op.kind == "elementwise":
             for name in op.operators:
                 if not is_reflected(name) and name.strip("_") in AUGMENTED:
@@ -43,7 +43,7 @@ def install(cls: type, run_in_place: Callable[..., Any], others: Mapping[str, Ca
             if composite.method:
                 _add(cls, name, composite.function)
             if composite.in_place:
-                make = _turned if composite.in_place == "view" else _written_back
+                make = _view_variant if composite.in_place == "view" else _copying_variant
                 _add(cls, f"{name}_", make(composite.name, composite.function))
     for name, function in others.items():
         _add(cls, name, function)
@@ -81,14 +81,14 @@ def _augmented(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     return operate
 
 
-def _variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
+def _in_place_variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     """Return the in-place variant of an op."""
     if op.kind == "elementwise":
-        return _in_place(op, run_in_place)
-    return _turned(op.name, op.function) if op.view else _written_back(op.name, op.function)
+        return _elementwise_variant(op, run_in_place)
+    return _view_variant(op.name, op.function) if op.view else _copying_variant(op.name, op.function)
 
 
-def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
+def _elementwise_variant(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     arity, plain, bind, defaults = op.arity, op.has_all_defaults, op.bind, op.defaults
     has_statics = frozenset(op.static_names).issuperset
 
@@ -97,7 +97,7 @@ def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
             if plain and len(args) == arity and has_statics(kwargs):
                 return run_in_place(op, args, {**defaults, **freeze_statics(kwargs)})
             if ("out" in kwargs or op.keyword_overloads) and (found := find_overload(op, kwargs)):
-                return _written_back(op.name, found)(*args, **kwargs)
+                return _copying_variant(op.name, found)(*args, **kwargs)
         elif plain and len(args) == arity:
             return run_in_place(op, args, defaults)
         inputs, statics = bind(args, kwargs)
@@ -108,7 +108,7 @@ def _in_place(op: Op, run_in_place: Callable[..., Any]) -> Callable[..., Any]:
     return in_place
 
 
-def _written_back(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _copying_variant(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the in-place variant of a composite op, which copies its result and grad_fn into the tensor."""
 
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -130,7 +130,7 @@ def _written_back(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     return in_place
 
 
-def _turned(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _view_variant(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the in-place variant of a view op: the tensor becomes the view."""
 
     def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -139,11 +139,11 @@ def _turned(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 f"{name}_() on a leaf that requires gradients, or on a view of one.",
                 in_code=f"Do it inside no_grad(), or use {name}() for a new tensor.",
             )
-        before = self.detach()
+        original = self.detach()
         for part in _HISTORY:
-            setattr(before, part, getattr(self, part))
-        result = function(before, *args, **kwargs)
-        if result is not before:
+            setattr(original, part, getattr(self, part))
+        result = function(original, *args, **kwargs)
+        if result is not original:
             for part in ("_array", *_HISTORY) if MODES.grad else ("_array",):
                 setattr(self, part, getattr(result, part))
         return self

@@ -16,7 +16,7 @@ from engine.dtypes import is_floating
 
 
 @dataclass(slots=True)
-class Options:
+class PrintOptions:
     """Settings of `set_printoptions`."""
 
     precision: int = 4
@@ -30,8 +30,12 @@ class Options:
     """Whether scientific notation is used; None: chosen by the values."""
 
 
-_PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
-_options = Options()
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+_options = PrintOptions()
 
 
 def set_printoptions(
@@ -54,13 +58,13 @@ def set_printoptions(
     """
     global _options
     start = _options if profile is None else _PROFILES[profile.lower()]
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changes = {name: value for name, value in given.items() if value is not None}
+    values = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes = {name: value for name, value in values.items() if value is not None}
     _options = replace(start, **changes, sci_mode=sci_mode)
 
 
-def get_printoptions() -> Options:
-    """Return the print options as a dict."""
+def get_printoptions() -> PrintOptions:
+    """Return a copy of the print options."""
     return replace(_options)
 
 
@@ -100,12 +104,14 @@ def _format_for(values: Sequence[Any], fractions: bool) -> _Format:
     if not relevant:
         return _Format(".0f", 1, point=True)
     sizes = [abs(value) for value in relevant]
-    whole = all(value == math.ceil(value) for value in relevant)
-    wide = max(sizes) / min(sizes) > 1000 or max(sizes) > 1e8
-    scientific = wide or (not whole and min(sizes) < 1e-4) if _options.sci_mode is None else _options.sci_mode
+    all_integers = all(value == math.ceil(value) for value in relevant)
+    has_wide_range = max(sizes) / min(sizes) > 1000 or max(sizes) > 1e8
+    scientific = (
+        has_wide_range or (not all_integers and min(sizes) < 1e-4) if _options.sci_mode is None else _options.sci_mode
+    )
     if scientific:
         return _Format(f".{_options.precision}e", _width(f".{_options.precision}e", relevant))
-    if whole:
+    if all_integers:
         return _Format(".0f", _width(".0f", relevant) + 1, point=True)
     return _Format(f".{_options.precision}f", _width(f".{_options.precision}f", relevant))
 
@@ -122,15 +128,20 @@ def _edges(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array
 
 
-def _layout(array: np.ndarray[Any, Any], indent: int, summarize: bool, form: _Format) -> str:
+def _layout(array: np.ndarray[Any, Any], indent: int, summarize: bool, number_format: _Format) -> str:
     if array.ndim == 0:
-        return form.text(array.item())
-    cut = summarize and len(array) > 2 * _options.edgeitems
-    ends = [*array[: _options.edgeitems], *array[-_options.edgeitems :]] if cut else list(array)
+        return number_format.text(array.item())
+    is_summary = summarize and len(array) > 2 * _options.edgeitems
+    ends = [*array[: _options.edgeitems], *array[-_options.edgeitems :]] if is_summary else list(array)
     if array.ndim == 1:
-        return _row([form.text(value.item()) for value in ends], " ..." if cut else None, indent, form.width)
-    parts = [_layout(part, indent + 1, summarize, form) for part in ends]
-    if cut:
+        return _row(
+            [number_format.text(value.item()) for value in ends],
+            " ..." if is_summary else None,
+            indent,
+            number_format.width,
+        )
+    parts = [_layout(part, indent + 1, summarize, number_format) for part in ends]
+    if is_summary:
         parts.insert(_options.edgeitems, "...")
     gap = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
     return f"[{gap.join(parts)}]"
@@ -139,8 +150,8 @@ def _layout(array: np.ndarray[Any, Any], indent: int, summarize: bool, form: _Fo
 def _row(parts: list[str], dots: str | None, indent: int, width: int) -> str:
     if dots is not None:
         parts.insert(_options.edgeitems, dots)
-    fit = max(1, (_options.linewidth - indent) // (width + 2))
-    lines = [", ".join(parts[start : start + fit]) for start in range(0, len(parts), fit)]
+    per_line = max(1, (_options.linewidth - indent) // (width + 2))
+    lines = [", ".join(parts[start : start + per_line]) for start in range(0, len(parts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 

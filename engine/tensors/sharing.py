@@ -11,11 +11,11 @@ from engine.tensors.tensor import Tensor
 
 def refuse_copies(kind: type[Tensor]) -> None:
     """Make multiprocessing refuse to pickle shared tensors of a class: the copy would not see later writes."""
-    ForkingPickler.register(Tensor, _reduced)
-    ForkingPickler.register(kind, _reduced)
+    ForkingPickler.register(Tensor, _reduce)
+    ForkingPickler.register(kind, _reduce)
 
 
-def _reduced(tensor: Tensor) -> Any:
+def _reduce(tensor: Tensor) -> Any:
     if tensor.is_cpu and tensor.is_shared():
         raise SharingError(
             "a tensor in shared memory cannot be sent to another process, which would write to a copy. "

@@ -61,7 +61,7 @@ class UntypedStorage:
     __slots__ = ("_array", "device")
 
     def __init__(self, array: Any, device: Device) -> None:
-        self._array = whole(array)
+        self._array = memory_owner(array)
         self.device = device
 
     def data_ptr(self) -> int:
@@ -90,7 +90,7 @@ class UntypedStorage:
         return f"engine.UntypedStorage(device={self.device}) of size {self.nbytes()}"
 
 
-def whole(array: Any) -> Any:
+def memory_owner(array: Any) -> Any:
     """Return the array that owns the memory of a view."""
     while type(array.base) is type(array):
         array = array.base
@@ -99,7 +99,7 @@ def whole(array: Any) -> Any:
 
 def is_shared(array: Any) -> bool:
     """Return whether the memory is mapped as shared between forked processes."""
-    base = whole(array).base
+    base = memory_owner(array).base
     return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
 
 

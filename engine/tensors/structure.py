@@ -8,14 +8,14 @@ from typing import Any
 from engine.tensors.tensor import Tensor
 
 
-def form(tree: Any) -> str:
+def structure_of(tree: Any) -> str:
     """Return a string that is equal for trees of equal structure: tensors as *, other leaves by type."""
     if isinstance(tree, Tensor):
         return "*"
     if isinstance(tree, Mapping):
-        return f"{{{', '.join(f'{key!r}: {form(item)}' for key, item in tree.items())}}}"
+        return f"{{{', '.join(f'{key!r}: {structure_of(item)}' for key, item in tree.items())}}}"
     if isinstance(tree, (list, tuple)):
-        parts = ", ".join(form(item) for item in tree)
+        parts = ", ".join(structure_of(item) for item in tree)
         return f"[{parts}]" if isinstance(tree, list) else f"({parts},)"
     return type(tree).__name__
 
@@ -37,13 +37,13 @@ def leaves(tree: Any) -> Iterator[Tensor]:
     return (item for item in items(tree) if isinstance(item, Tensor))
 
 
-def rebuilt(tree: Any, leaves: Iterator[Any]) -> Any:
+def replace_tensors(tree: Any, leaves: Iterator[Any]) -> Any:
     """Return the structure with its tensors replaced."""
     if isinstance(tree, Tensor):
         return next(leaves)
     if isinstance(tree, Mapping):
-        return {key: rebuilt(item, leaves) for key, item in tree.items()}
+        return {key: replace_tensors(item, leaves) for key, item in tree.items()}
     if isinstance(tree, (list, tuple)):
-        items = [rebuilt(item, leaves) for item in tree]
+        items = [replace_tensors(item, leaves) for item in tree]
         return tuple(items) if isinstance(tree, tuple) else items
     return tree

@@ -46,10 +46,10 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
     __array_priority__ = 1000  # so that ndarray + Tensor calls Tensor.__radd__
 
     def __init__(
-        self, array: Any = (), storage: Any = None, *more: Any, device: Any = None, requires_grad: bool = False
+        self, array: Any = (), storage: Any = None, *sizes_left: Any, device: Any = None, requires_grad: bool = False
     ) -> None:
         if type(storage) is not Storage:  # PyTorch's legacy constructor: Tensor(2, 3) or Tensor([1, 2])
-            sizes = (array, *(() if storage is None else (storage,)), *more)
+            sizes = (array, *(() if storage is None else (storage,)), *sizes_left)
             array, storage = legacy_memory(sizes, dtypes.get_default_dtype(), resolve(device))
         self._array = array
         self._storage: Storage = storage
@@ -59,7 +59,7 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         self._grad: Tensor | None = None
         self._base: Tensor | None = None
         self._view: tuple[Any, ...] | None = None
-        """For a view: the ops from the base to this tensor, and the version of the base's history at that time."""
+        """For a view: the ops from the base to this tensor, and the base's grad_fn when the view was made."""
         self._hooks: Hooks | None = None
 
     # -- data
@@ -250,9 +250,9 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         return format(self.item(), spec) if self.ndim == 0 and not self.is_meta else object.__format__(self, spec)
 
 
-def legacy_memory(given: tuple[Any, ...], dtype: DType, device: Device) -> tuple[Any, Storage]:
+def legacy_memory(args: tuple[Any, ...], dtype: DType, device: Device) -> tuple[Any, Storage]:
     """Return the array and storage of PyTorch's legacy constructors: from sizes, or from a list, array or tensor."""
-    data = given[0] if len(given) == 1 else given
+    data = args[0] if len(args) == 1 else args
     if isinstance(data, Tensor):
         if data.dtype is not dtype:
             raise DTypeError(
@@ -263,13 +263,13 @@ def legacy_memory(given: tuple[Any, ...], dtype: DType, device: Device) -> tuple
     if isinstance(data, MetaArray):
         return data, Storage(META)
     sizes = (data,) if isinstance(data, int) else data
-    is_shape = isinstance(data, (int, Size)) or (len(given) != 1 and all(isinstance(one, int) for one in given))
+    is_shape = isinstance(data, (int, Size)) or (len(args) != 1 and all(isinstance(one, int) for one in args))
     if device is META:
         shape = tuple(sizes) if is_shape else np.shape(data)
         return MetaArray(shape, dtype.numpy), Storage.fresh(META)
-    if isinstance(data, (float, str)) or (len(given) > 1 and not is_shape):
+    if isinstance(data, (float, str)) or (len(args) > 1 and not is_shape):
         raise TypeError(f"Tensor() takes sizes or a sequence, not {data!r}. Use engine.tensor().")
-    array = np.empty(sizes, dtype.numpy) if is_shape and given else np.array(data, dtype.numpy)
+    array = np.empty(sizes, dtype.numpy) if is_shape and args else np.array(data, dtype.numpy)
     return (array if device is CPU else namespace(device).asarray(array)), Storage.fresh(device)
 
 

@@ -27,8 +27,8 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def set_deterministic_debug_mode(debug_mode: int | Literal["default", "warn", "error"]) -> None:
     """Store the mode as 0, 1 or 2, or as "default", "warn" or "error"."""
     global _mode
-    words = ("default", "warn", "error")
-    _mode = words.index(debug_mode) if isinstance(debug_mode, str) else int(debug_mode)
+    names = ("default", "warn", "error")
+    _mode = names.index(debug_mode) if isinstance(debug_mode, str) else int(debug_mode)
 
 
 def get_deterministic_debug_mode() -> int:

@@ -14,7 +14,7 @@ REMEDY = "Run the program in one process, without torchrun."
 
 
 class ReduceOp(IntEnum):
-    """How values of several processes are combined."""
+    """Reduction of the values of several processes."""
 
     SUM = 0
     AVG = 1
@@ -56,45 +56,45 @@ def is_backend_available(backend: str) -> bool:
 
 
 def init_process_group(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises RuntimeError."""
+    """Raise RuntimeError: only single-process programs are supported."""
     raise RuntimeError(f"init_process_group(): training over several processes is not available. {REMEDY}")
 
 
-def _of_a_group(name: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+def _requires_group(name: str) -> Callable[..., NoReturn]:
+    def raise_error(*args: Any, **kwargs: Any) -> NoReturn:
         raise ValueError(
             f"{name}(): there is no process group, and init_process_group() cannot start one. "
             "Check is_initialized() first."
         )
 
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Raises ValueError: there is no process group."
-    return refuse
+    raise_error.__name__ = raise_error.__qualname__ = name
+    raise_error.__doc__ = "Raise ValueError: there is no process group."
+    return raise_error
 
 
-get_rank = _of_a_group("get_rank")
-get_world_size = _of_a_group("get_world_size")
-get_backend = _of_a_group("get_backend")
-new_group = _of_a_group("new_group")
-destroy_process_group = _of_a_group("destroy_process_group")
-barrier = _of_a_group("barrier")
-monitored_barrier = _of_a_group("monitored_barrier")
-all_reduce = _of_a_group("all_reduce")
-all_gather = _of_a_group("all_gather")
-all_gather_object = _of_a_group("all_gather_object")
-all_to_all = _of_a_group("all_to_all")
-all_to_all_single = _of_a_group("all_to_all_single")
-broadcast = _of_a_group("broadcast")
-broadcast_object_list = _of_a_group("broadcast_object_list")
-gather = _of_a_group("gather")
-gather_object = _of_a_group("gather_object")
-reduce = _of_a_group("reduce")
-reduce_scatter = _of_a_group("reduce_scatter")
-scatter = _of_a_group("scatter")
-send = _of_a_group("send")
-recv = _of_a_group("recv")
-isend = _of_a_group("isend")
-irecv = _of_a_group("irecv")
+get_rank = _requires_group("get_rank")
+get_world_size = _requires_group("get_world_size")
+get_backend = _requires_group("get_backend")
+new_group = _requires_group("new_group")
+destroy_process_group = _requires_group("destroy_process_group")
+barrier = _requires_group("barrier")
+monitored_barrier = _requires_group("monitored_barrier")
+all_reduce = _requires_group("all_reduce")
+all_gather = _requires_group("all_gather")
+all_gather_object = _requires_group("all_gather_object")
+all_to_all = _requires_group("all_to_all")
+all_to_all_single = _requires_group("all_to_all_single")
+broadcast = _requires_group("broadcast")
+broadcast_object_list = _requires_group("broadcast_object_list")
+gather = _requires_group("gather")
+gather_object = _requires_group("gather_object")
+reduce = _requires_group("reduce")
+reduce_scatter = _requires_group("reduce_scatter")
+scatter = _requires_group("scatter")
+send = _requires_group("send")
+recv = _requires_group("recv")
+isend = _requires_group("isend")
+irecv = _requires_group("irecv")
 
 __all__ = [
     "ReduceOp", "all_gather", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single", "barrier",

@@ -12,7 +12,7 @@ _folder: str | None = None
 
 
 def get_dir() -> str:
-    """Return the folder: the one of `set_dir`, $TORCH_HOME/hub, or gradwire/hub in the user's cache folder."""
+    """Return the cache folder: that of `set_dir`, $TORCH_HOME/hub, or gradwire/hub in the user's cache folder."""
     if _folder is not None:
         return _folder
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -20,7 +20,7 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Set the folder."""
+    """Set the cache folder."""
     global _folder
     _folder = os.path.expanduser(d)
 
@@ -34,19 +34,19 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> Any:
-    """`engine.load` of a file that was downloaded from `url` before, by whatever means.
+    """Load a file that was downloaded from `url` before, with `engine.load`.
 
     Args:
-        url: its last part is the file's name
-        model_dir: where it is; the folder "checkpoints" of `get_dir` if left out
-        map_location: the device of the tensors
-        progress: kept for PyTorch's sake
-        check_hash: kept for PyTorch's sake
-        file_name: the file's name, if it is another one
-        weights_only: kept for PyTorch's sake: files never run code
+        url: address of the file; its last part is the file name
+        model_dir: folder of the file (default: the folder "checkpoints" in `get_dir`)
+        map_location: device of the tensors
+        progress: no effect
+        check_hash: no effect
+        file_name: file name, instead of the last part of `url`
+        weights_only: no effect: files never run code
 
     Raises:
-        FileNotFoundError: the file is not there; says where to put it
+        FileNotFoundError: the file is missing; the message contains the path to save it to
     """
     folder = Path(model_dir or Path(get_dir()) / "checkpoints")
     target = folder / (file_name or url.partition("?")[0].partition("#")[0].rpartition("/")[2])

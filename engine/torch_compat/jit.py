@@ -110,7 +110,7 @@ class Future:
     """The result of `fork`, which is available at once.
 
     Args:
-        devices: kept for PyTorch's sake
+        devices: no effect
     """
 
     def __init__(self, *, devices: Any = None) -> None:

@@ -93,7 +93,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.utils.*privateuse1*", "torch.utils.backend_registration", "torch.mps.event", "torch.mtia.*",
         "torch.xpu.*", "torch.accelerator.graphs", "torch.accelerator.memory",
     ),
-    "it is an internal of PyTorch": (
+    "it is internal to PyTorch": (
         "torch.autograd.NestedIOFunction", "torch.autograd.enforce_grad_layout_policy",
         "torch.autograd.set_multithreading_enabled", "torch.autograd.graph.region_activation_memory_budget",
         "torch.autograd.graph.set_override_*", "torch.autograd.graph.set_warn_on_*", "torch.hash_tensor",
@@ -157,7 +157,7 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.Tensor.record_stream", "torch.cuda.gds", "torch.cuda.green_contexts", "torch.cuda.jiterator",
         "torch.cuda.tunable",
     ),
-    "use nvidia-smi for figures of the driver": (
+    "use nvidia-smi for values of the driver": (
         "torch.cuda.clock_rate", "torch.cuda.power_draw", "torch.cuda.temperature", "torch.cuda.utilization",
         "torch.cuda.memory_usage", "torch.cuda.device_memory_used", "torch.cuda.list_gpu_processes",
         "torch.cuda.get_arch_list", "torch.cuda.get_gencode_flags", "torch.cuda.is_tf32_supported",
@@ -190,22 +190,33 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
 
 def reason(path: str) -> str:
     """Return why a name such as "torch.fft.rfft" is left out; empty if there is no reason."""
-    return next((why for why, patterns in REASONS.items() if any(matches(path, pattern) for pattern in patterns)), "")
+    return next(
+        (
+            reason_text
+            for reason_text, patterns in REASONS.items()
+            if any(matches(path, pattern) for pattern in patterns)
+        ),
+        "",
+    )
 
 
 def matches(path: str, pattern: str) -> bool:
     """Match namespace and name separately, so that `torch.*_` matches only names directly in `torch`."""
     parts = zip(path.rpartition("."), pattern.rpartition("."), strict=True)
-    return all(fnmatchcase(part, wanted) for part, wanted in parts)
+    return all(fnmatchcase(part, sub_pattern) for part, sub_pattern in parts)
 
 
 def explanation(module: str, name: str) -> str:
     """The text of the AttributeError for a name that a module such as "engine.fft" does not have."""
-    why = "" if name.startswith("_") else reason(f"{module.replace('engine', 'torch', 1)}.{name}")
-    return f"{module}.{name} is not available: {why}" if why else f"module {module!r} has no attribute {name!r}"
+    reason_text = "" if name.startswith("_") else reason(f"{module.replace('engine', 'torch', 1)}.{name}")
+    return (
+        f"{module}.{name} is not available: {reason_text}"
+        if reason_text
+        else f"module {module!r} has no attribute {name!r}"
+    )
 
 
-SPACES: Final = frozenset(
+PARENT_MODULES: Final = frozenset(
     pattern.rpartition(".")[0].replace("torch", "engine", 1) for patterns in REASONS.values() for pattern in patterns
 )
-"""The modules of the engine that leave out names."""
+"""Modules of the engine with missing names."""

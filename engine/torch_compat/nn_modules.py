@@ -38,7 +38,7 @@ _BASES: dict[str, dict[str, Any]] = {
 
 
 def _module(name: str) -> ModuleType:
-    module = ModuleType(f"engine.nn.modules.{name}", "`engine.nn` under the path that PyTorch's code has for it.")
+    module = ModuleType(f"engine.nn.modules.{name}", "`engine.nn` under PyTorch's path.")
     vars(module).update(_LAYERS | _BASES.get(name, {}))
     return module
 

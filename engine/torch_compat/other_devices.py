@@ -11,7 +11,7 @@ from engine.errors import DeviceError
 from engine.torch_compat import cpu
 
 
-class Absent(ModuleType):
+class UnsupportedDeviceModule(ModuleType):
     """The module of an unsupported device type. Names other than the availability checks raise AttributeError."""
 
     def is_available(self) -> bool:
@@ -33,13 +33,13 @@ class Absent(ModuleType):
         )
 
 
-def _absent(kind: str, what: str) -> Any:
-    return Absent(f"engine.{kind}", f"{what}, which the engine does not use.")
+def _unsupported_module(kind: str, description: str) -> Any:
+    return UnsupportedDeviceModule(f"engine.{kind}", f"{description}, which the engine does not use.")
 
 
-mps = _absent("mps", "Apple's GPUs")
-mtia = _absent("mtia", "Meta's accelerators")
-xpu = _absent("xpu", "Intel's GPUs")
+mps = _unsupported_module("mps", "Apple's GPUs")
+mtia = _unsupported_module("mtia", "Meta's accelerators")
+xpu = _unsupported_module("xpu", "Intel's GPUs")
 
 
 def get_device_module(device: Any = None) -> ModuleType:

@@ -33,14 +33,16 @@ def handle_torch_function(
 
     Raises TypeError if all return NotImplemented.
     """
-    found: list[Any] = []
+    overriding: list[Any] = []
     for argument in relevant_args:
         kind = type(argument)
-        if _overrides(kind) and all(type(other) is not kind for other in found):
-            position = next((index for index, other in enumerate(found) if issubclass(kind, type(other))), len(found))
-            found.insert(position, argument)
-    kinds = tuple(map(type, found))
-    for argument in found:
+        if _overrides(kind) and all(type(other) is not kind for other in overriding):
+            position = next(
+                (index for index, other in enumerate(overriding) if issubclass(kind, type(other))), len(overriding)
+            )
+            overriding.insert(position, argument)
+    kinds = tuple(map(type, overriding))
+    for argument in overriding:
         result = argument.__torch_function__(public_api, kinds, args, kwargs)
         if result is not NotImplemented:
             return result

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from engine.lazy import locked
-from engine.torch_compat.left_out import SPACES, explanation
+from engine.torch_compat.left_out import PARENT_MODULES, explanation
 
 LAYER_MODULES = (
     "activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout", "flatten",
@@ -88,7 +88,7 @@ class TorchPathFinder:
         if source is not None:
             alias: Any = _AliasLoader(source)  # importlib.abc.Loader by its methods: that module is slow to import
             return ModuleSpec(fullname, alias, is_package=fullname in _CHILDREN)
-        if fullname not in _CHILDREN and fullname not in SPACES:
+        if fullname not in _CHILDREN and fullname not in PARENT_MODULES:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
@@ -114,7 +114,7 @@ class _AliasLoader:
     def exec_module(self, module: ModuleType) -> None:
         path = module.__spec__.name if module.__spec__ is not None else module.__name__
         if self._spec is not None:
-            module.__spec__ = self._spec  # importlib has put the alias's there
+            module.__spec__ = self._spec  # importlib has replaced it by the spec of the alias
         _complete(path, module)
 
 
@@ -138,13 +138,13 @@ class _ParentLoader:
 def _complete(path: str, module: ModuleType) -> None:
     """Make PyTorch's paths below a module importable, and attributes of it.
 
-    A path whose name the module has for a function, such as `nn.utils.weight_norm`, is entered into `sys.modules` at
-    once: a later import would put the module in place of the function.
+    A path with the name of a function of the module, such as `nn.utils.weight_norm`, is added to `sys.modules` at once,
+    because a later import would replace the function by the module.
     """
     children = _CHILDREN.get(path, ())
     if children and not hasattr(module, "__path__"):
         module.__path__ = []
-    vars(module).setdefault("__getattr__", attribute_of(path))
+    vars(module).setdefault("__getattr__", make_getattr(path))
     for name in children:
         if callable(vars(module).get(name)):
             source, _, attribute = PATHS[f"{path}.{name}".removeprefix("engine.")].partition(":")
@@ -152,8 +152,8 @@ def _complete(path: str, module: ModuleType) -> None:
             sys.modules.setdefault(f"{path}.{name}", getattr(found, attribute) if attribute else found)
 
 
-def attribute_of(path: str) -> Callable[[str], Any]:
-    """Returns the `__getattr__` of a module: PyTorch's paths below it; the reason why other names are left out."""
+def make_getattr(path: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module: it imports PyTorch's paths below it, and explains missing names."""
 
     @locked
     def get(name: str) -> Any:
@@ -165,9 +165,9 @@ def attribute_of(path: str) -> Callable[[str], Any]:
 
 
 def install() -> None:
-    """Add the finder. It comes first: the folder behind an alias may hold files of the same names."""
+    """Add the finder before all others, because the folder behind an alias may contain files of the same names."""
     if not any(isinstance(finder, TorchPathFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, TorchPathFinder())
 
 
-__all__ = ["LAYER_MODULES", "PATHS", "TorchPathFinder", "attribute_of", "install"]
+__all__ = ["LAYER_MODULES", "PATHS", "TorchPathFinder", "make_getattr", "install"]

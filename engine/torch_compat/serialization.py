@@ -1,6 +1,6 @@
-"""`load` and `save` under PyTorch's path, and its list of classes that files may name.
+"""`load` and `save` under PyTorch's path, and PyTorch's list of classes that files may contain.
 
-Files hold tensors, numbers, texts, lists and dicts, and never name a class, so the list changes nothing.
+Files contain tensors, numbers, strings, lists and dicts, and no classes, so the list has no effect.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _globals: list[Any] = []
 
 
 class SourceChangeWarning(Warning):
-    """PyTorch's warning of changed classes; nothing here gives it."""
+    """PyTorch's warning about changed classes. The engine does not emit it."""
 
 
 def add_safe_globals(safe_globals: Sequence[Any]) -> None:
@@ -36,12 +36,12 @@ def clear_safe_globals() -> None:
 @contextmanager
 def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
     """Add classes to the list of `get_safe_globals` temporarily."""
-    before = get_safe_globals()
+    old_globals = get_safe_globals()
     add_safe_globals(safe_globals)
     try:
         yield
     finally:
-        _globals[:] = before
+        _globals[:] = old_globals
 
 
 __all__ = [

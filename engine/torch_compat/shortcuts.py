@@ -109,17 +109,17 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`nn.functional.grid_sample` with numbers for the modes, as PyTorch's inner function takes them.
+    """`nn.functional.grid_sample` with the modes as integers.
 
     Args:
         input: images or volumes
-        grid: as of `grid_sample`
+        grid: see `grid_sample`
         interpolation_mode: 0 is "bilinear", 1 "nearest", 2 "bicubic"
         padding_mode: 0 is "zeros", 1 "border", 2 "reflection"
-        align_corners: as of `grid_sample`
+        align_corners: see `grid_sample`
     """
-    mode = _numbered("interpolation_mode", interpolation_mode, ("bilinear", "nearest", "bicubic"))
-    padding = _numbered("padding_mode", padding_mode, ("zeros", "border", "reflection"))
+    mode = _mode_name("interpolation_mode", interpolation_mode, ("bilinear", "nearest", "bicubic"))
+    padding = _mode_name("padding_mode", padding_mode, ("zeros", "border", "reflection"))
     return functional.grid_sample(input, grid, mode, padding, align_corners)
 
 
@@ -139,7 +139,7 @@ def grid_sampler_3d(
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _numbered(title: str, number: int, names: tuple[str, ...]) -> Any:
+def _mode_name(title: str, number: int, names: tuple[str, ...]) -> Any:
     if not 0 <= number < len(names):
         raise RangeError(f"grid_sampler(): {title} must be 0 to {len(names) - 1}, not {number}")
     return names[number]
@@ -153,10 +153,10 @@ def _check_dimensions(name: str, input: Tensor, ndim: int) -> None:
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Return the Vandermonde matrix: powers N - 1, …, 0 of each element as columns; 0, …, N - 1 if `increasing`."""
     if x.ndim != 1:
-        raise ShapeError(f"vander(): one row of numbers is needed, not a tensor of {x.ndim} dimensions")
+        raise ShapeError(f"vander(): the input must have 1 dimension, not {x.ndim}")
     count = len(x) if N is None else N
     if count < 0:
-        raise RangeError(f"vander(): N={N} is below 0")
+        raise RangeError(f"vander(): N must be ≥ 0, not {N}")
     powers = range(count) if increasing else reversed(range(count))
     columns = [x**power for power in powers]
     return stack(columns, dim=1) if columns else x.new_zeros((len(x), 0))
@@ -179,15 +179,15 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Nearly the `q` largest singular values of a matrix and their vectors, as `(U, S, V)`.
+    """Approximate the `q` largest singular values and vectors of a matrix, as `(U, S, V)`.
 
     Source: Halko, Martinsson and Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithm 5.1.
 
     Args:
-        A: the matrices
-        q: how many
-        niter: how often the sketch is refined
-        M: what is subtracted from A before
+        A: matrix, or batch of matrices
+        q: number of singular values
+        niter: number of power iterations
+        M: matrix to subtract from A
     """
     A = A if M is None else A - M
     rows, columns = A.shape[-2:]
@@ -201,18 +201,18 @@ def svd_lowrank(
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """Nearly the first `q` principal components of the rows of a matrix, as `(U, S, V)`; see `svd_lowrank`.
+    """Approximate the first `q` principal components of the rows of a matrix, as `(U, S, V)`; see `svd_lowrank`.
 
     Args:
         A: observations in rows, variables in columns
-        q: how many; at most 6 unless given
+        q: number of components (default: 6, or the smaller size of the matrix)
         center: subtract the mean of each column before
-        niter: how often the sketch is refined
+        niter: number of power iterations
     """
-    most = min(A.shape[-2:])
-    count = min(6, most) if q is None else q
-    if not 0 <= count <= most:
-        raise RangeError(f"pca_lowrank(): q={q} is not between 0 and {most}, the smaller side of the matrix")
+    limit = min(A.shape[-2:])
+    count = min(6, limit) if q is None else q
+    if not 0 <= count <= limit:
+        raise RangeError(f"pca_lowrank(): q must be between 0 and the smaller size of the matrix, {limit}, not {q}")
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, count, niter)
 
 

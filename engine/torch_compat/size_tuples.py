@@ -8,7 +8,7 @@ from typing import Any
 
 def _ntuple(count: int) -> Callable[[Any], tuple[Any, ...]]:
     def repeat(value: Any) -> tuple[Any, ...]:
-        """Returns the value once for each dimension; a list or tuple has one for each already."""
+        """Repeat a value for each dimension; return a list or tuple as a tuple."""
         return tuple(value) if isinstance(value, (list, tuple)) else (value,) * count
 
     return repeat

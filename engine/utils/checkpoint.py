@@ -25,7 +25,7 @@ from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.structure import leaves
 
-Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
+ContextFunction = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
 _early_stop = True
 
@@ -38,7 +38,7 @@ def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool = False,
-    context_fn: Contexts = noop_context_fn,
+    context_fn: ContextFunction = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
@@ -167,7 +167,7 @@ class _Frame:
     ) -> None:
         self.function, self.state, self.context = function, state, context
         self.compare, self.early_stop = compare, early_stop
-        self.casting = MODES.autocast
+        self.autocast_policy = MODES.autocast
         self.names = list(kwargs)
         # Use the hooks of an enclosing checkpoint, which may drop the arguments too.
         self.args = [
@@ -194,7 +194,7 @@ class _Frame:
             self.done.add(key)
             if walk is not None:
                 walk.at_end.append(lambda: self.forget(key))
-            self.run_again(key)
+            self.recompute(key)
         if key not in placeholder.tensors:
             raise CheckpointError(
                 "checkpoint: a tensor that the first run saved was not saved when the function ran again"
@@ -208,7 +208,7 @@ class _Frame:
             if placeholder is not None:
                 placeholder.tensors.pop(key, None)
 
-    def run_again(self, key: int) -> None:
+    def recompute(self, key: int) -> None:
         """Fill the placeholders."""
         values: list[Any] = []
         for value, requires_grad in zip(self.args, self.requires_grad, strict=True):
@@ -231,9 +231,9 @@ class _Frame:
             return tensor
 
         with (
-            _drawing(self.state),
-            _casting(self.casting),
-            _again(),
+            _restored_random_state(self.state),
+            _restored_autocast(self.autocast_policy),
+            _recomputing(),
             enable_grad(),
             saved_tensors_hooks(pack, lambda tensor: tensor),
             self.context,
@@ -269,24 +269,24 @@ def _text(spec: tuple[Any, ...]) -> str:
 
 
 @contextmanager
-def _drawing(state: State | None) -> Iterator[None]:
+def _restored_random_state(state: State | None) -> Iterator[None]:
     """Context manager that restores the random state `state`."""
     if state is None:
         yield
         return
-    present = default_generator.get_state()
+    outer = default_generator.get_state()
     default_generator.set_state(state)
     try:
         yield
     finally:
-        default_generator.set_state(present)
+        default_generator.set_state(outer)
 
 
 _runs = itertools.count(1)
 
 
 @contextmanager
-def _again() -> Iterator[None]:
+def _recomputing() -> Iterator[None]:
     """Context manager in which saved tensors are not matched with those of the first run."""
     outer, MODES.recomputation = MODES.recomputation, next(_runs)
     try:
@@ -296,14 +296,14 @@ def _again() -> Iterator[None]:
 
 
 @contextmanager
-def _casting(casting: CastPolicy | None) -> Iterator[None]:
+def _restored_autocast(autocast_policy: CastPolicy | None) -> Iterator[None]:
     """Context manager with the autocast state of the first run and an empty cache."""
-    present = MODES.autocast
-    MODES.autocast = casting and CastPolicy(casting.dtypes, casting.cache and CastCache())
+    outer = MODES.autocast
+    MODES.autocast = autocast_policy and CastPolicy(autocast_policy.dtypes, autocast_policy.cache and CastCache())
     try:
         yield
     finally:
-        MODES.autocast = present
+        MODES.autocast = outer
 
 
 # -- implementation with a nested backward pass ------------------------------------------------
@@ -312,7 +312,7 @@ def _casting(casting: CastPolicy | None) -> Iterator[None]:
 class _Reentrant(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], state: State | None, *args: Any) -> Any:
-        ctx.function, ctx.state, ctx.casting = function, state, MODES.autocast
+        ctx.function, ctx.state, ctx.autocast_policy = function, state, MODES.autocast
         ctx.rest = [None if isinstance(value, Tensor) else value for value in args]
         ctx.tensor_indices = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.requires_grad = [isinstance(value, Tensor) and value.requires_grad for value in args]
@@ -330,7 +330,7 @@ class _Reentrant(Function):
         args = list(ctx.rest)
         for index, tensor in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
             args[index] = tensor.detach().requires_grad_() if ctx.requires_grad[index] else tensor.detach()
-        with _drawing(ctx.state), _casting(ctx.casting), _again(), enable_grad():
+        with _restored_random_state(ctx.state), _restored_autocast(ctx.autocast_policy), _recomputing(), enable_grad():
             result = ctx.function(*args)
         outputs = result if isinstance(result, tuple) else (result,)
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]

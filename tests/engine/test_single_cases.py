@@ -216,7 +216,7 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "narrow from a row": (lambda m: m.narrow(m.arange(3), 0, m.tensor([1]), 1), "a 0-d tensor"),
     "kthvalue of a row": (lambda m: m.kthvalue(m.arange(3.0), 4), "1 to 3"),
     "kthvalue 0": (lambda m: m.kthvalue(m.arange(3.0), 0), "1 to 3"),
-    "vander of a number": (lambda m: m.vander(m.tensor(2.0)), "one row of numbers"),
+    "vander of a number": (lambda m: m.vander(m.tensor(2.0)), "must have 1 dimension"),
     "isclose rtol": (lambda m: m.isclose(m.ones(1), m.ones(1), rtol=-1), "rtol must be at least 0"),
     "allclose atol": (lambda m: m.allclose(m.ones(1), m.ones(1), atol=-1), "atol must be at least 0"),
     "cross": (lambda m: m.linalg.cross(m.ones(3), m.ones(2, 3)), "different numbers of dimensions"),

@@ -48,8 +48,8 @@ class CosineAnnealingLR(LRScheduler):
         return [ratio * (rate - self.eta_min) + self.eta_min for rate in rates]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        share = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+        fraction = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * fraction for base in self.base_lrs]
 
 
 @SCHEDULERS.register(
@@ -81,8 +81,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
-        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+        fraction = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * fraction for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
         if epoch is None and self.last_epoch >= 0:

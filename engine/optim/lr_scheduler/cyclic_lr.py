@@ -73,9 +73,9 @@ class CyclicLR(LRScheduler):
             self.base_momentums = per_group("base_momentum", optimizer, base_momentum)
             self.max_momentums = per_group("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
-                for group, least, most in zip(groups, self.base_momentums, self.max_momentums, strict=True):
-                    set_momentum(group, most, beta1=self.use_beta1)
-                    group |= {"max_momentum": most, "base_momentum": least}
+                for group, low, high in zip(groups, self.base_momentums, self.max_momentums, strict=True):
+                    set_momentum(group, high, beta1=self.use_beta1)
+                    group |= {"max_momentum": high, "base_momentum": low}
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -94,8 +94,8 @@ class CyclicLR(LRScheduler):
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             groups = self.optimizer.param_groups
-            for group, least, most in zip(groups, self.base_momentums, self.max_momentums, strict=True):
-                set_momentum(group, most - (most - least) * height * scale, beta1=self.use_beta1)
+            for group, low, high in zip(groups, self.base_momentums, self.max_momentums, strict=True):
+                set_momentum(group, high - (high - low) * height * scale, beta1=self.use_beta1)
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class CyclicLR(LRScheduler):
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         state = dict(state_dict)
-        remembered = state.pop("_scale_fn_custom", None)
-        if remembered is not None:
-            vars(self._scale_fn_custom).update(remembered)
+        function_state = state.pop("_scale_fn_custom", None)
+        if function_state is not None:
+            vars(self._scale_fn_custom).update(function_state)
         super().load_state_dict(state)

@@ -71,9 +71,9 @@ class LinearLR(LRScheduler):
             return self._scaled(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._lrs()
-        rise = self.end_factor - self.start_factor
-        return self._scaled(1 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+        change = self.end_factor - self.start_factor
+        return self._scaled(1 + change / (self.total_iters * self.start_factor + (self.last_epoch - 1) * change))
 
     def _get_closed_form_lr(self) -> list[Any]:
-        share = min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * (self.start_factor + (self.end_factor - self.start_factor) * share) for base in self.base_lrs]
+        fraction = min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * (self.start_factor + (self.end_factor - self.start_factor) * fraction) for base in self.base_lrs]

@@ -57,7 +57,7 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"OneCycleLR: pct_start must be between 0 and 1, not {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}")
-        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase=three_phase)
         self._anneal_func_type = anneal_strategy
         self.cycle_momentum = cycle_momentum
@@ -71,9 +71,9 @@ class OneCycleLR(LRScheduler):
             low = per_group("base_momentum", optimizer, base_momentum)
             high = per_group("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
-                for group, least, most in zip(optimizer.param_groups, low, high, strict=True):
-                    set_momentum(group, most, beta1=self.use_beta1)
-                    group |= {"max_momentum": most, "base_momentum": least}
+                for group, low_momentum, high_momentum in zip(optimizer.param_groups, low, high, strict=True):
+                    set_momentum(group, high_momentum, beta1=self.use_beta1)
+                    group |= {"max_momentum": high_momentum, "base_momentum": low_momentum}
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -83,12 +83,12 @@ class OneCycleLR(LRScheduler):
                 "Set total_steps to the total number of batches."
             )
         start, phase = self._phase()
-        share = (self.last_epoch - start) / (phase["end_step"] - start)
+        fraction = (self.last_epoch - start) / (phase["end_step"] - start)
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], share))
+            rates.append(self._interpolate(group[phase["start_lr"]], group[phase["end_lr"]], fraction))
             if self.cycle_momentum:
-                momentum = self._between(group[phase["start_momentum"]], group[phase["end_momentum"]], share)
+                momentum = self._interpolate(group[phase["start_momentum"]], group[phase["end_momentum"]], fraction)
                 set_momentum(group, momentum, beta1=self.use_beta1)
         return rates
 
@@ -101,13 +101,13 @@ class OneCycleLR(LRScheduler):
             start = phase["end_step"]
         return start, self._schedule_phases[-1]
 
-    def _between(self, start: float, end: float, share: float) -> float:
+    def _interpolate(self, start: float, end: float, fraction: float) -> float:
         if self._anneal_func_type == "linear":
-            return (end - start) * share + start
-        return end + (start - end) / 2 * (math.cos(math.pi * share) + 1)
+            return (end - start) * fraction + start
+        return end + (start - end) / 2 * (math.cos(math.pi * fraction) + 1)
 
 
-def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
+def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
     if total_steps is None:
         if epochs is None or steps_per_epoch is None:
             raise ValueError("OneCycleLR requires total_steps, or epochs and steps_per_epoch")
@@ -117,13 +117,13 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
     return total_steps
 
 
-def _phases(total: int, share: float, *, three_phase: bool) -> list[dict[str, Any]]:
-    rise = _phase(float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+def _phases(total: int, fraction: float, *, three_phase: bool) -> list[dict[str, Any]]:
+    warm_up = _phase(float(fraction * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     if not three_phase:
-        return [rise, _phase(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
+        return [warm_up, _phase(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
     return [
-        rise,
-        _phase(float(2 * share * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+        warm_up,
+        _phase(float(2 * fraction * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
         _phase(total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
     ]
 

@@ -37,5 +37,5 @@ class PolynomialLR(LRScheduler):
         return self._scaled((now / before) ** self.power)
 
     def _get_closed_form_lr(self) -> list[Any]:
-        left = 1 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * left**self.power for base in self.base_lrs]
+        remaining = 1 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * remaining**self.power for base in self.base_lrs]

@@ -104,8 +104,8 @@ class ReduceLROnPlateau(LRScheduler):
                     "Append a value to min_lrs for each added group."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, least in zip(groups, self.min_lrs, strict=True):
+        for group, min_lr in zip(groups, self.min_lrs, strict=True):
             old = float(group["lr"])
-            new = max(old * self.factor, least)
+            new = max(old * self.factor, min_lr)
             if old - new > self.eps:
                 set_learning_rate(group, new)

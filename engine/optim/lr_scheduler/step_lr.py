@@ -61,8 +61,8 @@ class MultiStepLR(LRScheduler):
         return self._scaled(self.gamma ** self.milestones[self.last_epoch])
 
     def _get_closed_form_lr(self) -> list[Any]:
-        falls = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**falls for base in self.base_lrs]
+        decays = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**decays for base in self.base_lrs]
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         super().load_state_dict(state_dict)

@@ -43,7 +43,7 @@ class SWALR(LRScheduler):
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)
-        before, now = self._share(step - 1), self._share(step)
+        before, now = self._annealed_fraction(step - 1), self._annealed_fraction(step)
         rates = []
         for group in self.optimizer.param_groups:
             goal = group["swa_lr"]
@@ -51,7 +51,7 @@ class SWALR(LRScheduler):
             rates.append(goal * now + start * (1 - now))
         return rates
 
-    def _share(self, step: int) -> float:
+    def _annealed_fraction(self, step: int) -> float:
         """Annealed fraction after a number of steps."""
-        part = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
-        return part if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * part)) / 2
+        progress = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
+        return progress if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * progress)) / 2

@@ -17,7 +17,7 @@ from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 
 
-class Options(TypedDict, total=False):
+class CreationOptions(TypedDict, total=False):
     """Keyword arguments of every function that creates a tensor."""
 
     dtype: DType | None
@@ -33,18 +33,18 @@ class Options(TypedDict, total=False):
     """The last three arguments are accepted for compatibility with PyTorch and have no effect."""
 
 
-_KNOWN = frozenset(Options.__annotations__)
+_ARGUMENTS = frozenset(CreationOptions.__annotations__)
 
 Fill = Callable[[Any, tuple[Any, ...], Any], Any]
 """Creates an array from the array module (NumPy or CuPy), the shape and the array dtype."""
 
 
-def made(
+def create_tensor(
     name: str,
     fill: Fill,
     shape: tuple[Any, ...],
     default: DType | None,
-    options: Options,
+    options: CreationOptions,
     value: float | bool | None = None,
 ) -> Tensor:
     """Return the tensor that `fill` and the keyword arguments describe.
@@ -53,9 +53,9 @@ def made(
         default: dtype if the call passes none
         value: value of every element, if it is constant
     """
-    if not _KNOWN.issuperset(options):
-        unknown = next(key for key in options if key not in _KNOWN)
-        raise TypeError(f"{name}() has no argument {unknown!r}; it has {', '.join(sorted(_KNOWN))}")
+    if not _ARGUMENTS.issuperset(options):
+        unknown = next(key for key in options if key not in _ARGUMENTS)
+        raise TypeError(f"{name}() has no argument {unknown!r}; it has {', '.join(sorted(_ARGUMENTS))}")
     out = options.get("out")
     dtype = dtypes.as_optional_dtype(name, options.get("dtype")) or (
         default or dtypes.get_default_dtype() if out is None else out.dtype
@@ -67,7 +67,7 @@ def made(
     if result is None:
         result = Tensor(_array(fill, shape, dtype, device), Storage.fresh(device))
     if out is not None:
-        return written(out, result)
+        return copy_to_out(out, result)
     return result.requires_grad_() if options.get("requires_grad") else result
 
 
@@ -91,7 +91,7 @@ def _array(fill: Fill, shape: tuple[Any, ...], dtype: DType, device: Device) -> 
         ) from None
 
 
-def written(out: Tensor, result: Tensor) -> Tensor:
+def copy_to_out(out: Tensor, result: Tensor) -> Tensor:
     """Copy `result` into `out`, resized to its shape."""
     if out.shape != result.shape:
         out.resize_(result.shape)
@@ -104,14 +104,14 @@ def sizes(size: tuple[Any, ...], options: Any = None) -> tuple[Any, ...]:
         size = (options.pop("size"),)
     if not size:
         raise TypeError("a size is missing: pass integers or a tuple of integers; () is a 0-dimensional tensor")
-    given = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    shape = tuple(one if isinstance(one, Dim) else operator.index(one) for one in given)
+    values = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    shape = tuple(one if isinstance(one, Dim) else operator.index(one) for one in values)
     if any(isinstance(one, int) and one < 0 for one in shape):
         raise ShapeError(f"a size cannot be negative: {shape}")
     return shape
 
 
-def like(x: Tensor, options: Options) -> Options:
+def like(x: Tensor, options: CreationOptions) -> CreationOptions:
     """Return the keyword arguments of a `_like` function; dtype and device default to those of `x`."""
     device = options.get("device")
     return {**options, "dtype": options.get("dtype") or x.dtype, "device": x.device if device is None else device}
@@ -122,4 +122,4 @@ def number(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-__all__ = ["Fill", "Options", "Unpack", "like", "made", "number", "sizes", "written"]
+__all__ = ["CreationOptions", "Fill", "Unpack", "copy_to_out", "create_tensor", "like", "number", "sizes"]

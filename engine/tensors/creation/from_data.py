@@ -31,20 +31,22 @@ def tensor(
     """Create a tensor by copying `data`: a number, nested lists, an array or a tensor."""
     if isinstance(data, Tensor):
         return data.detach().to(dtype=dtype, device=device, copy=True).requires_grad_(requires_grad)
-    return _placed(_array_of(data, dtype), device, requires_grad)
+    return _to_tensor(_array_of(data, dtype), device, requires_grad)
 
 
 def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     """Copy `data` into an array of `dtype`; default: the dtype that PyTorch infers."""
     dtype = dtypes.as_optional_dtype("tensor", dtype)
     if isinstance(data, (list, tuple, bytearray)):
-        found: set[DType] = set()
-        data = _plain(data, found)
-        kind = dtype or (functools.reduce(dtypes.promote_types, found) if found else dtypes.get_default_dtype())
+        dtypes_found: set[DType] = set()
+        data = _to_numbers(data, dtypes_found)
+        kind = dtype or (
+            functools.reduce(dtypes.promote_types, dtypes_found) if dtypes_found else dtypes.get_default_dtype()
+        )
     else:
         if not isinstance(data, (bool, int, float, str, bytes)) and not (dtype is None and isinstance(data, range)):
             data = _from_foreign(data)
-        kind = dtype or _natural(data)
+        kind = dtype or _inferred_dtype(data)
     try:
         return np.array(data, dtype=kind.numpy)
     except OverflowError as error:
@@ -55,37 +57,37 @@ def _array_of(data: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         raise DTypeError(f"tensor(): cannot convert the data to {kind.name}: {error}") from None
 
 
-def _plain(data: Any, found: set[DType]) -> Any:
+def _to_numbers(data: Any, dtypes_found: set[DType]) -> Any:
     """Replace tensors and arrays in nested lists by numbers or lists; adds their dtypes to `found`."""
     kinds = set(map(type, data))
     if kinds <= _NUMBERS:  # a list of numbers, the most common case
-        found.update(dtypes.bool_ if k is bool else dtypes.int64 if k is int else _default() for k in kinds)
+        dtypes_found.update(dtypes.bool_ if k is bool else dtypes.int64 if k is int else _default() for k in kinds)
         return data
-    return [_plain_item(item, found) for item in data]
+    return [_to_number(item, dtypes_found) for item in data]
 
 
 _NUMBERS = {bool, int, float}
 _default = dtypes.get_default_dtype
 
 
-def _plain_item(item: Any, found: set[DType]) -> Any:
+def _to_number(item: Any, dtypes_found: set[DType]) -> Any:
     if isinstance(item, (list, tuple, range)):
-        return _plain(item, found)
+        return _to_numbers(item, dtypes_found)
     if isinstance(item, Tensor):
-        found.add(item.dtype)
-        return _single(item)
+        dtypes_found.add(item.dtype)
+        return _only_element(item)
     if isinstance(item, (np.ndarray, np.generic)):
         if getattr(item.dtype, "kind", "") in ("O", "U", "S", "c"):
             raise DTypeError(f"tensor(): cannot create a tensor from {item.dtype} elements. Pass numbers or booleans.")
-        found.add(dtypes.from_numpy(item.dtype))
+        dtypes_found.add(dtypes.from_numpy(item.dtype))
         return item.tolist()
     if hasattr(item, "__array__"):
-        return _plain_item(np.asarray(item), found)
-    found.add(_natural(item))
+        return _to_number(np.asarray(item), dtypes_found)
+    dtypes_found.add(_inferred_dtype(item))
     return item
 
 
-def _single(item: Tensor) -> Any:
+def _only_element(item: Tensor) -> Any:
     """Return the number in a one-element tensor inside a list. As in PyTorch it adds no dimensions, unlike an array."""
     if item.numel() != 1:
         raise ShapeError(
@@ -95,7 +97,7 @@ def _single(item: Tensor) -> Any:
     return item.item()
 
 
-def _natural(data: Any) -> DType:
+def _inferred_dtype(data: Any) -> DType:
     """Return the dtype that a Python number gets as a tensor; arrays keep theirs."""
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "OUSc":
         return dtypes.from_numpy(data.dtype)
@@ -124,7 +126,7 @@ def _from_foreign(data: Any) -> Any:
     return data
 
 
-def _placed(array: Any, device: DeviceSpec, requires_grad: bool = False) -> Tensor:
+def _to_tensor(array: Any, device: DeviceSpec, requires_grad: bool = False) -> Tensor:
     """Return `array` as a tensor on `device`; no copy on the CPU."""
     resolved = resolve(device)
     if resolved is META:
@@ -197,12 +199,12 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
             in_code="Use engine.tensor(array), or array.copy().",
         )
     if not ndarray.flags.writeable:
-        _warn_of_readonly()
-    return _exposed(from_array(ndarray))
+        _warn_about_readonly()
+    return _mark_exposed(from_array(ndarray))
 
 
 @functools.cache
-def _warn_of_readonly() -> None:
+def _warn_about_readonly() -> None:
     text = "The given NumPy array is not writable: writing to the tensor will raise. This warning appears once."
     warnings.warn(EngineWarning(text, in_code="To write, copy the array, or use engine.tensor(array)."), stacklevel=3)
 
@@ -216,7 +218,7 @@ def from_array(array: Any) -> Tensor:
     return Tensor(array, Storage(Device("cuda", array.device.id)))
 
 
-def _exposed(tensor: Tensor) -> Tensor:
+def _mark_exposed(tensor: Tensor) -> Tensor:
     tensor._storage.expose()
     return tensor
 
@@ -233,8 +235,8 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     except ValueError as error:
         raise ArrayError(f"frombuffer(): {error}") from None
     if not array.flags.writeable:
-        _warn_of_readonly()
-    return _exposed(from_array(array)).requires_grad_(requires_grad)
+        _warn_about_readonly()
+    return _mark_exposed(from_array(array)).requires_grad_(requires_grad)
 
 
 def from_dlpack(ext_tensor: Any, *, device: DeviceSpec = None, copy: bool | None = None) -> Tensor:
@@ -245,11 +247,11 @@ def from_dlpack(ext_tensor: Any, *, device: DeviceSpec = None, copy: bool | None
         ext_tensor = _Capsule(ext_tensor)
     dlpack_device = ext_tensor.__dlpack_device__()
     if dlpack_device[0] == _CUDA:
-        found = from_array(namespace(Device("cuda", dlpack_device[1])).from_dlpack(ext_tensor))
+        dtypes_found = from_array(namespace(Device("cuda", dlpack_device[1])).from_dlpack(ext_tensor))
     else:
-        found = from_array(_host_array(ext_tensor))
-    found = _exposed(found).to(device) if device is not None else _exposed(found)
-    return found.clone() if copy else found
+        dtypes_found = from_array(_host_array(ext_tensor))
+    dtypes_found = _mark_exposed(dtypes_found).to(device) if device is not None else _mark_exposed(dtypes_found)
+    return dtypes_found.clone() if copy else dtypes_found
 
 
 class _Capsule:

@@ -30,13 +30,13 @@ def _fill(x: Tensor, draw: Draw, generator: Generator | None) -> Tensor:
         return x.copy_(new_like(x))
     array = np.asarray(draw(generator or random.default_generator, tuple(x.shape)))
     with np.errstate(over="ignore"):
-        drawn = array.astype(x.dtype.numpy, copy=False)
-    return x.copy_(Tensor(drawn, Storage(CPU)).to(x.device))
+        values = array.astype(x.dtype.numpy, copy=False)
+    return x.copy_(Tensor(values, Storage(CPU)).to(x.device))
 
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the uniform distribution on [from_, to)."""
-    check_fraction("uniform_", self)
+    check_floating_point("uniform_", self)
     if from_ > to:
         raise RangeError(f"uniform_(): the lower bound {from_} is above the upper bound {to}")
     return _fill(self, lambda g, shape: g.uniform(shape, self.dtype, from_, to), generator)
@@ -44,28 +44,28 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the normal distribution with `mean` and `std`."""
-    check_fraction("normal_", self)
+    check_floating_point("normal_", self)
     _check("normal_", std >= 0, f"the standard deviation cannot be negative: {std}")
     return _fill(self, lambda g, shape: g.normal(shape, self.dtype, mean, std), generator)
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the log-normal distribution; `mean` and `std` are those of the logarithm."""
-    check_fraction("log_normal_", self)
+    check_floating_point("log_normal_", self)
     _check("log_normal_", std > 0, f"the standard deviation must be positive, not {std}")
-    return _fill(self, lambda g, shape: np.exp(g.normal(shape, _precise(self.dtype), mean, std)), generator)
+    return _fill(self, lambda g, shape: np.exp(g.normal(shape, _compute_dtype(self.dtype), mean, std)), generator)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the exponential distribution with rate `lambd`."""
-    check_fraction("exponential_", self)
+    check_floating_point("exponential_", self)
     _check("exponential_", lambd > 0, f"the rate must be positive, not {lambd}")
-    return _fill(self, lambda g, shape: -np.log1p(-g.uniform(shape, _precise(self.dtype))) / lambd, generator)
+    return _fill(self, lambda g, shape: -np.log1p(-g.uniform(shape, _compute_dtype(self.dtype))) / lambd, generator)
 
 
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the Cauchy distribution."""
-    check_fraction("cauchy_", self)
+    check_floating_point("cauchy_", self)
     _check("cauchy_", sigma > 0, f"sigma must be positive, not {sigma}")
     return _fill(
         self, lambda g, shape: median + sigma * np.tan(math.pi * (g.uniform(shape, dtypes.float64) - 0.5)), generator
@@ -81,14 +81,18 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 with probability `p` (a number or a tensor), else 0."""
-    chance = p
+    probability = p
     if isinstance(p, Tensor):
-        check_fraction("bernoulli_", p)
+        check_floating_point("bernoulli_", p)
         if p.is_meta or self.is_meta:
             return self.copy_(new_like(self))
-        chance = np.broadcast_to(p.detach().cpu().double().numpy(), tuple(self.shape))
-    _check("bernoulli_", bool(np.all((np.asarray(chance) >= 0) & (np.asarray(chance) <= 1))), "p must be from 0 to 1")
-    return _fill(self, lambda g, shape: g.uniform(shape, dtypes.float32) < chance, generator)
+        probability = np.broadcast_to(p.detach().cpu().double().numpy(), tuple(self.shape))
+    _check(
+        "bernoulli_",
+        bool(np.all((np.asarray(probability) >= 0) & (np.asarray(probability) <= 1))),
+        "p must be from 0 to 1",
+    )
+    return _fill(self, lambda g, shape: g.uniform(shape, dtypes.float32) < probability, generator)
 
 
 def bernoulli_method(self: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
@@ -101,7 +105,7 @@ def random_(
 ) -> Tensor:
     """Fill with random integers: `random_(to)`, `random_(from_, to)`, or the full range of the dtype."""
     if to is None:
-        from_, to = 0, _most(self.dtype) + 1 if from_ is None else from_
+        from_, to = 0, _largest_exact_integer(self.dtype) + 1 if from_ is None else from_
     first, last = from_ or 0, to
     check_limits("random_", first, last, self.dtype)
     return _fill(self, lambda g, shape: g.integers(first, last, shape), generator)
@@ -120,19 +124,19 @@ METHODS: dict[str, Callable[..., Tensor]] = {
 }
 
 
-def _precise(dtype: DType) -> DType:
+def _compute_dtype(dtype: DType) -> DType:
     """Return the dtype to compute in for a result of `dtype`."""
     return dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
 
 
-def _most(dtype: DType) -> int:
+def _largest_exact_integer(dtype: DType) -> int:
     """Return the largest integer n such that `dtype` represents every integer up to n."""
     if dtype.kind == 2:
         return {8: 2**53, 4: 2**24, 2: 2**8 if dtype is dtypes.bfloat16 else 2**11}[dtype.itemsize]
     return 1 if dtype is dtypes.bool_ else min(int(np.iinfo(dtype.numpy).max), 2**63 - 1)
 
 
-def check_fraction(name: str, x: Tensor) -> None:
+def check_floating_point(name: str, x: Tensor) -> None:
     """Raise DTypeError for a tensor with an integer dtype."""
     if not x.is_floating_point():
         raise DTypeError(
@@ -151,6 +155,6 @@ def check_limits(name: str, low: int, high: int, dtype: DType) -> None:
         raise RangeError(f"{name}(): {dtype.name} ranges from {limits[0]} to {limits[1]}, not {low} to {high - 1}")
 
 
-def _check(name: str, good: bool, problem: str) -> None:
-    if not good:
+def _check(name: str, is_valid: bool, problem: str) -> None:
+    if not is_valid:
         raise RangeError(f"{name}(): {problem}")

@@ -12,8 +12,8 @@ from engine.backend import CPU
 from engine.dtypes import DType
 from engine.errors import DTypeError, RangeError, ShapeError
 from engine.random import Generator
-from engine.tensors.creation.creation_options import Options, like, made, number, sizes
-from engine.tensors.creation.random_fill import bernoulli_, check_fraction, check_limits, new_like
+from engine.tensors.creation.creation_options import CreationOptions, create_tensor, like, number, sizes
+from engine.tensors.creation.random_fill import bernoulli_, check_floating_point, check_limits, new_like
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 
@@ -21,72 +21,76 @@ Draw = Callable[[Generator, tuple[int, ...], DType], Any]
 """Draws an array from a generator, given its shape and dtype."""
 
 
-def _drawn(name: str, draw: Draw, shape: tuple[Any, ...], default: DType | None, options: Options) -> Tensor:
+def _random_tensor(
+    name: str, draw: Draw, shape: tuple[Any, ...], default: DType | None, options: CreationOptions
+) -> Tensor:
     """Return a tensor of random numbers. They are drawn on the CPU, so that every device gets the same numbers."""
     generator = options.get("generator") or random.default_generator
 
     def fill(xp: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
         return xp.asarray(draw(generator, shape, dtypes.from_numpy(dtype))).astype(dtype, copy=False)
 
-    return made(name, fill, shape, default, options)
+    return create_tensor(name, fill, shape, default, options)
 
 
-def rand(*size: Any, **options: Unpack[Options]) -> Tensor:
+def rand(*size: Any, **options: Unpack[CreationOptions]) -> Tensor:
     """Return numbers from the uniform distribution on [0, 1)."""
-    return _drawn("rand", lambda g, shape, dtype: g.uniform(shape, dtype), sizes(size, options), None, options)
+    return _random_tensor("rand", lambda g, shape, dtype: g.uniform(shape, dtype), sizes(size, options), None, options)
 
 
-def randn(*size: Any, **options: Unpack[Options]) -> Tensor:
+def randn(*size: Any, **options: Unpack[CreationOptions]) -> Tensor:
     """Return numbers from the standard normal distribution."""
-    return _drawn("randn", lambda g, shape, dtype: g.normal(shape, dtype), sizes(size, options), None, options)
+    return _random_tensor("randn", lambda g, shape, dtype: g.normal(shape, dtype), sizes(size, options), None, options)
 
 
 def randint(
-    *bounds: Any, low: int | None = None, high: int | None = None, size: Any = None, **options: Unpack[Options]
+    *bounds: Any, low: int | None = None, high: int | None = None, size: Any = None, **options: Unpack[CreationOptions]
 ) -> Tensor:
     """Return random integers: `randint(high, size)` from [0, high), `randint(low, high, size)` from [low, high)."""
-    *given_bounds, at = (*bounds, size) if size is not None else bounds or (None,)
-    limits = [number(limit) for limit in (*given_bounds, low, high) if limit is not None]
+    *positional, shape = (*bounds, size) if size is not None else bounds or (None,)
+    limits = [number(limit) for limit in (*positional, low, high) if limit is not None]
     if not 1 <= len(limits) <= 2:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
-    if low is not None and len(given_bounds) == 1:
+    if low is not None and len(positional) == 1:
         limits.reverse()
     first, last = limits if len(limits) == 2 else (0, limits[0])
     check_limits("randint", first, last, dtypes.as_optional_dtype("randint", options.get("dtype")) or dtypes.int64)
-    return _drawn("randint", lambda g, at, _: g.integers(first, last, at), sizes((at,)), dtypes.int64, options)
+    return _random_tensor(
+        "randint", lambda g, shape, _: g.integers(first, last, shape), sizes((shape,)), dtypes.int64, options
+    )
 
 
-def randperm(n: int, **options: Unpack[Options]) -> Tensor:
+def randperm(n: int, **options: Unpack[CreationOptions]) -> Tensor:
     """Return a random permutation of the integers 0 to n - 1."""
-    return _drawn("randperm", lambda g, _, dtype: g.permutation(n), sizes((n,)), dtypes.int64, options)
+    return _random_tensor("randperm", lambda g, _, dtype: g.permutation(n), sizes((n,)), dtypes.int64, options)
 
 
-def rand_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
+def rand_like(input: Tensor, **options: Unpack[CreationOptions]) -> Tensor:
     """Return numbers from the uniform distribution on [0, 1), with the shape, dtype and device of `input`."""
     return rand(tuple(input.shape), **like(input, options))
 
 
-def randn_like(input: Tensor, **options: Unpack[Options]) -> Tensor:
+def randn_like(input: Tensor, **options: Unpack[CreationOptions]) -> Tensor:
     """Return numbers from the standard normal distribution, with the shape, dtype and device of `input`."""
     return randn(tuple(input.shape), **like(input, options))
 
 
 def randint_like(
-    input: Tensor, *bounds: Any, low: int | None = None, high: int | None = None, **options: Unpack[Options]
+    input: Tensor, *bounds: Any, low: int | None = None, high: int | None = None, **options: Unpack[CreationOptions]
 ) -> Tensor:
     """Return random integers shaped like `input`: `randint_like(x, high)` or `randint_like(x, low, high)`."""
     return randint(*bounds, low=low, high=high, size=tuple(input.shape), **like(input, options))
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Unpack[Options]) -> Tensor:
+def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Unpack[CreationOptions]) -> Tensor:
     """Return normal numbers. `mean` and `std` are numbers, with a size, or tensors with one value per element."""
-    spread = std._numbers() if isinstance(std, Tensor) else std
-    if np.any(np.asarray(spread.tolist() if isinstance(std, Tensor) else spread) < 0):
+    deviations = std._numbers() if isinstance(std, Tensor) else std
+    if np.any(np.asarray(deviations.tolist() if isinstance(std, Tensor) else deviations) < 0):
         raise RangeError(f"normal(): a standard deviation cannot be negative: {std}")
     if size is not None:
         center = number(mean)
         draw: Draw = lambda g, shape, dtype: g.normal(shape, dtype, center, number(std))  # noqa: E731  (typed, as `def` would not be)
-        return _drawn("normal", draw, sizes((size,)), None, options)
+        return _random_tensor("normal", draw, sizes((size,)), None, options)
     first = mean if isinstance(mean, Tensor) else std
     if not isinstance(first, Tensor):
         raise TypeError("normal() needs a size if mean and std are numbers")
@@ -131,8 +135,8 @@ def multinomial(
     weights = input.detach().cpu().double().numpy()
     if not np.isfinite(weights).all() or (weights < 0).any() or (weights.sum(-1) <= 0).any():
         raise RangeError("multinomial(): weights must be finite and not negative, at least one per row positive")
-    pick = _with_replacement if replacement else _without_replacement
-    found = pick(generator or random.default_generator, weights, num_samples)
+    sample = _with_replacement if replacement else _without_replacement
+    found = sample(generator or random.default_generator, weights, num_samples)
     result = Tensor(found.astype(np.int64), Storage(CPU)).to(input.device)
     return result if out is None else out.resize_(result.shape).copy_(result)
 
@@ -149,13 +153,13 @@ def _with_replacement(generator: Generator, weights: Any, count: int) -> Any:
 def _without_replacement(generator: Generator, weights: Any, count: int) -> Any:
     """Sample by the smallest exponential variates with the weights as rates (Efraimidis and Spirakis, 2006)."""
     with np.errstate(divide="ignore"):
-        rings = -np.log1p(-generator.uniform(weights.shape, dtypes.float64)) / weights
-    return np.argsort(np.where(weights > 0, rings, np.inf), -1, kind="stable")[..., :count]
+        arrival_times = -np.log1p(-generator.uniform(weights.shape, dtypes.float64)) / weights
+    return np.argsort(np.where(weights > 0, arrival_times, np.inf), -1, kind="stable")[..., :count]
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Return numbers from Poisson distributions whose means are the elements of `input`."""
-    check_fraction("poisson", input)
+    check_floating_point("poisson", input)
     if input.is_meta:
         return new_like(input)
     rates = input.detach().cpu().double().numpy()

@@ -10,11 +10,11 @@ import numpy as np
 from engine import dtypes
 from engine.dtypes import DType
 from engine.errors import DTypeError, EngineWarning, ShapeError
-from engine.tensors.creation.creation_options import Options, made, number, sizes
+from engine.tensors.creation.creation_options import CreationOptions, create_tensor, number, sizes
 from engine.tensors.tensor import Tensor
 
 
-def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Options]) -> Tensor:
+def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[CreationOptions]) -> Tensor:
     """Return the values from `start` to below `end` in steps of `step`."""
     if len(bounds) == 1 and end is None:
         end = bounds[0]
@@ -23,18 +23,18 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
     if end is None:
         raise TypeError("arange() needs an end")
     start, end, step = (number(value) for value in (start, end, step))
-    kind = _kind_of(start, end, step)
-    wanted = dtypes.as_optional_dtype("arange", options.get("dtype")) or kind
-    if wanted is dtypes.bool_:
+    default = _default_dtype(start, end, step)
+    dtype = dtypes.as_optional_dtype("arange", options.get("dtype")) or default
+    if dtype is dtypes.bool_:
         raise DTypeError("arange(): bool is not supported. Pass a number dtype.")
-    if wanted.kind == 1:
+    if dtype.kind == 1:
         start, end, step = int(start), int(end), int(step)
     _check_direction("arange", start, end, step)
     values = np.arange(start, end, step)
-    return _listed("arange", values, kind, options)
+    return _from_values("arange", values, default, options)
 
 
-def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Options]) -> Tensor:
+def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[CreationOptions]) -> Tensor:
     """Return the values from `start` up to and including `end`. Deprecated: use arange, which excludes `end`."""
     warning = EngineWarning("range() includes its end, unlike Python's range.", in_code="Use arange(start, end).")
     warnings.warn(warning, stacklevel=2)
@@ -42,55 +42,55 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Opt
     start, end, step = (number(value) for value in (start, end, step))
     _check_direction("range", start, end, step)
     values = start + step * np.arange(int((end - start) / step) + 1)
-    return _listed("range", values, None, options)
+    return _from_values("range", values, None, options)
 
 
-def linspace(start: Any, end: Any, steps: int, **options: Unpack[Options]) -> Tensor:
+def linspace(start: Any, end: Any, steps: int, **options: Unpack[CreationOptions]) -> Tensor:
     """Return `steps` evenly spaced values from `start` to `end`, both included."""
     shape = sizes((steps,))
     values = np.linspace(*_ends("linspace", start, end, options), *shape)
-    return _listed("linspace", values, None, options)
+    return _from_values("linspace", values, None, options)
 
 
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Unpack[Options]) -> Tensor:
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Unpack[CreationOptions]) -> Tensor:
     """Return `steps` powers of `base` with evenly spaced exponents from `start` to `end`."""
     shape = sizes((steps,))
     values = np.float64(base) ** np.linspace(*_ends("logspace", start, end, options), *shape)
-    return _listed("logspace", values, None, options)
+    return _from_values("logspace", values, None, options)
 
 
-def _ends(name: str, start: Any, end: Any, options: Options) -> tuple[Any, Any]:
+def _ends(name: str, start: Any, end: Any, options: CreationOptions) -> tuple[Any, Any]:
     """Return the ends as numbers; truncated for an integer dtype, as in PyTorch."""
     dtype = dtypes.as_optional_dtype(name, options.get("dtype"))
-    whole = dtype is not None and not dtype.is_floating_point
-    return (int(number(start)), int(number(end))) if whole else (number(start), number(end))
+    is_integer = dtype is not None and not dtype.is_floating_point
+    return (int(number(start)), int(number(end))) if is_integer else (number(start), number(end))
 
 
-def eye(n: int, m: int | None = None, **options: Unpack[Options]) -> Tensor:
+def eye(n: int, m: int | None = None, **options: Unpack[CreationOptions]) -> Tensor:
     """Return the n×m identity matrix."""
     shape = sizes((n, n if m is None else m))
-    return made("eye", lambda xp, shape, dtype: xp.eye(*shape, dtype=dtype), shape, None, options)
+    return create_tensor("eye", lambda xp, shape, dtype: xp.eye(*shape, dtype=dtype), shape, None, options)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
+def tril_indices(row: int, col: int, offset: int = 0, **options: Unpack[CreationOptions]) -> Tensor:
     """Return row and column indices of the lower triangle of a row×col matrix, as a tensor of shape 2×N."""
-    found = np.stack(np.tril_indices(row, offset, col))
-    return made(
-        "tril_indices", lambda xp, _, dtype: xp.asarray(found.astype(dtype)), found.shape, dtypes.int64, options
+    indices = np.stack(np.tril_indices(row, offset, col))
+    return create_tensor(
+        "tril_indices", lambda xp, _, dtype: xp.asarray(indices.astype(dtype)), indices.shape, dtypes.int64, options
     )
 
 
-def triu_indices(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
+def triu_indices(row: int, col: int, offset: int = 0, **options: Unpack[CreationOptions]) -> Tensor:
     """Return row and column indices of the upper triangle of a row×col matrix, as a tensor of shape 2×N."""
-    found = np.stack(np.triu_indices(row, offset, col))
-    return made(
-        "triu_indices", lambda xp, _, dtype: xp.asarray(found.astype(dtype)), found.shape, dtypes.int64, options
+    indices = np.stack(np.triu_indices(row, offset, col))
+    return create_tensor(
+        "triu_indices", lambda xp, _, dtype: xp.asarray(indices.astype(dtype)), indices.shape, dtypes.int64, options
     )
 
 
-def _listed(name: str, values: Any, kind: DType | None, options: Options) -> Tensor:
+def _from_values(name: str, values: Any, default: DType | None, options: CreationOptions) -> Tensor:
     """Return values computed on the CPU as a tensor of the requested dtype and device."""
-    return made(name, lambda xp, _, dtype: xp.asarray(values.astype(dtype)), values.shape, kind, options)
+    return create_tensor(name, lambda xp, _, dtype: xp.asarray(values.astype(dtype)), values.shape, default, options)
 
 
 def _check_direction(name: str, start: Any, end: Any, step: Any) -> None:
@@ -98,5 +98,5 @@ def _check_direction(name: str, start: Any, end: Any, step: Any) -> None:
         raise ShapeError(f"{name}(): a step of {step} does not lead from {start} to {end}")
 
 
-def _kind_of(*values: Any) -> DType:
+def _default_dtype(*values: Any) -> DType:
     return dtypes.int64 if all(isinstance(value, int) for value in values) else dtypes.get_default_dtype()

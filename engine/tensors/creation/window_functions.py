@@ -8,16 +8,16 @@ import numpy as np
 
 from engine.dtypes import as_optional_dtype
 from engine.errors import DTypeError, ShapeError
-from engine.tensors.creation.creation_options import Options, made, sizes
+from engine.tensors.creation.creation_options import CreationOptions, create_tensor, sizes
 from engine.tensors.tensor import Tensor
 
 
-def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
+def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[CreationOptions]) -> Tensor:
     """Return the Bartlett (triangular) window. `periodic` drops the last value of a window one longer."""
     return _window("bartlett_window", window_length, periodic, lambda x: 1 - np.abs(2 * x - 1), options)
 
 
-def blackman_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
+def blackman_window(window_length: int, periodic: bool = True, **options: Unpack[CreationOptions]) -> Tensor:
     """Return the Blackman window. `periodic`: see `bartlett_window`."""
     return _window(
         "blackman_window",
@@ -29,18 +29,24 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Unpack
 
 
 def hamming_window(
-    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Unpack[Options]
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    **options: Unpack[CreationOptions],
 ) -> Tensor:
     """Return the Hamming window, alpha - beta cos 2πx. `periodic`: see `bartlett_window`."""
     return _window("hamming_window", window_length, periodic, lambda x: alpha - beta * np.cos(2 * np.pi * x), options)
 
 
-def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
+def hann_window(window_length: int, periodic: bool = True, **options: Unpack[CreationOptions]) -> Tensor:
     """Return the Hann window. `periodic`: see `bartlett_window`."""
     return _window("hann_window", window_length, periodic, lambda x: np.sin(np.pi * x) ** 2, options)
 
 
-def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[Options]) -> Tensor:
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[CreationOptions]
+) -> Tensor:
     """Return the Kaiser window with shape parameter `beta`. `periodic`: see `bartlett_window`."""
     return _window(
         "kaiser_window",
@@ -51,7 +57,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     )
 
 
-def _window(name: str, length: int, periodic: bool, shape: Any, options: Options) -> Tensor:
+def _window(name: str, length: int, periodic: bool, shape: Any, options: CreationOptions) -> Tensor:
     """Return a window; `shape` maps positions from 0 to 1 to values."""
     if length < 0:
         raise ShapeError(f"{name}(): window_length cannot be negative: {length}")
@@ -62,4 +68,4 @@ def _window(name: str, length: int, periodic: bool, shape: Any, options: Options
         values = np.ones(1)
     else:
         values = np.asarray(shape(np.arange(length) / max(length if periodic else length - 1, 1)), np.float64)
-    return made(name, lambda xp, _, kind: xp.asarray(values.astype(kind)), sizes((length,)), None, options)
+    return create_tensor(name, lambda xp, _, kind: xp.asarray(values.astype(kind)), sizes((length,)), None, options)

@@ -29,20 +29,20 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
     target = inputs[0]
     storage, destination = target._storage, target._array
     device, dtype, shape = storage.device, destination.dtype, destination.shape
-    wants = False
-    plain = op.takes_out and device is CPU and dtype in NATIVE_FLOATS
+    needs_grad = False
+    writes_directly = op.takes_out and device is CPU and dtype in NATIVE_FLOATS
     """Whether the kernel can write straight into the target's memory, without further checks."""
     arrays: list[Any] = []
     for value in inputs:
         if isinstance(value, Tensor):
             if value._view is not None:
                 value._refresh()
-            wants |= value._requires_grad
+            needs_grad |= value._requires_grad
             array = value._array
             if value._storage.device is not device and device is not META:
                 return run_in_place(op, _inputs_on_device(op, inputs, device), statics)
             if array.dtype is not dtype or array.shape != shape:
-                plain = False
+                writes_directly = False
             arrays.append(array)
         else:
             arrays.append(value if type(value) in NUMBERS and op.takes_numbers else number(op, value))
@@ -51,20 +51,20 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
             f"{op.name}_() on an inference tensor outside inference_mode().",
             in_code="Use clone() for a normal tensor.",
         )
-    tracked = wants and MODES.grad
+    tracked = needs_grad and MODES.grad
     if (tracked or target._base is not None) and MODES.grad:
-        _check_history(op, target, tracked)
-    before, given = None, inputs
+        _check_autograd(op, target, tracked)
+    old_value, original_inputs = None, inputs
     if tracked:
-        before = _before(target)
-        inputs = [before if value is target else value for value in inputs]
-        if _gradient_needs(op, inputs, before):
-            kept = before if device is META else before._copied()
-            before._array, before._storage = kept._array, Storage(device)
+        old_value = _alias_before_write(target)
+        inputs = [old_value if value is target else value for value in inputs]
+        if _backward_needs(op, inputs, old_value):
+            copy = old_value if device is META else old_value._copied()
+            old_value._array, old_value._storage = copy._array, Storage(device)
     capture = None if direct or device is META else MODES.interceptors.get("capture")
     if capture is not None:
-        capture.write(op, target, given, statics)
-    elif not plain or (destination.base is not None and 0 in destination.strides):
+        capture.write(op, target, original_inputs, statics)
+    elif not writes_directly or (destination.base is not None and 0 in destination.strides):
         write(op, target, arrays, statics, device)
     else:
         compute_into(op, arrays, statics, destination)
@@ -73,7 +73,7 @@ def run_in_place(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Tens
     if not direct and MODES.observer is not None:
         where = MODES.observer.call(op, inputs, statics, [target])
     if tracked:
-        _give_history(op, target, inputs, statics, where)
+        _record_write(op, target, inputs, statics, where)
     return target
 
 
@@ -87,7 +87,7 @@ def _inputs_on_device(op: Op, inputs: Sequence[Any], device: Device) -> Sequence
 # -- checks ----------------------------------------------------------------------------------
 
 
-def _check_history(op: Op, target: Tensor, tracked: bool) -> None:
+def _check_autograd(op: Op, target: Tensor, tracked: bool) -> None:
     if tracked and not op.rules:
         raise AutogradError(
             f"{op.name}_() has no gradient, but the tensor that it overwrites requires gradients.",
@@ -155,11 +155,11 @@ def _fits(array: Any, destination: Any) -> bool:
     """Return whether an operand keeps the result in the destination's dtype and shape."""
     if not hasattr(array, "dtype"):
         return True
-    shape, wanted = array.shape, destination.shape
-    trailing = wanted[len(wanted) - len(shape) :]
+    shape, target_shape = array.shape, destination.shape
+    trailing = target_shape[len(target_shape) - len(shape) :]
     return (
         array.dtype == destination.dtype
-        and len(shape) <= len(wanted)
+        and len(shape) <= len(target_shape)
         and all(a in (b, 1) for a, b in zip(shape, trailing, strict=True))
     )
 
@@ -167,7 +167,7 @@ def _fits(array: Any, destination: Any) -> bool:
 # -- autograd ---------------------------------------------------------------------------------
 
 
-def _before(target: Tensor) -> Tensor:
+def _alias_before_write(target: Tensor) -> Tensor:
     """Return an alias of the tensor before a write: same memory and grad_fn."""
     alias = Tensor(target._array, target._storage, requires_grad=target._requires_grad)
     alias._node, alias._index = target._node, target._index
@@ -175,26 +175,26 @@ def _before(target: Tensor) -> Tensor:
     return alias
 
 
-def _gradient_needs(op: Op, inputs: Sequence[Any], before: Tensor) -> bool:
+def _backward_needs(op: Op, inputs: Sequence[Any], old_value: Tensor) -> bool:
     """Return whether the backward pass needs the values that a write is about to replace."""
-    wanted = sum(1 << i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad)
-    return any(inputs[index] is before for index in op.backward_plan(wanted, len(inputs)).saved_inputs)
+    needed_mask = sum(1 << i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad)
+    return any(inputs[index] is old_value for index in op.backward_plan(needed_mask, len(inputs)).saved_inputs)
 
 
-def _give_history(
+def _record_write(
     op: Op, target: Tensor, inputs: Sequence[Any], statics: dict[str, Any], where: SourceLocation
 ) -> None:
     if target._base is None:
         node, index = target._node, target._index
         record(op, inputs, statics, [target], where, target._storage)
-        target._keep_retaining(node, index)
+        target._transfer_retained_grad(node, index)
         return
     value = Tensor(target._array, target._storage)
     record(op, inputs, statics, [value], where, target._storage)
     base, chain = target._base, target._view[0]  # pyright: ignore[reportOptionalSubscript]
     node, index = base._node, base._index
-    record(OVERWRITE, [_before(base), value], {"chain": chain}, [base], where)
-    base._keep_retaining(node, index)
+    record(OVERWRITE, [_alias_before_write(base), value], {"chain": chain}, [base], where)
+    base._transfer_retained_grad(node, index)
     target._refresh()
 
 

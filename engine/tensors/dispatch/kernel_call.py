@@ -81,14 +81,16 @@ def compute_mixed(op: Op, arrays: list[Any], statics: dict[str, Any], device: De
     """`compute` for arrays of any dtypes. As in PyTorch, bfloat16 is computed in float32 and rounded once."""
     if op.kind == "movement" or not any(getattr(array, "dtype", None) == _BFLOAT16 for array in arrays):
         return compute(op, arrays, statics, device)
-    wide = [array.astype(_FLOAT32) if getattr(array, "dtype", None) == _BFLOAT16 else array for array in arrays]
-    found = compute(op, wide, statics, device)
+    float32_arrays = [
+        array.astype(_FLOAT32) if getattr(array, "dtype", None) == _BFLOAT16 else array for array in arrays
+    ]
+    found = compute(op, float32_arrays, statics, device)
     if statics.get("dtype") is not None:  # passed by the caller
         return found
-    return tuple(map(_narrowed, found)) if op.outputs > 1 else _narrowed(found)
+    return tuple(map(_to_bfloat16, found)) if op.outputs > 1 else _to_bfloat16(found)
 
 
-def _narrowed(result: Any) -> Any:
+def _to_bfloat16(result: Any) -> Any:
     return result.astype(_BFLOAT16) if result.dtype == _FLOAT32 else result
 
 
@@ -129,7 +131,7 @@ def _explain_error(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error
         return better
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         pass  # the shape rule failed for another reason: report the kernel's error
-    given = ", ".join(str(_spec_of(array)) for array in arrays)
+    inputs = ", ".join(str(_spec_of(array)) for array in arrays)
     kind = (
         IndexRangeError
         if isinstance(error, IndexError)
@@ -137,4 +139,4 @@ def _explain_error(op: Op, arrays: Sequence[Any], statics: dict[str, Any], error
         if isinstance(error, ValueError)
         else DTypeError
     )
-    return kind(f"{op.name}({given}): {error}")
+    return kind(f"{op.name}({inputs}): {error}")

@@ -30,13 +30,13 @@ def record(
     """
     edges: list[Any] = []
     metas: list[Any] = []
-    wanted, bit = 0, 1
+    needed_mask, bit = 0, 1
     for value in inputs:
         if isinstance(value, Tensor):
             array = value._array
             metas.append((array.shape, array.dtype))
             if value._requires_grad:
-                wanted |= bit
+                needed_mask |= bit
                 node = value._node
                 edges.append((value, 0) if node is None else (node, value._index))
             else:
@@ -45,7 +45,7 @@ def record(
             metas.append(value)
             edges.append(None)
         bit += bit
-    plan = op.backward_plans.get(wanted | bit) or op.backward_plan(wanted, len(edges))
+    plan = op.backward_plans.get(needed_mask | bit) or op.backward_plan(needed_mask, len(edges))
     if not plan.rules:
         return
     saved: dict[int, Saved] = {}

@@ -34,18 +34,18 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
         return run_any(op, inputs, statics) if capture is None else capture.call(op, inputs, statics)
     if not op.simple_arity:
         return _run_view(op, inputs, statics) if op.view else run_any(op, inputs, statics)
-    a, b, dtype, wants = inputs[0], None, None, False
+    a, b, dtype, needs_grad = inputs[0], None, None, False
     if isinstance(a, Tensor):
         if a._view is not None:
             a._refresh()
         dtype = a._array.dtype if a._storage.device is CPU else None
-        wants, a = a._requires_grad, a._array
+        needs_grad, a = a._requires_grad, a._array
     if op.simple_arity == 2:
         b = inputs[1]
         if isinstance(b, Tensor):
             if b._view is not None:
                 b._refresh()
-            wants, b_device, b = wants or b._requires_grad, b._storage.device, b._array
+            needs_grad, b_device, b = needs_grad or b._requires_grad, b._storage.device, b._array
             if b_device is not CPU or (b.dtype is not dtype and (dtype := _dtype_with_number(op, a, b.dtype)) is None):
                 return run_any(op, inputs, statics)
         elif _dtype_with_number(op, b, dtype) is None:
@@ -60,7 +60,7 @@ def run(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     except FAILURES:
         return run_any(op, inputs, statics)  # raises the error
     out = Tensor(result if type(result) is ndarray else np.asarray(result), Storage(CPU))
-    if wants and MODES.grad and op.rules:
+    if needs_grad and MODES.grad and op.rules:
         record(op, inputs, statics, (out,), None)
     return out
 

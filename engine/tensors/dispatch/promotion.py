@@ -18,13 +18,13 @@ from engine.ops.record import Op
 
 def promote(op: Op, arrays: list[Any]) -> DType | None:
     """Convert `arrays` to the promoted dtype, in place, and return it. Python numbers are kept."""
-    result = _common(op, arrays) or _promoted(op, arrays)
+    result = _shared_dtype(op, arrays) or _promoted(op, arrays)
     if op.rejects_booleans and result is dtypes.bool_:
         raise DTypeError(f"{op.name}() is not defined for booleans.", in_code="Convert with .long() or .float().")
     return result
 
 
-def _common(op: Op, arrays: list[Any]) -> DType | None:
+def _shared_dtype(op: Op, arrays: list[Any]) -> DType | None:
     """Return the dtype that all inputs already have, or None. Takes a fifth of the time of `_promoted`."""
     dtype = None
     for index, array in enumerate(arrays):
@@ -39,13 +39,13 @@ def _common(op: Op, arrays: list[Any]) -> DType | None:
 
 
 def _promoted(op: Op, arrays: list[Any]) -> DType | None:
-    taking_part = [array for i, array in enumerate(arrays) if array is not None and i not in op.unpromoted]
-    found = [array.dtype for array in taking_part if not isinstance(array, NUMBERS)]
-    number = max((_kind_of(value) for value in taking_part if isinstance(value, NUMBERS)), default=-1)
+    operands = [array for i, array in enumerate(arrays) if array is not None and i not in op.unpromoted]
+    found = [array.dtype for array in operands if not isinstance(array, NUMBERS)]
+    number = max((_kind_of(value) for value in operands if isinstance(value, NUMBERS)), default=-1)
     if not found:
         return None if number < 0 else (dtypes.bool_, dtypes.int64, dtypes.get_default_dtype())[number]
     same = all(dtype == found[0] for dtype in found)
-    result = dtypes.from_numpy(found[0]) if same else _joint(taking_part)
+    result = dtypes.from_numpy(found[0]) if same else _promote_arrays(operands)
     if number > result.kind:
         result = dtypes.get_default_dtype() if number == 2 else dtypes.int64
     elif same and (result.kind == 2 or not op.floats):
@@ -65,14 +65,14 @@ def _kind_of(number: bool | int | float) -> int:
     return 0 if isinstance(number, bool) else 1 if isinstance(number, int) else 2
 
 
-def _joint(values: Iterable[Any]) -> DType:
+def _promote_arrays(values: Iterable[Any]) -> DType:
     ranks: list[DType | None] = [None, None]
     for array in values:
         if isinstance(array, NUMBERS):
             continue
         rank = 0 if len(array.shape) else 1
-        dtype, known = dtypes.from_numpy(array.dtype), ranks[rank]
-        ranks[rank] = dtype if known is None else dtypes.promote_types(known, dtype)
+        dtype, current = dtypes.from_numpy(array.dtype), ranks[rank]
+        ranks[rank] = dtype if current is None else dtypes.promote_types(current, dtype)
     dimensioned, scalar = ranks
     if dimensioned is None or (scalar is not None and scalar.kind > dimensioned.kind):
         return scalar  # pyright: ignore[reportReturnType]

@@ -18,7 +18,7 @@ _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def is_built() -> bool:
-    """Return True. Whether a GPU is available is known when one is used."""
+    """Return True. `engine.cuda.is_available` returns whether there is a GPU."""
     return True
 
 
@@ -28,7 +28,7 @@ def _switch(kind: str) -> tuple[Callable[[bool], None], Callable[[], bool]]:
         _attention[kind] = bool(enabled)
 
     def is_enabled() -> bool:
-        """What was set last."""
+        """Return the stored switch."""
         return _attention[kind]
 
     return enable, is_enabled
@@ -44,10 +44,10 @@ enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn")
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[Any]:
-    """Sets the four switches of attention for a while. They change nothing."""
-    before = dict(_attention)
+    """Set the four attention switches temporarily. They have no effect."""
+    old_values = dict(_attention)
     _attention.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:
         yield {}
     finally:
-        _attention.update(before)
+        _attention.update(old_values)

@@ -18,16 +18,16 @@ def flags_of(module: dict[str, Any], *names: str) -> Callable[..., AbstractConte
     @contextmanager
     def flags(*values: Any, **options: Any) -> Iterator[None]:
         """Set switches temporarily. They have no effect."""
-        given = {**dict(zip(names, values, strict=False)), **options}
-        unknown = given.keys() - set(names)
+        new_values = {**dict(zip(names, values, strict=False)), **options}
+        unknown = new_values.keys() - set(names)
         if unknown or len(values) > len(names):
-            wrong = ", ".join(sorted(unknown)) or f"{len(values)} positional arguments"
-            raise TypeError(f"flags() takes {', '.join(names)}, not {wrong}")
-        before = {name: module[name] for name in given}
-        module.update(given)
+            invalid = ", ".join(sorted(unknown)) or f"{len(values)} positional arguments"
+            raise TypeError(f"flags() takes {', '.join(names)}, not {invalid}")
+        old_values = {name: module[name] for name in new_values}
+        module.update(new_values)
         try:
             yield
         finally:
-            module.update(before)
+            module.update(old_values)
 
     return flags

@@ -131,13 +131,13 @@ class SummaryWriter:
     ) -> None:
         """Add an image: bytes, or values from 0 to 1. `dataformats`: order of dimensions, "CHW", "HWC" or "HW"."""
         pixels = _pixels(_array(img_tensor), dataformats)
-        coded = io.BytesIO()
-        Image.fromarray(pixels).save(coded, format="png")
+        encoded = io.BytesIO()
+        Image.fromarray(pixels).save(encoded, format="png")
         image = _SUMMARY.Summary.Image(
             height=pixels.shape[0],
             width=pixels.shape[1],
             colorspace=pixels.shape[2],
-            encoded_image_string=coded.getvalue(),
+            encoded_image_string=encoded.getvalue(),
         )
         self._write("", _SUMMARY.Summary.Value(tag=tag, image=image), global_step, walltime)
 
@@ -180,8 +180,8 @@ class SummaryWriter:
         self.close()
 
     def __getattr__(self, name: str) -> NoReturn:
-        known = ", ".join(key for key in vars(SummaryWriter) if key.startswith("add_"))
-        raise AttributeError(f"SummaryWriter.{name} is not supported. Available: {known}.")
+        available = ", ".join(key for key in vars(SummaryWriter) if key.startswith("add_"))
+        raise AttributeError(f"SummaryWriter.{name} is not supported. Available: {available}.")
 
     def _write(self, folder: str, value: Any, step: int | None, walltime: float | None) -> None:
         if folder not in self._writers:
