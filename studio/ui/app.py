@@ -42,11 +42,11 @@ def main(paths: Sequence[Path] = ()) -> int:
     window.files.offer_recovery()
     for path in paths:
         window.files.open(path)
-    ahead = KernelPrecompiler(window)
+    precompiler = KernelPrecompiler(window)
     try:
         return application.exec()
     finally:
-        ahead.stop()
+        precompiler.stop()
         collector.stop()
 
 

@@ -37,7 +37,7 @@ class BackgroundTask(QObject):
         self._is_active = False
 
     def close(self) -> None:
-        """Cancel, then wait for the thread."""
+        """Cancel, then wait for the thread for a few seconds."""
         self.cancel()
         if self._thread.is_alive():
             self._thread.join(_JOIN_TIMEOUT)

@@ -1,4 +1,4 @@
-"""State of compilation of a run: title and tooltip of the badge."""
+"""Compilation status of a run: title, tooltip and color of its badge."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class CompileStatus:
     title: str
     tip: str
     token: str
-    """Color token of the mark."""
+    """Theme color of the icon."""
     filled: float
-    """Filled share of the mark, from 0 to 1 for the fastest state."""
+    """Filled share of the ring in the icon, from 0 to 1 for the fastest state."""
 
 
 EAGER = CompileStatus(

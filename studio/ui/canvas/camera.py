@@ -78,14 +78,14 @@ class Camera(QObject):
         self._begin(min(max(scale, MIN_SCALE), MAX_SCALE), None, (at, self.to_scene(at)), animated)
 
     def fit(self, rect: QRectF, *, largest: float = 1.0, animated: bool = True) -> None:
-        """Show all of `rect`, at 100% or smaller."""
+        """Show all of `rect` at a scale of at most `largest`."""
         size = self._view.viewport().size()
         room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
         scale = min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), largest)
         self._begin(min(max(scale, MIN_SCALE), MAX_SCALE), rect.center(), None, animated)
 
     def open_on(self, rect: QRectF, first: QPointF, smallest: float) -> None:
-        """Show all of `rect`, or, where that would need a scale below `smallest`, the part around `first`."""
+        """Show all of `rect`; if that needs a scale below `smallest`, show the part around `first` at that scale."""
         size = self._view.viewport().size()
         room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
         scale = max(min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), 1.0), smallest)

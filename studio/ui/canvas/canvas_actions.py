@@ -29,7 +29,7 @@ _STEPS: dict[Direction, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "u
 
 
 class CanvasActions:
-    """Acts on the selection; some actions use all nodes if nothing is selected."""
+    """Actions on the selection; some act on all nodes if none is selected."""
 
     def __init__(self, context: CanvasContext, auto_layout: AutoLayout) -> None:
         self._context = context

@@ -16,7 +16,7 @@ _DIRECTIONS: tuple[Direction, ...] = ("left", "right", "up", "down")
 
 def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) -> tuple[Command, ...]:
     """Commands for the canvas that `current()` returns. Their keys work while `scope` has the focus."""
-    make = _Maker(current, scope)
+    make = _CommandFactory(current, scope)
     return (
         *_editing(make),
         *_selecting(make),
@@ -26,7 +26,7 @@ def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) ->
     )
 
 
-class _Maker:
+class _CommandFactory:
     def __init__(self, current: Callable[[], CanvasView | None], scope: QWidget) -> None:
         self._current = current
         self._scope = scope
@@ -64,7 +64,7 @@ class _Maker:
         return view is not None and len(view.store.selection) >= count
 
 
-def _editing(make: _Maker) -> tuple[Command, ...]:
+def _editing(make: _CommandFactory) -> tuple[Command, ...]:
     return (
         make("add", "Add node…", lambda v: v.open_search(), "Tab", "Shift+A", menu="Edit", icon="add", separated=True),
         make(
@@ -115,7 +115,7 @@ def _editing(make: _Maker) -> tuple[Command, ...]:
     )
 
 
-def _selecting(make: _Maker) -> tuple[Command, ...]:
+def _selecting(make: _CommandFactory) -> tuple[Command, ...]:
     return (
         make(
             "select-all", "Select all", lambda v: v.canvas_actions.select_all(), "Ctrl+A", menu="Edit", separated=True
@@ -124,7 +124,7 @@ def _selecting(make: _Maker) -> tuple[Command, ...]:
     )
 
 
-def _viewing(make: _Maker) -> tuple[Command, ...]:
+def _viewing(make: _CommandFactory) -> tuple[Command, ...]:
     return (
         make(
             "fit-selection",
@@ -143,7 +143,7 @@ def _viewing(make: _Maker) -> tuple[Command, ...]:
     )
 
 
-def _arranging(make: _Maker) -> tuple[Command, ...]:
+def _arranging(make: _CommandFactory) -> tuple[Command, ...]:
     menu = "Edit/Arrange"
     return (
         make("layout", "Lay out", lambda v: v.canvas_actions.lay_out(), "L", menu=menu, icon="layout"),
@@ -216,7 +216,7 @@ def _arranging(make: _Maker) -> tuple[Command, ...]:
     )
 
 
-def _navigating(make: _Maker) -> tuple[Command, ...]:
+def _navigating(make: _CommandFactory) -> tuple[Command, ...]:
     """Arrow keys select the next node; with Shift they move the selected nodes."""
     moves = (
         make(

@@ -31,6 +31,8 @@ class PointerState:
 
 @dataclass(frozen=True, slots=True)
 class CanvasContext:
+    """Store, scene, camera and view of one canvas, and callbacks to its overlays."""
+
     store: ProjectStore
     scene: CanvasScene
     camera: Camera
@@ -43,6 +45,6 @@ class CanvasContext:
     """Open the context menu for a hit at a screen position."""
 
     @property
-    def hair(self) -> float:
+    def pixel_size(self) -> float:
         """Size of one screen pixel in scene units."""
         return 1 / self.camera.scale

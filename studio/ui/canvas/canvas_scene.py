@@ -9,10 +9,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtWidgets import QGraphicsScene
 
 from studio.document.document_difference import difference
-from studio.document.model import Document, Endpoint, Node, Wire
-from studio.lowering.analysis.node_facts import NodeInfo
-from studio.lowering.analysis.node_graph import node_type
-from studio.lowering.problems.problem import Problem
+from studio.document.model import Document, Node, Wire
 from studio.lowering.report import Report
 from studio.nodes.types import NodeType, PortType
 from studio.ui.canvas.canvas_style import CanvasStyle
@@ -22,10 +19,11 @@ from studio.ui.canvas.layers.gesture_overlay import GestureOverlay
 from studio.ui.canvas.layers.overview_layer import OverviewLayer
 from studio.ui.canvas.layers.selection_frame import SelectionFrame
 from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
-from studio.ui.canvas.nodes.node_content import NodeContent, node_content
+from studio.ui.canvas.nodes.node_content import node_content
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import node_layout
 from studio.ui.canvas.paint_context import PaintContext
+from studio.ui.canvas.scene_content import SceneContent
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.canvas.wires.wire_curve import WireCurve
 from studio.ui.canvas.wires.wire_graph import WireGraph
@@ -34,8 +32,8 @@ from studio.ui.canvas.wires.wire_router import WireRouter
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import Theme
 
-_UNKNOWN = NodeInfo()
-_REACH = 24.0
+_HIT_RADIUS = 24.0
+"""Radius in screen pixels around a point in which items are candidates for a hit."""
 
 
 class CanvasScene(QGraphicsScene):
@@ -53,9 +51,7 @@ class CanvasScene(QGraphicsScene):
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
         self._wires_at: defaultdict[str, set[WireItem]] = defaultdict(set)
-        self._infos: Mapping[str, NodeInfo] = {}
-        self._problems: dict[str, tuple[Problem, ...]] = {}
-        self._live: dict[str, str] = {}
+        self._content = SceneContent(store.catalogue)
         self._graph: WireGraph | None = None
         self._hit: Hit = NO_HIT
         self._highlighted_wires: frozenset[Wire] = frozenset()
@@ -112,24 +108,9 @@ class CanvasScene(QGraphicsScene):
         self.moved.emit()
 
     def _apply_report(self, report: Report) -> None:
-        by_node: defaultdict[str, list[Problem]] = defaultdict(list)
-        for problem in report.problems:
-            if problem.node is not None:
-                by_node[problem.node].append(problem)
-        problems = {name: tuple(found) for name, found in by_node.items()}
-        infos, old_infos, old_problems = report.nodes, self._infos, self._problems
-        self._infos, self._problems = infos, problems
-        changed = [
-            name
-            for name in self.nodes
-            if infos.get(name, _UNKNOWN) is not old_infos.get(name, _UNKNOWN)
-            or problems.get(name, ()) != old_problems.get(name, ())
-        ]
-        self._refresh_nodes(changed)
-        errors = _wire_errors(report)
+        self._refresh_nodes(self._content.set_report(report, self.nodes))
         for wire, item in self.wires.items():
-            error = errors.get(wire) or errors.get(wire.target, "")
-            item.set_content(self._kind(wire), report.wires.get(wire, ""), error)
+            item.set_content(self._port_type(wire), *self._content.label_and_error(wire))
         self._wire_router.reroute()
         self.overview_layer.refresh()
 
@@ -161,8 +142,7 @@ class CanvasScene(QGraphicsScene):
 
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
         """Show live values of a running training by node. An empty mapping removes them."""
-        names = set(values) | set(self._live)
-        self._live = dict(values)
+        names = self._content.set_live(values)
         self._refresh_nodes(name for name in names if name in self.nodes)
         shares = progress or {}
         for name, item in self.nodes.items():
@@ -284,8 +264,8 @@ class CanvasScene(QGraphicsScene):
 
     def hit(self, point: QPointF) -> Hit:
         x, y, scale = point.x(), point.y(), self.paint_context.zoom.scale
-        reach = _REACH / min(scale, 1.0)
-        nodes, wires = self.near(QRectF(x - reach, y - reach, 2 * reach, 2 * reach))
+        radius = _HIT_RADIUS / min(scale, 1.0)
+        nodes, wires = self.near(QRectF(x - radius, y - radius, 2 * radius, 2 * radius))
         return pick(nodes, wires, x, y, scale, ports=self.paint_context.zoom.detail is not LevelOfDetail.COLOR)
 
     def near(self, rect: QRectF) -> tuple[list[NodeItem], list[WireItem]]:
@@ -310,7 +290,7 @@ class CanvasScene(QGraphicsScene):
     def _add_or_update_node(self, name: str, node: Node) -> None:
         item = self.nodes.get(name)
         if item is None:
-            item = NodeItem(self.paint_context, self._content_of(name, node), node.at)
+            item = NodeItem(self.paint_context, self._content.of_node(name, node, self._document), node.at)
             item.set_painting_disabled(self.paint_context.zoom.detail is LevelOfDetail.COLOR)
             self.nodes[name] = item
             self.addItem(item)
@@ -325,7 +305,7 @@ class CanvasScene(QGraphicsScene):
 
     def _rename_node(self, old: str, new: str) -> None:
         self.nodes[new] = self.nodes.pop(old)
-        self._live.pop(old, None)
+        self._content.remove_live(old)
         self._refresh_nodes([new])
 
     def _remove_node(self, name: str) -> None:
@@ -337,7 +317,7 @@ class CanvasScene(QGraphicsScene):
     def _add_wire(self, wire: Wire) -> None:
         start = self.nodes[wire.source.node].port("output", wire.source.port)
         end = self.nodes[wire.target.node].port("input", wire.target.port)
-        item = WireItem(self.paint_context, wire, self._kind(wire), start, end)
+        item = WireItem(self.paint_context, wire, self._port_type(wire), start, end)
         item.set_painting_disabled(self.paint_context.zoom.detail is LevelOfDetail.COLOR)
         self.wires[wire] = item
         self._wire_router.invalidate_wire(item)
@@ -371,7 +351,7 @@ class CanvasScene(QGraphicsScene):
         """Update the content of a node. Returns whether its ports may have moved."""
         item = self.nodes[name]
         width = item.layout.width
-        changed = item.set_content(self._content_of(name, node))
+        changed = item.set_content(self._content.of_node(name, node, self._document))
         if item.layout.width > width:
             self._widened.setdefault(name, width)
         return changed
@@ -385,42 +365,20 @@ class CanvasScene(QGraphicsScene):
     def _highlight_wires(self, wires: frozenset[Wire]) -> None:
         for wire in self._highlighted_wires ^ wires:
             if (item := self.wires.get(wire)) is not None:
-                item.set_state(lit=wire in wires)
+                item.set_state(highlighted=wire in wires)
         self._highlighted_wires = wires
         if self.overview_layer.isVisible():
             self.overview_layer.update()
-
-    def _content_of(self, name: str, node: Node) -> NodeContent:
-        document, catalogue = self._document, self._store.catalogue
-        return node_content(
-            name,
-            node,
-            catalogue.get(node.type) or node_type(document, catalogue, name),
-            summary=self._infos.get(name, _UNKNOWN).summary,
-            live=self._live.get(name, ""),
-            problems=self._problems.get(name, ()),
-        )
 
     def _unknown_types(self) -> list[str]:
         """Nodes of unknown type, whose ports are derived from their wires."""
         return [name for name, item in self.nodes.items() if item.content.category == "unknown"]
 
-    def _kind(self, wire: Wire) -> PortType:
+    def _port_type(self, wire: Wire) -> PortType:
         """The port type of a wire, from either end."""
         source = self.nodes[wire.source.node].content.port(wire.source.port, is_input=False)
         port = source or self.nodes[wire.target.node].content.port(wire.target.port, is_input=True)
         return port.type if port else PortType.TENSOR
-
-
-def _wire_errors(report: Report) -> dict[object, str]:
-    """Error messages by wire, or by the input at its end."""
-    errors: dict[object, str] = {}
-    for problem in report.errors:
-        if problem.wire is not None:
-            errors[problem.wire] = problem.message
-        elif problem.node is not None and problem.port is not None:
-            errors[Endpoint(problem.node, problem.port)] = problem.message
-    return errors
 
 
 def _port_keys(name: str, items: Iterable[WireItem]) -> Iterable[str]:

@@ -74,12 +74,12 @@ class CanvasStyle:
         self.port_glow = {role: QBrush(flow_color(theme, role, 0.35)) for role in WireRole}
         self.port_ring = {role: QPen(color, 1.5) for role, color in self.role_colors.items()}
         self.wire = {role: wire_pen(color, 2.0, DASHES[role]) for role, color in self.role_colors.items()}
-        self.wire_lit = {
+        self.wire_highlighted = {
             role: wire_pen(mix(color, self.text, 0.35), 3.0, DASHES[role]) for role, color in self.role_colors.items()
         }
         self.wire_far = {role: wire_pen(flow_color(theme, role, 0.8), 1.0) for role in WireRole}
         self.wire_error = wire_pen(self.error, 2.0)
-        self.wire_error_lit = wire_pen(self.error, 3.0)
+        self.wire_error_highlighted = wire_pen(self.error, 3.0)
         self.wire_selected = wire_pen(self.accent, 3.0)
         for pen in self.wire_far.values():
             pen.setCosmetic(True)

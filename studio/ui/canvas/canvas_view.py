@@ -137,7 +137,7 @@ class CanvasView(QGraphicsView):
 
     @property
     def find_action(self) -> Callable[[str], QAction | None]:
-        """Look-up of commands for context menus, set by the owner of the commands."""
+        """Function that returns the action of a command id, for context menus. The window sets it."""
         return self.overlays.find_action
 
     @find_action.setter
@@ -269,7 +269,7 @@ class CanvasView(QGraphicsView):
         super().focusOutEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Tab opens the search palette here, and arrow keys go from node to node."""
+        """Keep the focus: Tab opens the search palette and arrow keys select nodes."""
         return False
 
     # -- dropping from the palette, and files
@@ -299,7 +299,7 @@ class CanvasView(QGraphicsView):
         self._on_selection_changed()
 
     def _on_report_changed(self) -> None:
-        """Push the neighbors of nodes that became wider, as part of the same edit."""
+        """Push the neighbors of nodes that became wider, as part of the edit that changed them."""
         self._repaint_all()
         grown = self.canvas_scene.take_widened_nodes()
         positions = push_for_wider_nodes(self.canvas_scene.boxes(), grown) if grown and self.gesture is None else {}

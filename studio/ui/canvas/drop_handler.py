@@ -16,12 +16,12 @@ from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.palette.node_type_tree import MIME
 
-_BELOW = 120
-"""Distance between the nodes of several files in pixels."""
+_FILE_SPACING = 120
+"""Vertical distance between the nodes of several dropped files."""
 
 
 class DropHandler:
-    """Inserts a node type that is dropped on a matching wire into it, and highlights the wire during the drag."""
+    """Adds nodes for dropped types and files. A type that is dropped on a matching wire is inserted into it."""
 
     def __init__(self, context: CanvasContext, actions: CanvasActions, refuse: Callable[[str], object]) -> None:
         """`refuse` receives a message about files without a data node."""
@@ -44,7 +44,7 @@ class DropHandler:
                 continue
             kind, parameter = found
             self._actions.add_at(kind, at, {parameter: str(path)})
-            at = at + QPointF(0, _BELOW)
+            at = at + QPointF(0, _FILE_SPACING)
         if refused:
             self._refuse(_refusal(self._context.store.catalogue, refused))
 

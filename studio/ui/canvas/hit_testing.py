@@ -12,6 +12,7 @@ from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.wires.wire_item import WireItem
 
 _PORT_REACH, _WIRE_REACH = 11.0, 7.0
+"""Maximum distance of a hit in screen pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,12 @@ NO_HIT = Hit()
 def pick(
     nodes: Iterable[NodeItem], wires: Iterable[WireItem], x: float, y: float, scale: float, *, ports: bool = True
 ) -> Hit:
-    """The nearest port within reach, else the topmost node, else the nearest wire. Candidates come from the index."""
+    """The nearest port within reach, else the topmost node, else the nearest wire.
+
+    Args:
+        nodes, wires: candidates near the point, from the scene's spatial index
+        ports: whether ports can be hit
+    """
     nodes = tuple(nodes)
     if ports and (hit := _port(nodes, x, y, _PORT_REACH * max(1.0, min(1 / scale, 1.4)))) is not None:
         return hit

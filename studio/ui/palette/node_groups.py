@@ -77,6 +77,7 @@ def _headings(category: str, groups: Mapping[str, Sequence[NodeType]]) -> Iterat
 
 
 def _rank(order: Sequence[str], item: str) -> int:
+    """Index of an item in `order`; items that are not listed come last."""
     return order.index(item) if item in order else len(order)
 
 

@@ -44,7 +44,7 @@ class PalettePanel(QWidget):
         self.tree.expanded.connect(partial(self._remember, is_open=True))
         self.tree.installEventFilter(self)
         self.empty = EmptyState(
-            "search", ("No matching nodes"), "Try another word. The search covers titles, tags and keys."
+            "search", "No matching nodes", "Try another word. The search covers titles, tags and keys."
         )
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 0)

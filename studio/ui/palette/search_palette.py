@@ -1,4 +1,4 @@
-"""The search palette on the canvas: type, choose with the arrow keys, Enter adds the node there."""
+"""The search palette on the canvas: type to search, select with the arrow keys, press Enter to add the node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.
 
 
 class SearchPalette(QWidget):
-    """Floats over its parent. Choosing a type or leaving closes it and restores the focus."""
+    """Floats over its parent. It closes when a type is chosen, on Escape or Tab, and when it loses the focus."""
 
     chosen = Signal(object)
     """The NodeType."""

@@ -56,7 +56,7 @@ class BackgroundChecker(QObject):
     def _finish(self, document: Document, future: Future[Report]) -> None:
         """Runs in the worker thread. An exception in a check must not crash the editor."""
         error = future.exception()
-        self._finished.emit(document, future.result() if error is None else _broken(error))
+        self._finished.emit(document, future.result() if error is None else _failure_report(error))
 
     def _deliver(self, document: Document, report: Report) -> None:
         self._busy = False
@@ -64,7 +64,7 @@ class BackgroundChecker(QObject):
         self._begin()
 
 
-def _broken(error: BaseException) -> Report:
+def _failure_report(error: BaseException) -> Report:
     message = (
         f"Checking the graph failed with {type(error).__name__}: {error}. This is a bug in Gradwire; please report it."
     )

@@ -52,7 +52,7 @@ class CompileExplainer(QObject):
         self.stage: Stage | None = None
         self.explanation: Explanation | None = None
         self.document: Document | None = None
-        """Document that the explanation describes."""
+        """The document that was explained."""
         self.problem = ""
         """Why there is no explanation."""
         self.is_live = False
@@ -90,11 +90,8 @@ class CompileExplainer(QObject):
         errors = self._store.check_report.errors
         if errors:
             count = len(errors)
-            self._fail(
-                errors[0].message
-                if count == 1
-                else (f"The graph has {count} errors. Fix them before explaining the step.")
-            )
+            several = f"The graph has {count} errors. Fix them before explaining the step."
+            self._fail(errors[0].message if count == 1 else several)
             return
         store = self._store
         self._requested_document = store.document
@@ -109,7 +106,7 @@ class CompileExplainer(QObject):
             self._set_state("ready" if self.explanation else "empty")
 
     def watch(self, viewer: str, watching: bool) -> None:
-        """Register or remove a viewer. Without viewers, changes during a run are not explained."""
+        """Add or remove a viewer by name. Without viewers, changes during a run are not explained."""
         (self._watchers.add if watching else self._watchers.discard)(viewer)
         if watching and self._has_unread_state:
             self._read_run()

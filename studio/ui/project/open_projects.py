@@ -94,7 +94,7 @@ class OpenProjects(QObject):
         return recoverable(self._journals)
 
     def recover(self, recovery: Recovery) -> Project | None:
-        """Open the recovered work as a project. Returns None if another process has taken it."""
+        """Open the recovered work as a project. Returns None if another process has already recovered it."""
         project = self._project(recovery.document, path=recovery.path, title="Recovered")
         if not project.recover(recovery):
             project.close()

@@ -116,7 +116,7 @@ class Project(QObject):
         self.store.mark_unsaved()
 
     def recover(self, recovery: Recovery) -> bool:
-        """Adopt the journal of a crashed process. Returns False if another process was faster."""
+        """Take over the journal of a crashed process. Returns False if another process has already done so."""
         if not self._journal.adopt(recovery):
             return False
         self.store.mark_unsaved()
@@ -124,8 +124,10 @@ class Project(QObject):
         return True
 
     def write_journal(self) -> None:
-        """Write the journal, or delete it if closing would lose nothing. It also locates the runs of unsaved
-        projects."""
+        """Write the journal, or delete it if closing would lose nothing.
+
+        The journal also records where the runs of an unsaved project are.
+        """
         self._autosave.stop()
         if not self.needs_saving:
             self._journal.clear()

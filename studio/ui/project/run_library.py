@@ -81,7 +81,7 @@ class RunLibrary(QObject):
 
     @property
     def is_reading(self) -> bool:
-        """Whether curves that should be shown are still being read."""
+        """Whether curves of shown runs are still being read."""
         return any(run not in self._read for run in self._runs_to_read())
 
     # -- requests
@@ -189,7 +189,7 @@ class RunLibrary(QObject):
                 run.is_shown = False
                 new_runs.append(run)
             elif run in self._recently_written:
-                continue  # the next scan reports it
+                continue  # this scan may have read outdated metadata; the next one reads it again
             elif run.about is not stored.about or (run.state != stored.state and not run.is_own):
                 self._reopen(run, stored)
                 if run.is_live:

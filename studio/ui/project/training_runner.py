@@ -50,7 +50,7 @@ class TrainingRunner(QObject):
         """Session that only runs single steps for the Autograd panel."""
         self._pending_snapshots = 0
         self._state_before_resume = ("", False)
-        """State and ownership of a run before it was asked to resume, to restore them if resuming fails."""
+        """State and ownership of a run before resuming it, to restore them if resuming fails."""
         self._refusal: str | None = None
         """Why resuming failed."""
         self._state = "idle"

@@ -56,7 +56,7 @@ class Theme:
 
 
 class ThemeManager(QObject):
-    """The current theme. Has the methods of Theme, so that widgets can keep a reference to the manager."""
+    """The current theme. It has the methods of Theme, so that widgets can read colors from the manager."""
 
     changed = Signal(object)
     """The new Theme."""

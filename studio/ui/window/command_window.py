@@ -1,4 +1,4 @@
-"""The main window as its commands see it, so that commands and window do not import each other."""
+"""Interface of the main window for its commands, so that commands and window do not import each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.ui.window.project_view import ProjectView
 
 
 class CommandWindow(QMainWindow):
-    """State and handlers that commands use. `MainWindow` provides them."""
+    """State and handlers that commands use. `MainWindow` implements them."""
 
     commands: CommandRegistry
     docks: DockArea

@@ -19,7 +19,7 @@ W = TypeVar("W", bound=QWidget)
 PAGE = "reference/window.md"
 CANVAS = "Canvas"
 _NODE_DOCKS = ("inspector", "code")
-"""Docks whose help is about the selected node."""
+"""Docks whose context help describes the selected node."""
 
 
 class Topic(NamedTuple):

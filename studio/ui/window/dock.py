@@ -29,7 +29,7 @@ class Dock(QDockWidget):
 
     @property
     def panel(self) -> QWidget | None:
-        """Panel of the current project, visible or not."""
+        """Panel of the current project, also if the dock is hidden."""
         return self._stack.currentWidget()
 
     def add(self, project: Project, panel: QWidget) -> None:
@@ -77,7 +77,7 @@ class Dock(QDockWidget):
 
 
 class _PanelStack(QStackedWidget):
-    """Starts at the preferred size of its panel; the user can resize it."""
+    """Starts with a given preferred size; the user can resize it."""
 
     def __init__(self, size: QSize) -> None:
         super().__init__()

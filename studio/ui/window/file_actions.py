@@ -101,7 +101,7 @@ class FileActions(QObject):
             notification = NotificationBar(
                 f"Gradwire closed before {name} was saved. Unsaved changes from {when} were recovered.",
                 [
-                    (("Restore"), partial(self._recover, recovery)),
+                    ("Restore", partial(self._recover, recovery)),
                     ("Discard", partial(self._open_projects.discard, recovery)),
                 ],
             )

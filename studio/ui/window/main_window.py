@@ -151,13 +151,13 @@ class MainWindow(CommandWindow):
 
     def find_rate(self) -> None:
         """Open the learning-rate finder."""
-        self._try(LearningRateDialog)
+        self._open_trial(LearningRateDialog)
 
     def overfit(self) -> None:
         """Open the dialog that overfits a single batch."""
-        self._try(OverfitDialog)
+        self._open_trial(OverfitDialog)
 
-    def _try(self, dialog_type: type[LearningRateDialog] | type[OverfitDialog]) -> None:
+    def _open_trial(self, dialog_type: type[LearningRateDialog] | type[OverfitDialog]) -> None:
         if self.project is not None:
             trial = self.project_views[self.project].open_trial(dialog_type)
             if trial is not None:

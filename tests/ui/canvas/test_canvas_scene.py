@@ -116,10 +116,10 @@ def test_wires_have_the_type_of_their_port(view: CanvasView) -> None:
 def test_hovering_a_wire_lights_the_whole_path(view: CanvasView) -> None:
     canvas = view.canvas_scene
     canvas.set_hovered(Hit(wire=wire("relu.output -> loss.input")))
-    lit = {str(here) for here, item in canvas.wires.items() if item.is_lit}
+    lit = {str(here) for here, item in canvas.wires.items() if item.is_highlighted}
     assert lit == {str(here) for here in canvas.wires} - {"batches.target -> loss.target"}
     canvas.set_hovered(Hit())
-    assert not any(item.is_lit for item in canvas.wires.values())
+    assert not any(item.is_highlighted for item in canvas.wires.values())
 
 
 def labeled(view: CanvasView, text: str) -> tuple[str, Box] | None:

@@ -22,11 +22,11 @@ class CutWiresGesture(Gesture):
 
     def move(self, pointer: PointerState) -> None:
         last, here = self._line[-1], pointer.scene
-        if (here - last).manhattanLength() < 2 * self.context.hair:
+        if (here - last).manhattanLength() < 2 * self.context.pixel_size:
             return
         self._line.append(here)
-        piece = QRectF(last, here).normalized().adjusted(-1, -1, 1, 1)
-        for item in self.context.scene.near(piece)[1]:
+        segment = QRectF(last, here).normalized().adjusted(-1, -1, 1, 1)
+        for item in self.context.scene.near(segment)[1]:
             if item.curve.crosses(last.toTuple(), here.toTuple()):
                 self._cut.add(item.wire)
         line = QPolygonF(self._line)
@@ -37,7 +37,7 @@ class CutWiresGesture(Gesture):
 
         def draw(painter: QPainter, paint_context: PaintContext) -> None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(paint_context.style.wire_error_lit)
+            painter.setPen(paint_context.style.wire_error_highlighted)
             for path in paths:
                 painter.drawPath(path)
             painter.setPen(paint_context.style.knife)

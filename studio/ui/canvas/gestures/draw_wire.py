@@ -28,24 +28,24 @@ class DrawWireGesture(Gesture):
     def __init__(self, context: CanvasContext, start: PointerState, pending: PendingWire) -> None:
         super().__init__(context, start)
         self._pending = pending
-        self._begun = False
+        self._is_started = False
 
     def move(self, pointer: PointerState) -> None:
-        if not self._begun:
+        if not self._is_started:
             if not self.is_drag(pointer):
                 return
-            self._begun = True
+            self._is_started = True
             self.context.scene.set_pending_wire(self._pending)
-        target, reason = self._aim(pointer)
+        target, reason = self._find_target(pointer)
         self.context.scene.set_hovered(self._hit_of(target))
         self.context.show_message(reason or "")
         self._draw(pointer, target, refused=bool(reason))
 
     def release(self, pointer: PointerState) -> None:
-        if not self._begun and not self.is_drag(pointer):
+        if not self._is_started and not self.is_drag(pointer):
             self._clear()
             return
-        target, reason = self._aim(pointer)
+        target, reason = self._find_target(pointer)
         self._clear()
         if target is not None:
             self._connect(self._pending.wire(target))
@@ -63,7 +63,7 @@ class DrawWireGesture(Gesture):
         self._clear()
         self.context.show_message("")
 
-    def _aim(self, pointer: PointerState) -> tuple[Endpoint | None, str | None]:
+    def _find_target(self, pointer: PointerState) -> tuple[Endpoint | None, str | None]:
         """The port under the pointer that accepts the wire, or the reason for a refusal."""
         hit = self.context.scene.hit(pointer.scene)
         pending = self._pending
@@ -75,10 +75,10 @@ class DrawWireGesture(Gesture):
         port = pending.best_port(hit.node)
         if port is not None and pending.refusal(Endpoint(hit.node, port), pending.loose_side) is None:
             return Endpoint(hit.node, port), None
-        return None, self._why_not(hit.node)
+        return None, self._refusal_reason(hit.node)
 
-    def _why_not(self, name: str) -> str:
-        """Why no port of a node takes the wire: what the first one would say."""
+    def _refusal_reason(self, name: str) -> str:
+        """Why no port of a node accepts the wire: the refusal of its first port."""
         layout = self.context.scene.nodes[name].layout
         ports = layout.inputs if self._pending.loose_side == "input" else layout.outputs
         if not ports:
@@ -90,13 +90,13 @@ class DrawWireGesture(Gesture):
         if wire == detached:
             return
 
-        def function(document: Document) -> Document:
+        def change(document: Document) -> Document:
             if detached is not None:
                 document = edits.disconnect(document, [detached])
             return edits.connect(document, wire)
 
         verb = "Reconnect" if detached is not None else "Connect"
-        self.context.store.edit(f"{verb} {wire.source} to {wire.target}", function)
+        self.context.store.edit(f"{verb} {wire.source} to {wire.target}", change)
 
     def _hit_of(self, target: Endpoint | None) -> Hit:
         return Hit(target.node, self._pending.loose_side, target.port) if target else NO_HIT
@@ -115,7 +115,7 @@ class DrawWireGesture(Gesture):
 
     def _clear(self) -> None:
         scene = self.context.scene
-        if self._begun:
+        if self._is_started:
             scene.set_pending_wire(None)
         scene.gesture_overlay.clear()
         scene.set_hovered(NO_HIT)
@@ -124,10 +124,10 @@ class DrawWireGesture(Gesture):
 def _draw(
     curve: WireCurve, loose: Point, pending: PendingWire, refused: bool, painter: QPainter, paint_context: PaintContext
 ) -> None:
-    style, carried = paint_context.style, wire_role(pending.kind, pending.fixed.port)
+    style, role = paint_context.style, wire_role(pending.kind, pending.fixed.port)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(style.wire_error if refused else style.wire_lit[carried])
+    painter.setPen(style.wire_error if refused else style.wire_highlighted[role])
     painter.drawPath(curve_path(curve))
     painter.setPen(style.rim)
-    painter.setBrush(style.error if refused else style.port_brush[carried])
+    painter.setBrush(style.error if refused else style.port_brush[role])
     painter.drawEllipse(QPointF(*loose), PORT, PORT)

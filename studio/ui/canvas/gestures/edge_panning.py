@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QPointF, QRectF, QTimer
 
-_EDGE, _FASTEST = 28.0, 18.0
+_EDGE, _MAX_STEP = 28.0, 18.0
+"""Width of the border zone that pans, and the maximum distance per timer tick, in pixels."""
 
 
 class EdgePanner(QObject):
@@ -38,4 +39,4 @@ class EdgePanner(QObject):
 
 
 def _limited(distance: float) -> float:
-    return min(max(distance * 0.4, -_FASTEST), _FASTEST)
+    return min(max(distance * 0.4, -_MAX_STEP), _MAX_STEP)

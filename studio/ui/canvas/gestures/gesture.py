@@ -30,7 +30,7 @@ class Gesture(ABC):
 
     @abstractmethod
     def cancel(self) -> None:
-        """Restore the state before the press."""
+        """Restore the state from before the press."""
 
     def is_drag(self, pointer: PointerState) -> bool:
         """Whether the pointer has moved too far for a click."""

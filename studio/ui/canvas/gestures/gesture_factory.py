@@ -35,7 +35,7 @@ def gesture_for_press(
         return None
     hit = context.scene.hit(pointer.scene)
     if hit.end is not None:
-        return _on_port(context, pointer, hit)
+        return _gesture_on_port(context, pointer, hit)
     if hit.node is not None:
         return MoveNodesGesture(context, pointer, hit.node)
     if hit.wire is not None:
@@ -43,7 +43,7 @@ def gesture_for_press(
     return RubberBandGesture(context, pointer)
 
 
-def _on_port(context: CanvasContext, pointer: PointerState, hit: Hit) -> Gesture | None:
+def _gesture_on_port(context: CanvasContext, pointer: PointerState, hit: Hit) -> Gesture | None:
     assert hit.end is not None
     assert hit.side is not None
     wires = wires_at(context, hit)
@@ -64,5 +64,5 @@ def wires_at(context: CanvasContext, hit: Hit) -> tuple[Wire, ...]:
     graph = context.scene.graph
     node = hit.node or ""
     if hit.side == "input":
-        return tuple(wire for wire in graph.into(node) if wire.target == hit.end)
-    return tuple(wire for wire in graph.out_of(node) if wire.source == hit.end)
+        return tuple(wire for wire in graph.incoming(node) if wire.target == hit.end)
+    return tuple(wire for wire in graph.outgoing(node) if wire.source == hit.end)

@@ -100,7 +100,9 @@ class MoveNodesGesture(Gesture):
         neighbors: list[Box] = []
         if scene.paint_context.zoom.detail is not LevelOfDetail.COLOR:
             neighbors = [node.box for node in scene.near(visible)[0] if node.name not in self._boxes]
-        return snap_to_neighbors(self._frame, delta.x(), delta.y(), neighbors, min(_REACH * self.context.hair, 8.0))
+        return snap_to_neighbors(
+            self._frame, delta.x(), delta.y(), neighbors, min(_REACH * self.context.pixel_size, 8.0)
+        )
 
     def _wire_below(self, frame: Box, pointer: PointerState) -> Wire | None:
         """The wire below a single unconnected node, nearest to the pointer."""

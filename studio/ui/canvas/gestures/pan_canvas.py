@@ -1,4 +1,4 @@
-"""Pan the canvas with the middle button, or with Space held."""
+"""Pan the canvas with the middle button, or with Space and the left button."""
 
 from __future__ import annotations
 

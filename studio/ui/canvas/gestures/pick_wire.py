@@ -21,7 +21,7 @@ class PickWireGesture(Gesture):
 
     def move(self, pointer: PointerState) -> None:
         if self._drawing is None and self.is_drag(pointer):
-            self._drawing = self._lift()
+            self._drawing = self._detach_nearer_end()
         if self._drawing is not None:
             self._drawing.move(pointer)
 
@@ -40,7 +40,7 @@ class PickWireGesture(Gesture):
         if self._drawing is not None:
             self._drawing.cancel()
 
-    def _lift(self) -> DrawWireGesture:
+    def _detach_nearer_end(self) -> DrawWireGesture:
         curve = self.context.scene.wires[self._wire].curve
         to_start = QLineF(self.start.scene, QPointF(*curve.start)).length()
         to_end = QLineF(self.start.scene, QPointF(*curve.end)).length()

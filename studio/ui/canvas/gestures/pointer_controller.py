@@ -25,7 +25,7 @@ class PointerController(QObject):
         self._gesture: Gesture | None = None
         self._edge_pan = EdgePanner(lambda: QRectF(self._viewport.rect()), self._pan_at_edge, self)
         self._space: bool | None = None
-        """None while Space is up, False while it is held, True after it was used to pan."""
+        """Whether Space was used to pan since it was pressed; None if it is not pressed."""
         self._viewport_position: QPointF | None = None
 
     @property
@@ -74,7 +74,7 @@ class PointerController(QObject):
         if self._gesture is None:
             return
         pointer = self.pointer(event)
-        self._end().release(pointer)
+        self._end_gesture().release(pointer)
         self.moved.emit()
         self._hover(pointer)
 
@@ -88,7 +88,7 @@ class PointerController(QObject):
         """Cancel the gesture. Returns whether there was one."""
         if self._gesture is None:
             return False
-        self._end().cancel()
+        self._end_gesture().cancel()
         self.moved.emit()
         return True
 
@@ -101,14 +101,14 @@ class PointerController(QObject):
             self._viewport.setCursor(Qt.CursorShape.OpenHandCursor)
 
     def release_space(self) -> bool:
-        """Release Space. Returns whether it was held without panning."""
-        was, self._space = self._space, None
-        if was is not None:
+        """Release Space. Returns whether it was pressed and released without panning."""
+        space, self._space = self._space, None
+        if space is not None:
             self._viewport.unsetCursor()
-        return was is False
+        return space is False
 
     def reset_space(self) -> None:
-        """Forget Space when the focus is lost: its release goes to another widget."""
+        """Treat Space as released after a focus loss, because another widget gets the release event."""
         self._space = None
 
     # -- parts
@@ -125,7 +125,7 @@ class PointerController(QObject):
             shape = Qt.CursorShape.PointingHandCursor
         self._viewport.setCursor(shape)
 
-    def _end(self) -> Gesture:
+    def _end_gesture(self) -> Gesture:
         """Clear and return the gesture. Cleared first because its edit cancels the current gesture."""
         gesture, self._gesture = self._gesture, None
         assert gesture is not None

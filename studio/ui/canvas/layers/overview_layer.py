@@ -56,7 +56,7 @@ class OverviewLayer(QGraphicsRectItem):
             painter.setPen(style.wire_far[role])
             painter.drawPath(path)
         for wire in self._wires.values():
-            if wire.is_lit or wire.is_selected or wire.error:
+            if wire.is_highlighted or wire.is_selected or wire.error:
                 painter.setPen(self._bold(wire.pen()))
                 painter.drawPath(wire.path)
         painter.setPen(style.no_pen)

@@ -34,15 +34,15 @@ def distributed_positions(boxes: Mapping[str, Box], axis: Axis) -> Positions:
     if len(boxes) < 3:
         return {name: (box.left, box.top) for name, box in boxes.items()}
     horizontal = axis == "x"
-    order = sorted(boxes.items(), key=lambda item: item[1].center.x if horizontal else item[1].center.y)
-    sizes = [box.width if horizontal else box.height for _, box in order]
-    first, last = order[0][1], order[-1][1]
+    ordered = sorted(boxes.items(), key=lambda item: item[1].center.x if horizontal else item[1].center.y)
+    sizes = [box.width if horizontal else box.height for _, box in ordered]
+    first, last = ordered[0][1], ordered[-1][1]
     room = (last.right - first.left if horizontal else last.bottom - first.top) - sum(sizes)
-    gap = room / (len(order) - 1)
+    gap = room / (len(ordered) - 1)
     positions: Positions = {}
     position = first.left if horizontal else first.top
-    for (name, box), size in zip(order, sizes, strict=True):
-        inner = name not in (order[0][0], order[-1][0])
+    for (name, box), size in zip(ordered, sizes, strict=True):
+        inner = name not in (ordered[0][0], ordered[-1][0])
         at = snap(position) if inner else (box.left if horizontal else box.top)
         positions[name] = (at, box.top) if horizontal else (box.left, at)
         position += size + gap

@@ -1,4 +1,4 @@
-"""The displayed content of a node as plain data."""
+"""The content that a node shows, as plain data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from studio.document.node_names import to_identifier
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Port
 
-_MEASURED = ("loss", "metric")
+_LIVE_CATEGORIES = ("loss", "metric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,17 @@ class NodeContent:
 
     @property
     def line(self) -> str:
+        """Text of the summary line: the live value during training, else the summary."""
         return self.live or self.summary
 
     @property
     def has_line(self) -> bool:
-        """Losses and metrics reserve the line, so that the node keeps its size when training starts."""
-        return bool(self.line) or self.category in _MEASURED
+        """Whether there is a summary line. Losses and metrics always have one, so a run does not change their size."""
+        return bool(self.line) or self.category in _LIVE_CATEGORIES
 
     @property
     def labeled(self) -> bool:
+        """Whether ports have labels, because one side has several."""
         return len(self.inputs) > 1 or len(self.outputs) > 1
 
     @property
@@ -66,7 +68,7 @@ def node_content(
     problems = tuple(problems)
     return NodeContent(
         name=name,
-        kind="" if _says(name, kind.title) else kind.title,
+        kind="" if _is_named_after(name, kind.title) else kind.title,
         icon=kind.icon,
         category=kind.category,
         inputs=kind.inputs,
@@ -82,11 +84,11 @@ def node_content(
     )
 
 
-def _says(name: str, title: str) -> bool:
+def _is_named_after(name: str, title: str) -> bool:
     """Whether the name is derived from the title, such as "linear_2" from Linear."""
-    plain, suggested = name.replace("_", ""), to_identifier(title).replace("_", "").removesuffix("loss")
-    rest = plain.removeprefix(suggested).removeprefix("loss")
-    return plain.startswith(suggested) and (not rest or rest.isdigit())
+    compact, default = name.replace("_", ""), to_identifier(title).replace("_", "").removesuffix("loss")
+    suffix = compact.removeprefix(default).removeprefix("loss")
+    return compact.startswith(default) and (not suffix or suffix.isdigit())
 
 
 def _texts(problems: tuple[Problem, ...], severity: str) -> str:

@@ -38,7 +38,7 @@ class NodeLayout:
     inputs: dict[str, Point]
     outputs: dict[str, Point]
     line: float | None
-    """Vertical center of the summary line, if any."""
+    """Vertical center of the summary line; None if it has no space."""
 
     @property
     def sides(self) -> tuple[tuple[Side, dict[str, Point]], ...]:

@@ -36,8 +36,8 @@ class NodeDrawing:
     line: str
     ports: tuple[tuple[Port, QPointF], ...] = ()
     labels: tuple[tuple[str, QPointF], ...] = ()
-    far: tuple[int, str, QPointF] | None = None
-    """The name at low zoom: font size, text and position for the current zoom."""
+    overview_name: tuple[int, str, QPointF] | None = None
+    """Cached name at low zoom: font size, elided text and position."""
 
 
 @dataclass(slots=True)
@@ -160,21 +160,21 @@ def _paint_state(painter: QPainter, layout: NodeLayout, state: NodeState, style:
 
 def _paint_ports(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle) -> None:
     for index, (port, position) in enumerate(node.ports):
-        carried = wire_role(port.type, port.name)
+        role = wire_role(port.type, port.name)
         key = f"{'input' if index < len(node.content.inputs) else 'output'}.{port.name}"
         if key in state.fitting_ports:
             painter.setPen(style.no_pen)
-            painter.setBrush(style.port_glow[carried])
+            painter.setBrush(style.port_glow[role])
             painter.drawEllipse(position, PORT + 5, PORT + 5)
-        grown = 1.5 if key == state.hovered_port else 0.0
+        extra = 1.5 if key == state.hovered_port else 0.0
         if key in state.wired_ports or key == state.hovered_port:
             painter.setPen(style.rim)
-            painter.setBrush(style.port_brush[carried])
+            painter.setBrush(style.port_brush[role])
         else:
-            painter.setPen(style.port_ring[carried])
+            painter.setPen(style.port_ring[role])
             painter.setBrush(style.body)
-            grown -= 0.5
-        painter.drawEllipse(position, PORT + grown, PORT + grown)
+            extra -= 0.5
+        painter.drawEllipse(position, PORT + extra, PORT + extra)
 
 
 def _paint_patch(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom: Zoom) -> None:
@@ -184,14 +184,14 @@ def _paint_patch(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom:
     painter.setBrush(style.patch[content.category])
     painter.drawPath(node.body)
     pixels = round(_FAR_TEXT / zoom.scale)
-    if node.far is None or node.far[0] != pixels:
-        node.far = pixels, *_far_name(node, pixels)
+    if node.overview_name is None or node.overview_name[0] != pixels:
+        node.overview_name = pixels, *_overview_name(node, pixels)
     painter.setFont(interface_font(pixels))
     painter.setPen(style.text)
-    painter.drawText(node.far[2], node.far[1])
+    painter.drawText(node.overview_name[2], node.overview_name[1])
 
 
-def _far_name(node: NodeDrawing, pixels: int) -> tuple[str, QPointF]:
+def _overview_name(node: NodeDrawing, pixels: int) -> tuple[str, QPointF]:
     """The elided name and its centered position."""
     metrics = QFontMetricsF(interface_font(pixels))
     room = node.layout.width - 2 * CORNER

@@ -33,14 +33,14 @@ EMPTY_AREA = (
 
 
 def command_groups(hit: Hit, selected: int) -> tuple[tuple[str, ...], ...]:
-    """Command ids in groups."""
+    """Command ids of the context menu for a hit, in groups that separators divide."""
     if hit.node is not None:
         return SEVERAL if selected > 1 else NODE
     return WIRE if hit.wire is not None else EMPTY_AREA
 
 
 def context_menu(hit: Hit, selected: int, action: Callable[[str], QAction | None], parent: QWidget) -> QMenu:
-    """The menu for a hit, without commands that the window lacks."""
+    """The context menu for a hit. Commands that `action` does not find are left out."""
     menu = QMenu(parent)
     for group in command_groups(hit, selected):
         actions = [found for id in group if (found := action(id)) is not None]

@@ -24,7 +24,9 @@ from studio.ui.palette.search_palette import SearchPalette
 from studio.ui.theme.theme import ThemeManager
 
 _PORT_LINE = HEADER * 1.5
+"""Vertical distance of the first port from the top of a new node."""
 _NEW_WIDTH = 120.0
+"""Assumed width of a new node, to position its output."""
 _EDGE = 12
 _EDITOR_SIZE = QSize(160, 28)
 """Minimum width, and height, of the name editor in pixels."""
@@ -83,7 +85,7 @@ class CanvasOverlays(QObject):
     def _add_chosen(self, kind: NodeType) -> None:
         pending, self._pending = self._pending, None
         if pending is not None:
-            # Put the connected port where the wire was dropped.
+            # Position the node so that its connected port is at the dropped wire end.
             back = QPointF(0 if pending.loose_side == "input" else _NEW_WIDTH, _PORT_LINE)
             self._actions.add(kind, self._search_position - back, pending)
         elif not self.add_after_selected(kind):

@@ -57,15 +57,15 @@ def _port(report: Report, scene: CanvasScene, hit: Hit) -> str:
         return ""
     about = f"{port.type}, optional" if port.optional else str(port.type)
     return _joined(
-        f"<b>{html.escape(port.name)}</b> · {about}", html.escape(port.help), _mono(_carried(report, scene, hit))
+        f"<b>{html.escape(port.name)}</b> · {about}", html.escape(port.help), _mono(_shape_at(report, scene, hit))
     )
 
 
-def _carried(report: Report, scene: CanvasScene, hit: Hit) -> str:
+def _shape_at(report: Report, scene: CanvasScene, hit: Hit) -> str:
     """The shape at a port."""
     end = hit.end or Endpoint("", "")
     if hit.side == "input":
-        return next((report.wires.get(wire, "") for wire in scene.graph.into(end.node) if wire.target == end), "")
+        return next((report.wires.get(wire, "") for wire in scene.graph.incoming(end.node) if wire.target == end), "")
     info = report.nodes.get(end.node)
     spec = info.outputs.get(end.port) if info else None
     return str(spec) if spec else ""

@@ -13,16 +13,16 @@ from studio.ui.canvas.geometry import Box, bounds
 _LARGEST = QSize(184, 120)
 _SMALLEST = QSize(80, 52)
 _SHARE = 5
-"""The minimap takes at most 1/_SHARE of the canvas in each direction."""
+"""The minimap is at most 1/_SHARE as wide and as high as the canvas."""
 _PAD = 8.0
 COLLAPSED_SIZE = QSize(32, 24)
 """Size of the collapsed minimap."""
 
 
 class Minimap(QWidget):
-    """Clicking or dragging moves the view. Nodes are repainted per change, the frame per camera movement.
+    """Shows all nodes and the visible part; a click or drag moves the view. Collapsed, it is a small tab.
 
-    Collapsed, it is a small tab.
+    Nodes are drawn into a cached pixmap, so that camera movements only repaint the frame.
     """
 
     hovered = Signal()

@@ -25,7 +25,7 @@ class PendingWire:
         self._catalogue = catalogue
         graph = WireGraph(self._document.wires)
         walk = graph.upstream if side == "output" else graph.downstream
-        self._would_loop, _ = walk(fixed.node)
+        self._cycle_nodes, _ = walk(fixed.node)
         self.kind: PortType = _type_of(self._document, catalogue, fixed, side)
 
     @property
@@ -45,7 +45,7 @@ class PendingWire:
     def fitting_ports(self, name: str) -> frozenset[str]:
         """Keys of the matching ports of a node, such as "input.target". Fast: called for every node."""
         kind = self._catalogue.get(self._document.nodes[name].type)
-        if kind is None or name in self._would_loop:
+        if kind is None or name in self._cycle_nodes:
             return frozenset()
         ports = ports_of(kind, self.loose_side)
         return frozenset(f"{self.loose_side}.{port.name}" for port in ports if port.type is self.kind)
@@ -53,8 +53,8 @@ class PendingWire:
     def best_port(self, name: str) -> str | None:
         """The port for a wire that is dropped on the body of a node; unconnected ports first."""
         fits = [port for port in self._ports(name) if f"{self.loose_side}.{port.name}" in self.fitting_ports(name)]
-        taken = {wire.target.port for wire in self._document.wires if wire.target.node == name}
-        free = [port for port in fits if self.loose_side == "output" or port.name not in taken]
+        connected = {wire.target.port for wire in self._document.wires if wire.target.node == name}
+        free = [port for port in fits if self.loose_side == "output" or port.name not in connected]
         return next((port.name for port in free or fits), None)
 
     def _ports(self, name: str) -> tuple[Port, ...]:

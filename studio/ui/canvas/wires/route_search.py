@@ -1,9 +1,9 @@
 """Route wires around nodes and other wires. Does not use Qt.
 
 A wire keeps its direct curve if that is free. Otherwise a wire to the right bends in a gap between nodes, follows a
-horizontal lane above or below the nodes, and bends into the row of its target; with several rows of nodes between, it
-passes them in order. A wire to the left uses a lane that is further away. Candidates are tried by increasing height,
-and the first without conflicts is used. The result depends on positions only, so routes do not flicker during a drag.
+horizontal lane above or below the nodes, and bends into the row of its target. Between distant rows it bends in one gap
+per row. A wire to the left uses a lane that is further away. Candidates are tried by increasing height, and the first
+without conflicts is used. The result depends on positions only, so routes do not flicker during a drag.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _forward_routes(a: Point, b: Point, boxes: Sequence[Box], clear: float) -> I
         for step in range(_LANES)
         for box in boxes
         for y in (box.top - clear - step * _LANE, box.bottom + clear + step * _LANE)
-    } or {y + way * (_CLEAR + step * _LANE) for y in (a.y, b.y) for way in (-1, 1) for step in range(_LANES)}
+    } or {y + side * (_CLEAR + step * _LANE) for y in (a.y, b.y) for side in (-1, 1) for step in range(_LANES)}
     for lane in sorted(lanes, key=lambda lane: (abs(lane - a.y) + abs(lane - b.y), lane)):
         down = _widest_of_both_ends([bend for bend in out if _is_free(bend[0], a.y, bend[1], lane, boxes)])
         up = (
@@ -179,26 +179,26 @@ def _widest(bends: Iterable[tuple[float, float]], *, last: bool = False) -> list
 def _backward_routes(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[WireCurve]:
     across = [box for box in boxes if box.left < a.x + _CLEAR and b.x - _CLEAR < box.right]
     levels = ((a.y + b.y) / 2, a.y, b.y)
-    ways = {
-        (_next_free_level(level, way, across) + way * step * _LANE, extra_turns)
+    candidates = {
+        (_next_free_level(level, side, across) + side * step * _LANE, extra_turns)
         for level in levels
-        for way in (-1, 1)
+        for side in (-1, 1)
         for step in range(_LANES)
         for extra_turns in _TURNS
     }
     for lane, extra_turns in sorted(
-        ways, key=lambda way: (abs(way[0] - a.y) + abs(way[0] - b.y) + sum(way[1]) / 2, way)
+        candidates, key=lambda pair: (abs(pair[0] - a.y) + abs(pair[0] - b.y) + sum(pair[1]) / 2, pair)
     ):
         yield wire_curve(a, b, lane=lane, extra_turns=extra_turns)
 
 
-def _next_free_level(level: float, way: int, boxes: Sequence[Box]) -> float:
-    """The nearest y coordinate above or below that no box covers."""
+def _next_free_level(level: float, side: int, boxes: Sequence[Box]) -> float:
+    """The nearest y coordinate above (`side` -1) or below (1) `level` that no box covers."""
     for _ in boxes:
         hit = [box for box in boxes if box.top - _CLEAR < level < box.bottom + _CLEAR]
         if not hit:
             break
-        level = min(box.top for box in hit) - _CLEAR if way < 0 else max(box.bottom for box in hit) + _CLEAR
+        level = min(box.top for box in hit) - _CLEAR if side < 0 else max(box.bottom for box in hit) + _CLEAR
     return level
 
 

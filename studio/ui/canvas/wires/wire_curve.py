@@ -142,7 +142,7 @@ def wire_curve(
 ) -> WireCurve:
     """The curve from an output to an input, along the y coordinate `lane` if given.
 
-    `wider` is the extra width of the two turns.
+    `extra_turns` are extra widths of the two turns of a backward curve.
     """
     a, b = Point(*start), Point(*end)
     return WireCurve((_forwards(a, b),) if b.x >= a.x - _BACK and lane is None else _backwards(a, b, lane, extra_turns))
@@ -156,7 +156,7 @@ def _forwards(start: Point, end: Point) -> Bezier:
 
 
 def _backwards(start: Point, end: Point, lane: float | None, extra_turns: tuple[float, float]) -> tuple[Bezier, ...]:
-    """A turn, a horizontal lane halfway between the rows, and a turn, so that no node of the rows is crossed."""
+    """A turn, a horizontal lane between the rows, and a second turn, so that the curve crosses no node of the rows."""
     middle = (start.y + end.y) / 2
     if lane is None:
         lane = middle if abs(end.y - start.y) >= _CLEAR else max(start.y, end.y) + _CLEAR
@@ -171,7 +171,7 @@ def _backwards(start: Point, end: Point, lane: float | None, extra_turns: tuple[
 
 
 def _piece_enters(piece: Bezier, box: Box) -> bool:
-    """Whether a piece intersects a box: a piece that is not horizontal must intersect a diagonal."""
+    """Whether a piece intersects a box. A piece that is not horizontal intersects it if it crosses a diagonal."""
     left, right = sorted((piece.start.x, piece.end.x))
     if piece.is_horizontal and left <= piece.first.x <= right and left <= piece.second.x <= right:
         return box.top <= piece.start.y <= box.bottom and left <= box.right and box.left <= right
@@ -190,8 +190,8 @@ def _piece_enters(piece: Bezier, box: Box) -> bool:
 
 def _horizontal_cells(piece: Bezier) -> Iterable[int]:
     first, last = _cell(piece.start), _cell(piece.end)
-    way = 1 if first <= last else -1
-    return range(first, last + way, way * _ROW)
+    step = 1 if first <= last else -1
+    return range(first, last + step, step * _ROW)
 
 
 def _curved_cells(piece: Bezier) -> Iterable[int]:

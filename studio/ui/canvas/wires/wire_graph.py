@@ -17,33 +17,33 @@ class WireGraph:
     """The wires of a document by node."""
 
     def __init__(self, wires: Iterable[Wire]) -> None:
-        self._into: defaultdict[str, list[Wire]] = defaultdict(list)
-        self._out_of: defaultdict[str, list[Wire]] = defaultdict(list)
+        self._incoming: defaultdict[str, list[Wire]] = defaultdict(list)
+        self._outgoing: defaultdict[str, list[Wire]] = defaultdict(list)
         for wire in wires:
-            self._into[wire.target.node].append(wire)
-            self._out_of[wire.source.node].append(wire)
+            self._incoming[wire.target.node].append(wire)
+            self._outgoing[wire.source.node].append(wire)
 
-    def into(self, node: str) -> tuple[Wire, ...]:
-        return tuple(self._into.get(node, ()))
+    def incoming(self, node: str) -> tuple[Wire, ...]:
+        return tuple(self._incoming.get(node, ()))
 
-    def out_of(self, node: str) -> tuple[Wire, ...]:
-        return tuple(self._out_of.get(node, ()))
+    def outgoing(self, node: str) -> tuple[Wire, ...]:
+        return tuple(self._outgoing.get(node, ()))
 
     def upstream(self, node: str) -> tuple[set[str], set[Wire]]:
         """Every node and wire that `node` depends on; the node itself is among the nodes."""
-        return _walk(node, self._into, lambda wire: wire.source.node)
+        return _walk(node, self._incoming, lambda wire: wire.source.node)
 
     def downstream(self, node: str) -> tuple[set[str], set[Wire]]:
         """Every node and wire that depends on `node`; the node itself is among the nodes."""
-        return _walk(node, self._out_of, lambda wire: wire.target.node)
+        return _walk(node, self._outgoing, lambda wire: wire.target.node)
 
     def path_through(self, wire: Wire) -> frozenset[Wire]:
         """The wire with everything upstream of its source and downstream of its target."""
         return frozenset({wire} | self.upstream(wire.source.node)[1] | self.downstream(wire.target.node)[1])
 
 
-def _walk(start: str, wires: Mapping[str, list[Wire]], onward: Callable[[Wire], str]) -> tuple[set[str], set[Wire]]:
-    nodes = set(walk([start], lambda node: map(onward, wires.get(node, ()))))
+def _walk(start: str, wires: Mapping[str, list[Wire]], next_node: Callable[[Wire], str]) -> tuple[set[str], set[Wire]]:
+    nodes = set(walk([start], lambda node: map(next_node, wires.get(node, ()))))
     return nodes, {wire for node in nodes for wire in wires.get(node, ())}
 
 

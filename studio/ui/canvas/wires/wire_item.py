@@ -24,7 +24,7 @@ _MARGIN = 18.0
 
 
 class WireItem(QGraphicsRectItem):
-    """Derived from QGraphicsRectItem for the same reason as `NodeItem`."""
+    """Derived from QGraphicsRectItem so that Qt reads the bounds in C++, as for `NodeItem`."""
 
     def __init__(self, paint_context: PaintContext, wire: Wire, kind: PortType, start: Point, end: Point) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class WireItem(QGraphicsRectItem):
         self.kind = kind
         self.label = ""
         self.error = ""
-        self._lit = False
+        self._highlighted = False
         self._hovered = False
         self._selected = False
         self._detached = False
@@ -43,14 +43,14 @@ class WireItem(QGraphicsRectItem):
         self._direct = wire_curve(start, end)
         self.curve: WireCurve = self._direct
         self.path: QPainterPath = wire_painter.curve_path(self.curve)
-        self._frame()
+        self._update_bounds()
 
     def route(self, start: Point, end: Point) -> None:
         """Update the end points."""
         if start == self._direct.start and end == self._direct.end:
             return
         self._direct = wire_curve(start, end)
-        self._follow(self._direct)
+        self._set_curve(self._direct)
 
     @property
     def rank(self) -> tuple[float, Wire]:
@@ -62,13 +62,13 @@ class WireItem(QGraphicsRectItem):
         """Route the wire around the obstacles in a box."""
         curve = find_route(self._direct, find_obstacles)
         if curve != self.curve:
-            self._follow(curve)
+            self._set_curve(curve)
 
-    def _follow(self, curve: WireCurve) -> None:
+    def _set_curve(self, curve: WireCurve) -> None:
         self.curve = curve
         self.path = wire_painter.curve_path(self.curve)
         self._cached_label = None
-        self._frame()
+        self._update_bounds()
         self.update()
 
     def set_content(self, kind: PortType, label: str, error: str) -> None:
@@ -80,21 +80,21 @@ class WireItem(QGraphicsRectItem):
     def set_state(
         self,
         *,
-        lit: bool | None = None,
+        highlighted: bool | None = None,
         hovered: bool | None = None,
         selected: bool | None = None,
         detached: bool | None = None,
     ) -> None:
-        """Set the visual state: on the hovered path, hovered, selected, detached."""
-        before = (self._lit, self._hovered, self._selected, self._detached)
-        self._lit = self._lit if lit is None else lit
+        """Set parts of the visual state. `highlighted`: on the path through the hovered wire."""
+        before = (self._highlighted, self._hovered, self._selected, self._detached)
+        self._highlighted = self._highlighted if highlighted is None else highlighted
         self._hovered = self._hovered if hovered is None else hovered
         self._selected = self._selected if selected is None else selected
         self._detached = self._detached if detached is None else detached
-        if before != (self._lit, self._hovered, self._selected, self._detached):
-            # The label of the wire under the pointer must not hide below a node.
+        if before != (self._highlighted, self._hovered, self._selected, self._detached):
+            # Nodes must not cover the label of the hovered wire.
             self.setZValue(HOVERED_Z if self._hovered else WIRE_Z)
-            self._frame()
+            self._update_bounds()
             self.update()
 
     @property
@@ -102,8 +102,8 @@ class WireItem(QGraphicsRectItem):
         return wire_role(self.kind, self.wire.source.port, self.wire.target.port)
 
     @property
-    def is_lit(self) -> bool:
-        return self._lit
+    def is_highlighted(self) -> bool:
+        return self._highlighted
 
     @property
     def is_selected(self) -> bool:
@@ -111,7 +111,11 @@ class WireItem(QGraphicsRectItem):
 
     def pen(self) -> QPen:
         return wire_painter.pen(
-            self._paint_context.style, self.role, lit=self._lit, selected=self._selected, failed=bool(self.error)
+            self._paint_context.style,
+            self.role,
+            highlighted=self._highlighted,
+            selected=self._selected,
+            failed=bool(self.error),
         )
 
     def set_painting_disabled(self, disabled: bool) -> None:
@@ -138,17 +142,17 @@ class WireItem(QGraphicsRectItem):
         if self._hovered:
             return wire_label.hovered_label(self.curve, self.label, self._paint_context.zoom)
         # Cached until nodes move or the zoom changes.
-        hovered_label = (self._paint_context.revision, self._paint_context.zoom, self.label, bool(self.error))
-        if self._cached_label is None or self._cached_label[0] != hovered_label:
+        key = (self._paint_context.revision, self._paint_context.zoom, self.label, bool(self.error))
+        if self._cached_label is None or self._cached_label[0] != key:
             self._cached_label = (
-                hovered_label,
+                key,
                 wire_label.free_label(
                     self.curve, self.label, self._paint_context, reserved=wire_painter.MARK if self.error else 0.0
                 ),
             )
         return self._cached_label[1]
 
-    def _frame(self) -> None:
+    def _update_bounds(self) -> None:
         """Update the bounds: curve and hovered label."""
         box = self.curve.box
         rect = QRectF(box.left, box.top, box.width, box.height)

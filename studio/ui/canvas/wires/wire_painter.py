@@ -22,12 +22,12 @@ def curve_path(curve: WireCurve) -> QPainterPath:
     return path
 
 
-def pen(style: CanvasStyle, role: WireRole, *, lit: bool, selected: bool, failed: bool) -> QPen:
+def pen(style: CanvasStyle, role: WireRole, *, highlighted: bool, selected: bool, failed: bool) -> QPen:
     if selected:
         return style.wire_selected
     if failed:
-        return style.wire_error_lit if lit else style.wire_error
-    return (style.wire_lit if lit else style.wire)[role]
+        return style.wire_error_highlighted if highlighted else style.wire_error
+    return (style.wire_highlighted if highlighted else style.wire)[role]
 
 
 def paint_mark(painter: QPainter, curve: WireCurve, style: CanvasStyle, zoom: Zoom, label: Box | None) -> None:

@@ -25,7 +25,7 @@ FindItems = Callable[[Box], tuple[list[NodeItem], list[WireItem]]]
 
 
 class WireRouter:
-    """Collects what changed until `settle`."""
+    """Collects changed areas and wires until `reroute`."""
 
     def __init__(self, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem], near: FindItems) -> None:
         self._nodes = nodes

@@ -1,0 +1,83 @@
+"""What nodes and wires of a canvas show, from the document, the check report and live values of a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from studio.document.model import Document, Endpoint, Node, Wire
+from studio.lowering.analysis.node_facts import NodeInfo
+from studio.lowering.analysis.node_graph import node_type
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
+from studio.nodes.catalogue import Catalogue
+from studio.ui.canvas.nodes.node_content import NodeContent, node_content
+
+_NO_INFO = NodeInfo()
+
+
+class SceneContent:
+    """Combines nodes with the last check report and the live values of a run."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._report = Report()
+        self._problems: dict[str, tuple[Problem, ...]] = {}
+        self._wire_errors: dict[Wire | Endpoint, str] = {}
+        self._live: dict[str, str] = {}
+
+    def set_report(self, report: Report, names: Iterable[str]) -> list[str]:
+        """Set the check report. Returns those of `names` whose summary or problems have changed."""
+        by_node: defaultdict[str, list[Problem]] = defaultdict(list)
+        for problem in report.problems:
+            if problem.node is not None:
+                by_node[problem.node].append(problem)
+        old_infos, old_problems = self._report.nodes, self._problems
+        self._report, self._wire_errors = report, _wire_errors(report)
+        self._problems = {name: tuple(found) for name, found in by_node.items()}
+        infos, problems = report.nodes, self._problems
+        return [
+            name
+            for name in names
+            if infos.get(name, _NO_INFO) is not old_infos.get(name, _NO_INFO)
+            or problems.get(name, ()) != old_problems.get(name, ())
+        ]
+
+    def set_live(self, values: Mapping[str, str]) -> set[str]:
+        """Set the live values by node. Returns the nodes that have or had one."""
+        names = {*values, *self._live}
+        self._live = dict(values)
+        return names
+
+    def remove_live(self, name: str) -> None:
+        """Remove the live value of a node that was renamed."""
+        self._live.pop(name, None)
+
+    def of_node(self, name: str, node: Node, document: Document) -> NodeContent:
+        """The content of a node of `document`."""
+        return node_content(
+            name,
+            node,
+            self._catalogue.get(node.type) or node_type(document, self._catalogue, name),
+            summary=self._report.nodes.get(name, _NO_INFO).summary,
+            live=self._live.get(name, ""),
+            problems=self._problems.get(name, ()),
+        )
+
+    def label_and_error(self, wire: Wire) -> tuple[str, str]:
+        """Shape label and error message of a wire; empty if there is none."""
+        return self._report.wires.get(wire, ""), self._wire_errors.get(wire) or self._wire_errors.get(wire.target, "")
+
+
+def _wire_errors(report: Report) -> dict[Wire | Endpoint, str]:
+    """Error messages by wire, or by the input at its end."""
+    errors: dict[Wire | Endpoint, str] = {}
+    for problem in report.errors:
+        if problem.wire is not None:
+            errors[problem.wire] = problem.message
+        elif problem.node is not None and problem.port is not None:
+            errors[Endpoint(problem.node, problem.port)] = problem.message
+    return errors
+
+
+__all__ = ["SceneContent"]
