@@ -58,12 +58,12 @@ def parse() -> argparse.Namespace:
 def ops(library: Any) -> dict[str, Call]:
     """Ops without gradients."""
     x, y = pair(library)
-    m, whole = library.ones(2, 2), library.arange(4)
+    m, integers = library.ones(2, 2), library.arange(4)
     return {
         "x + y": lambda: x + y,
         "x * 2": lambda: x * 2,
         "1 - x": lambda: 1 - x,
-        "whole + whole": lambda: whole + whole,
+        "integers + integers": lambda: integers + integers,
         "x.exp()": x.exp,
         "x.add(y, alpha=2)": lambda: x.add(y, alpha=2),
         "x > y": lambda: x > y,

@@ -84,7 +84,8 @@ SUITES = {
         ),
     ),
 }
-UNITS = {"us": "µs", "ms": "ms", "kb": "kB", "mb": "MB"}
+UNITS = {"us": ("µs", "ms"), "ms": ("ms", "s"), "kb": ("kB", "MB"), "mb": ("MB", "GB")}
+"""The unit of a key, and the one a thousand times larger."""
 
 
 def main() -> None:
@@ -119,20 +120,26 @@ def rows_of(name: str, threads: int) -> list[dict[str, Any]]:
 
 def table_of(suite: Suite, rows: list[dict[str, Any]]) -> str:
     """Return the tables of a suite in Markdown: ratios, then other columns."""
-    found = f"\n### {suite.title}\n\nAim: {suite.target}.\n\n{table(suite.columns, rows, has_ratio=True)}"
+    found = f"\n{heading(suite)}\n{table(suite.columns, rows, has_ratio=True)}"
     if suite.costs:
-        known = [row for row in rows if any(figure(row, key) for _, key in suite.costs)]
-        found += f"\n{table(suite.costs, known, has_ratio=False)}"
+        found += f"\n{table(suite.costs, rows, has_ratio=False)}"
     return found + "\n"
 
 
+def heading(suite: Suite) -> str:
+    return f"### {suite.title}\n\nAim: {suite.target}.\n"
+
+
 def table(columns: tuple[tuple[str, str], ...], rows: list[dict[str, Any]], *, has_ratio: bool) -> str:
+    """Format the rows that have a ratio or one of the columns."""
     headings = [heading for heading, _ in columns] + ["ratio"] * has_ratio
     lines = [f"| | {' | '.join(headings)} |", "|---|" + "---:|" * len(headings)]
     for row in rows:
         cells = [figure(row, key) for _, key in columns]
         if has_ratio:
             cells.append(f"{row['ratio']:.2f}" if row.get("ratio") is not None else "")
+        if not any(cells):
+            continue
         lines.append(f"| {next(value for value in row.values() if isinstance(value, str))} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -140,7 +147,10 @@ def table(columns: tuple[tuple[str, str], ...], rows: list[dict[str, Any]], *, h
 def figure(row: dict[str, Any], name: str) -> str:
     """Format the value of a key with a unit, such as `engine_ms`, with three digits."""
     found = next(((key.rpartition("_")[2], row[key]) for key in row if key.rpartition("_")[0] == name), None)
-    return f"{found[1]:.3g} {UNITS[found[0]]}" if found else ""
+    if found is None:
+        return ""
+    (unit, larger), value = UNITS[found[0]], found[1]
+    return f"{value / 1000:.3g} {larger}" if value >= 999.5 else f"{value:.3g} {unit}"
 
 
 def machine(threads: int) -> str:

@@ -155,7 +155,7 @@ def _missing_classes(found: Statistics) -> Iterator[Finding]:
         if not empty or len(empty) == len(part.classes):
             continue
         which = f"Class {_listed(empty)} has" if len(empty) == 1 else f"Classes {_listed(empty)} have"
-        why = "so the network cannot learn" if part.part == "training" else "so nothing measures"
+        why = "so the network cannot learn" if part.part == "training" else "so validation does not cover"
         them = "it" if len(empty) == 1 else "them"
         message = (
             f"{which} no {part.part} samples, {why} {them}. Add samples, or add Hold-out split and turn on stratify."
