@@ -1,4 +1,4 @@
-"""From a document to what it means: checks, shapes, figures, and the Python program that trains."""
+"""Lowers a document to a Python program: checks, shape inference, statistics per node, and code generation."""
 
 from studio.lowering.analysis.node_facts import NodeInfo as NodeInfo
 from studio.lowering.analysis.node_graph import node_type as node_type

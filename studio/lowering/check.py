@@ -1,4 +1,4 @@
-"""Checks a document without running it. The report is what Run, the Code panel and the CLI generate programs from."""
+"""Checks a document without running it. Run, the Code panel and the CLI generate programs from the report."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from studio.lowering.report import Report
 from studio.lowering.schedules.schedule_chains import learning_rate_plans
 from studio.nodes.catalogue import Catalogue
 
-WHOLE_GRAPH = frozenset({"cycle", "stray-wire"})
-"""Errors that prevent any run; others do so only at nodes that the run uses."""
+ALWAYS_ERRORS = frozenset({"cycle", "stray-wire"})
+"""Codes of errors that prevent every run. Other errors prevent a run only at nodes that it uses."""
 
 
 class Checker:
@@ -44,10 +44,10 @@ class Checker:
         """Problems of the graph of the last check."""
 
     def check(self, document: Document, catalogue: Catalogue, base: Path | None = None) -> Report:
-        """Report problems, shapes and node figures. Never raises; can be called from any thread.
+        """Report problems, shapes and node statistics. Never raises; can be called from any thread.
 
         Args:
-            base: the folder that relative paths start from, that of the project file
+            base: folder of the project file, which relative paths start from
         """
         with self._lock:
             self._flow = self._analyze(document, catalogue, base)
@@ -64,7 +64,7 @@ class Checker:
         return Dataflow(document, graph, self.evaluator, base, reusable)
 
     def _report(self, flow: Dataflow) -> Report:
-        found = [
+        problems = [
             *training_goal_problems(flow),
             *self._structural,
             *parameter_problems(flow),
@@ -75,8 +75,8 @@ class Checker:
             *schedule_problems(flow),
             *value_mistakes(flow),
         ]
-        problems = [_weighed(problem, flow.graph) for problem in found]
-        sound = not any(problem.severity == "error" for problem in problems)
+        problems = [_demote_unused(problem, flow.graph) for problem in problems]
+        has_no_errors = not any(problem.severity == "error" for problem in problems)
         labels = {
             wire: flow.facts[wire.source.node].labels for wire in flow.document.wires if wire.source.node in flow.facts
         }
@@ -86,7 +86,7 @@ class Checker:
             wires={wire: texts[wire.source.port] for wire, texts in labels.items() if wire.source.port in texts},
             trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},
             trained={name: tuple(trained_layers(flow, name)) for name in flow.graph.optimized},
-            learning_rate_plans=learning_rate_plans(flow) if sound else {},
+            learning_rate_plans=learning_rate_plans(flow) if has_no_errors else {},
             dataflow=flow,
         )
 
@@ -95,10 +95,11 @@ def _graph_problems(graph: NodeGraph) -> tuple[Problem, ...]:
     return (*structure_problems(graph), *graph_mistakes(graph))
 
 
-def _weighed(problem: Problem, graph: NodeGraph) -> Problem:
-    """Turn an error at a node that the run does not use into a warning."""
-    left_out = problem.node in graph.types and problem.node not in graph.needed
-    if problem.severity == "error" and graph.optimized and left_out and problem.code not in WHOLE_GRAPH:
+def _demote_unused(problem: Problem, graph: NodeGraph) -> Problem:
+    """Turn an error into a warning if the run does not use the affected node."""
+    affected = problem.affected or problem.node
+    is_unused = affected in graph.types and affected not in graph.needed
+    if problem.severity == "error" and graph.optimized and is_unused and problem.code not in ALWAYS_ERRORS:
         return replace(problem, severity="warning")
     return problem
 
@@ -106,10 +107,10 @@ def _weighed(problem: Problem, graph: NodeGraph) -> Problem:
 def check(
     document: Document, catalogue: Catalogue, base: Path | None = None, *, previous: Report | None = None
 ) -> Report:
-    """Report problems, shapes and node figures of a document. Never raises.
+    """Report problems, shapes and node statistics of a document. Never raises.
 
     Args:
-        base: the folder that relative paths start from, that of the project file
-        previous: a report of an earlier version of the document; what did not change is reused
+        base: folder of the project file, which relative paths start from
+        previous: a report of an earlier version of the document; results of unchanged nodes are reused
     """
     return Checker(previous).check(document, catalogue, base)

@@ -12,7 +12,7 @@ from studio.lowering.analysis.node_graph import node_type
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
 
-CARRIES = {
+PORT_DESCRIPTIONS = {
     PortType.SAMPLES: "samples",
     PortType.TENSOR: "a tensor",
     PortType.LOSS: "a loss",
@@ -21,37 +21,37 @@ CARRIES = {
 
 
 def refusal(document: Document, catalogue: Catalogue, wire: Wire) -> str | None:
-    """Why a wire is not allowed, for its tooltip; None if it is. An existing wire at the input is replaced."""
+    """The reason why a wire is not allowed, for its tooltip; None if it is. It may replace a wire at the input."""
     source, target = wire.source, wire.target
     for end in (source, target):
         if end.node not in document.nodes:
             return f"The project has no node {end.node}."
     if source.node == target.node:
         return f"{source.node} cannot be connected to itself."
-    giver = _type(document, catalogue, source.node)
-    taker = _type(document, catalogue, target.node)
-    output, way_in = giver.output(source.port), taker.input(target.port)
-    if output is None and giver.category != "unknown":
-        return _no_port(giver, source, "output", giver.outputs)
-    if way_in is None and taker.category != "unknown":
-        return _no_port(taker, target, "input", taker.inputs)
-    if output is None or way_in is None:
+    source_type = _type(document, catalogue, source.node)
+    target_type = _type(document, catalogue, target.node)
+    output, input_port = source_type.output(source.port), target_type.input(target.port)
+    if output is None and source_type.category != "unknown":
+        return _no_port(source_type, source, "output", source_type.outputs)
+    if input_port is None and target_type.category != "unknown":
+        return _no_port(target_type, target, "input", target_type.inputs)
+    if output is None or input_port is None:
         unknown = source.node if output is None else target.node
         return f"{unknown} has an unknown type. Its wires are kept, but no new ones can be added."
-    if output.type is not way_in.type:
-        carried, taken = CARRIES[output.type], CARRIES[way_in.type]
-        return f"{source} provides {carried} but {target} expects {taken}.{_hint(output, way_in)}"
+    if output.type is not input_port.type:
+        provided, accepted = PORT_DESCRIPTIONS[output.type], PORT_DESCRIPTIONS[input_port.type]
+        return f"{source} provides {provided} but {target} expects {accepted}.{_hint(output, input_port)}"
     if target.node in _UPSTREAM.of(document, source.node):
         return f"{target.node} already feeds {source.node}, so this wire would close a cycle."
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _UpstreamQuery:
     """The last upstream query and its result."""
 
     wires: tuple[Wire, ...]
-    feeding: Mapping[str, set[str]]
+    sources: Mapping[str, set[str]]
     node: str
     upstream: frozenset[str]
 
@@ -60,45 +60,45 @@ class _Upstream:
     """Upstream nodes of a node. Caches the last result, as a drag queries one node thousands of times."""
 
     def __init__(self) -> None:
-        self._last = _Asked((), {}, "", frozenset())
+        self._last = _UpstreamQuery((), {}, "", frozenset())
 
     def of(self, document: Document, name: str) -> frozenset[str]:
         last = self._last
         if document.wires is last.wires and name == last.node:
             return last.upstream
-        feeding = last.feeding if document.wires is last.wires else _feeding(document)
-        found = frozenset(walk([name], lambda one: feeding.get(one, ())))
-        self._last = _Asked(document.wires, feeding, name, found)
-        return found
+        sources = last.sources if document.wires is last.wires else _sources_by_node(document)
+        upstream = frozenset(walk([name], lambda node: sources.get(node, ())))
+        self._last = _UpstreamQuery(document.wires, sources, name, upstream)
+        return upstream
 
 
 _UPSTREAM = _Upstream()
 
 
-def _feeding(document: Document) -> Mapping[str, set[str]]:
-    feeding: dict[str, set[str]] = defaultdict(set)
+def _sources_by_node(document: Document) -> Mapping[str, set[str]]:
+    sources: dict[str, set[str]] = defaultdict(set)
     for wire in document.wires:
-        feeding[wire.target.node].add(wire.source.node)
-    return feeding
+        sources[wire.target.node].add(wire.source.node)
+    return sources
 
 
 def _type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
-    known = catalogue.get(document.nodes[name].type)
-    return known if known is not None else node_type(document, catalogue, name)
+    found = catalogue.get(document.nodes[name].type)
+    return found if found is not None else node_type(document, catalogue, name)
 
 
-def _no_port(found: NodeType, end: Endpoint, side: str, ports: tuple[Port, ...]) -> str:
-    other = found.input(end.port) if side == "output" else found.output(end.port)
-    if other is not None:
+def _no_port(owner: NodeType, end: Endpoint, side: str, ports: tuple[Port, ...]) -> str:
+    opposite = owner.input(end.port) if side == "output" else owner.output(end.port)
+    if opposite is not None:
         direction = "from an output to an input"
         return f"{end} is {'an input' if side == 'output' else 'an output'}. Wires go {direction}."
     names = ", ".join(port.name for port in ports)
     return f"{end.node} has no {side} {end.port}; it has {names}." if names else f"{end.node} has no {side}s."
 
 
-def _hint(output: Port, way_in: Port) -> str:
+def _hint(output: Port, input_port: Port) -> str:
     """Hint about the missing node between two port types."""
-    pair = (output.type, way_in.type)
+    pair = (output.type, input_port.type)
     if pair == (PortType.SAMPLES, PortType.TENSOR):
         return " Insert a loader between them to make batches."
     if pair == (PortType.TENSOR, PortType.LOSS):

@@ -1,4 +1,4 @@
-"""Errors of the engine in terms of the canvas: nodes instead of lines of code, steps instead of Python."""
+"""Translates errors of the engine for the canvas: node names instead of code locations."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from collections.abc import Callable
 from engine.errors import DTypeError, EngineError, EngineWarning, StaleTensorError
 
 NodeAt = Callable[[str, int], str | None]
-"""The node of a line of a program."""
+"""(file name, line) → node of a generated program."""
 
-_PLACE = re.compile(r" \((<gradwire [^<>]*>):(\d+)\)")
-"""Where an op stands in a generated program, as errors of the engine say it."""
+_LOCATION = re.compile(r" \((<gradwire [^<>]*>):(\d+)\)")
+"""Location in a generated program, as it appears in errors of the engine."""
 
 STEPS: tuple[tuple[type[EngineError], str], ...] = (
-    (StaleTensorError, "Turn inplace off at the node behind it."),
-    (DTypeError, "Convert the data by a transform before the loader, or wire something else."),
+    (StaleTensorError, "Turn inplace off at the node that follows it."),
+    (DTypeError, "Convert the data with a transform before the loader, or connect another output."),
 )
-"""What to do on the canvas, by type of an error whose remedy is Python; the first type that fits counts."""
+"""Next step on the canvas by error type, for errors whose remedy is a change of Python code."""
 
 
 def translate_error(error: BaseException, node_at: NodeAt | None = None) -> str:
-    """The text of an error without Python code and lines of generated code."""
+    """The text of an error with node names instead of code locations."""
     if not isinstance(error, (EngineError, EngineWarning)):
         return str(error)
 
-    def named(found: re.Match[str]) -> str:
-        node = None if node_at is None else node_at(found[1], int(found[2]))
+    def node_name(match: re.Match[str]) -> str:
+        node = None if node_at is None else node_at(match[1], int(match[2]))
         return "" if node is None else f" at {node}"
 
-    text = _PLACE.sub(named, error.text or str(error))
+    text = _LOCATION.sub(node_name, error.text or str(error))
     step = next((step for kind, step in STEPS if isinstance(error, kind)), "") if error.in_code else ""
     return f"{text} {step}".rstrip()
 

@@ -54,9 +54,9 @@ class Program:
         """
         namespace: dict[str, Any] = {"__name__": self.model_class}
         code = compile(self._verified(), self.filename, "exec", dont_inherit=True)
-        exec(code, namespace)  # noqa: S102 - of the very tree that was verified
+        exec(code, namespace)  # noqa: S102 - `code` was compiled from the verified tree
         task = namespace[self.task_class](device=device, seed=seed)
-        task.replay_classes = tuple(  # which were verified to hold nothing but nodes, and these are the engine's
+        task.replay_classes = tuple(  # verified: these classes contain only calls of the engine
             value for value in namespace.values() if isinstance(value, type) and value.__module__ == self.model_class
         )
         return task
@@ -73,7 +73,7 @@ class Program:
         return self.source.splitlines()[number - 1].strip()
 
     def translate_error(self, error: BaseException) -> str:
-        """The text of an error, with nodes of the canvas instead of lines of generated code."""
+        """The text of an error, with node names instead of locations in generated code."""
         return translate_error(error, self.node_at)
 
     def node_at(self, filename: str, line: int) -> str | None:
@@ -90,23 +90,23 @@ class Program:
         while trace is not None:
             found = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno) or found
             trace = trace.tb_next
-        return self.reading.blamed(error) or found if found in (None, self.reading.loader) else found
+        return self.reading.responsible_node(error) or found if found in (None, self.reading.loader) else found
 
 
 def _unsafe(error: UnsafeSyntaxError, node: str | None = None) -> LoweringError:
-    of = "The code of this project" if node is None else f"The code of {node}"
+    subject = "The code of this project" if node is None else f"The code of {node}"
     message = (
-        f"{of} contains {error}, which is not allowed. It was not run. Restore the project from a copy that you trust."
+        f"{subject} contains {error}, which is not allowed. It was not run. Restore the project from a trusted copy."
     )
     return LoweringError((Problem("error", "unsafe-code", message, node=node),))
 
 
 def lower(report: Report, name: str | None = None) -> Program:
-    """Generate the program of a checked document. Nothing is checked or inferred here.
+    """Generate the program of a checked document. Checks and infers nothing.
 
     Args:
         report: the result of `check`
-        name: the project's name, from which the class names are made
+        name: project name, from which the class names are derived
 
     Raises:
         LoweringError: the report has errors.
@@ -128,7 +128,7 @@ def lower(report: Report, name: str | None = None) -> Program:
         sample_pipeline_of(flow.graph),
         report.warnings,
     )
-    # Tracebacks show the lines while the program exists. Without a modification time linecache never drops them.
+    # Tracebacks show these lines while the program exists. linecache keeps entries without a modification time.
     linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
     weakref.finalize(program, linecache.cache.pop, filename, None)
     return program

@@ -1,4 +1,4 @@
-"""The result of checking a document: its graph with the shapes on its wires, its problems, and figures per node."""
+"""The result of checking a document: problems, shapes of wires, and statistics per node."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Report:
 
     @property
     def checked(self) -> Dataflow:
-        """`dataflow`. Raises ValueError for a report that no check made."""
+        """`dataflow`. Raises ValueError if the report was not created by `check`."""
         if self.dataflow is None:
-            raise ValueError("only a report that studio.lowering.check made has a program")
+            raise ValueError("the report was not created by studio.lowering.check")
         return self.dataflow
 
     @property
     def document(self) -> Document:
-        """The checked document. Raises ValueError for a report that no check made."""
+        """The checked document. Raises ValueError if the report was not created by `check`."""
         return self.checked.document
 
     @property

@@ -22,29 +22,28 @@ class SamplePipeline:
 
     source: str
     transforms: tuple[str, ...]
-    """In the order in which they are applied."""
+    """In the order of application."""
     loader: str
-    makers: Mapping[Any, str]
+    node_by_class: Mapping[Any, str]
     """Nodes of sources and splits, by class."""
 
-    def blamed(self, error: BaseException) -> str | None:
+    def responsible_node(self, error: BaseException) -> str | None:
         """The node whose samples or transform raised an error; the loader for errors of batches.
 
-        Samples are read long after the program's own lines have run, by objects that the lines have put into each
-        other: the last transform asks the one before it, and so on to the source. None for an error that is not of the
-        data.
+        Samples are read after the `data` method has returned, so its lines are not in the traceback. The nested
+        Samples objects in the traceback identify the node. None for an error that is not about data.
         """
         found = self.loader if isinstance(error, DataError) else None
-        mapped: set[int] = set()
-        for one in _objects(error.__traceback__):
-            if isinstance(one, Splits):
-                found = self.makers.get(type(one), found)
-            elif isinstance(one, Samples):
+        seen_transforms: set[int] = set()
+        for item in _objects(error.__traceback__):
+            if isinstance(item, Splits):
+                found = self.node_by_class.get(type(item), found)
+            elif isinstance(item, Samples):
                 found = self.source
-                if isinstance(one, MappedSamples):
-                    mapped.add(id(one))
-            elif isinstance(one, Transform) and 0 < len(mapped) <= len(self.transforms):
-                found = self.transforms[-len(mapped)]
+                if isinstance(item, MappedSamples):
+                    seen_transforms.add(id(item))
+            elif isinstance(item, Transform) and 0 < len(seen_transforms) <= len(self.transforms):
+                found = self.transforms[-len(seen_transforms)]
         return found
 
 
@@ -53,10 +52,10 @@ def sample_pipeline_of(graph: NodeGraph) -> SamplePipeline:
     loader = next(name for name in graph.with_role(Role.LOADER) if name in graph.needed)
     chain = list(walk([loader], lambda name: [end.node for end in graph.sources(name).values()]))[::-1]
     transforms = tuple(name for name in chain if graph.types[name].role is Role.TRANSFORM)
-    makers = {
+    node_by_class = {
         graph.types[name].target: name for name in chain if graph.types[name].role in (Role.SOURCE, Role.DIVISION)
     }
-    return SamplePipeline(chain[0], transforms, loader, makers)
+    return SamplePipeline(chain[0], transforms, loader, node_by_class)
 
 
 def _objects(trace: TracebackType | None) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""All node types by key, and the ways to find one."""
+"""All node types: lookup by key, by port type and by search text."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ NAMESPACES = {
     "lr_scheduler": optim.lr_scheduler,
     "ops": engine,
 }
-"""The module that the first part of a key stands for. Importing them is also what fills the registries."""
+"""Engine module by the first part of a key. Importing these modules fills the registries."""
 
 
 class Catalogue:
-    """Node types by key. Old keys still find their type."""
+    """Node types by key. Previous keys of a type are also found."""
 
     def __init__(self, types: Iterable[NodeType]) -> None:
         self._types: dict[str, NodeType] = {}
@@ -45,14 +45,14 @@ class Catalogue:
             self._old.update(dict.fromkeys(node_type.was, node_type.key))
 
     def __getitem__(self, key: str) -> NodeType:
-        found = self.get(key)
-        if found is None:
+        node_type = self.get(key)
+        if node_type is None:
             raise KeyError(f"there is no node type {key!r}")
-        return found
+        return node_type
 
     def get(self, key: str) -> NodeType | None:
-        found = self._types.get(key)
-        return found if found is not None else self._types.get(self._old.get(key, ""))
+        node_type = self._types.get(key)
+        return node_type if node_type is not None else self._types.get(self._old.get(key, ""))
 
     def __contains__(self, key: object) -> bool:
         return key in self._types or key in self._old
@@ -64,16 +64,16 @@ class Catalogue:
         return len(self._types)
 
     def fitting(self, port_type: PortType, direction: Direction) -> list[NodeType]:
-        """The types with a free port of this type: `direction` says on which side they have it."""
+        """The node types with an input or output of a port type."""
         return [t for t in self if any(p.type is port_type for p in (t.inputs if direction == "input" else t.outputs))]
 
     def search(self, text: str, among: Iterable[NodeType] | None = None) -> list[NodeType]:
-        """What the typed text may mean, best first."""
+        """Node types that match a search text, best first."""
         return rank_node_types(self if among is None else among, text)
 
 
 def placeholder(key: str, inputs: Mapping[str, PortType], outputs: Mapping[str, PortType]) -> NodeType:
-    """Stands for a type that this version does not know, with the ports that its wires mention."""
+    """A node type for an unknown key, with the ports that its wires use."""
     return NodeType(
         key=key,
         title=key.rpartition(".")[2] or key,
@@ -90,5 +90,5 @@ def placeholder(key: str, inputs: Mapping[str, PortType], outputs: Mapping[str, 
 
 @functools.cache
 def catalogue() -> Catalogue:
-    """Every node type of this version: what the engine declares, and what the studio adds."""
+    """All node types of this version, from the registries of the engine and from the studio."""
     return Catalogue([*derived_types(), *schedule_types(), *loss_types(), *operation_types()])

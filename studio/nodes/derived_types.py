@@ -1,4 +1,4 @@
-"""From a declared class to a node type: ports, parameters, help and icon come from the declaration."""
+"""Derives node types from the registries of the engine: ports, parameters, help and icon."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.registry import (
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 ACTIVATION = "Activation"
-"""The group of layers that has a separate category."""
+"""The group of layers with a separate category."""
 
 ICONS = {
     "Linear": "linear",
@@ -42,16 +42,16 @@ ICONS = {
     "data.CSV": "table",
     "data.IDX": "folder",
 }
-"""Icons of groups, and of single types where a better picture exists; all others show their category's."""
+"""Icons of groups and of single types. All other types have the icon of their category."""
 
 MAPPING = parameters(Splits.map)
-"""What a transform's node has beside the transform's own parameters: how it is applied."""
+"""Parameters of a transform node in addition to those of the transform: how it is applied."""
 
 SAMPLES = Port("samples", PortType.SAMPLES, "training and validation samples")
 
 
 def derived_types() -> list[NodeType]:
-    """A node type for everything that the engine declares, from data to optimizer; sources before loaders."""
+    """A node type for each registered class, from data to optimizers; sources before loaders."""
     families: tuple[tuple[Iterable[Entry], Callable[[Entry], NodeType]], ...] = (
         (sorted(DATASETS, key=_takes_samples), _data),
         (TRANSFORMS, _transform),
@@ -69,16 +69,18 @@ def plain_help(documented: Callable[..., Any]) -> str:
 
 
 def tensor_ports(method: Callable[..., Any]) -> tuple[Port, ...]:
-    """An input for each tensor argument of a method; one with a default is optional."""
-    helps = argument_help(method)
-    named = (
+    """An input port for each tensor argument of a method; arguments with a default are optional."""
+    descriptions = argument_help(method)
+    positional = (
         argument
         for name, argument in inspect.signature(method).parameters.items()
         if name != "self" and argument.kind in (argument.POSITIONAL_ONLY, argument.POSITIONAL_OR_KEYWORD)
     )
     return tuple(
-        Port(argument.name, PortType.TENSOR, helps.get(argument.name, ""), argument.default is not argument.empty)
-        for argument in named
+        Port(
+            argument.name, PortType.TENSOR, descriptions.get(argument.name, ""), argument.default is not argument.empty
+        )
+        for argument in positional
         if argument.annotation is argument.empty or "Tensor" in str(argument.annotation)
     )
 
@@ -134,7 +136,7 @@ def _node(
     role: Role,
     inputs: tuple[Port, ...],
     outputs: tuple[Port, ...],
-    further: tuple[Parameter, ...] = (),
+    extra_parameters: tuple[Parameter, ...] = (),
 ) -> NodeType:
     return NodeType(
         key=entry.key,
@@ -146,7 +148,7 @@ def _node(
         icon=ICONS.get(entry.key, ICONS.get(entry.category, category)),
         inputs=inputs,
         outputs=outputs,
-        params=(*entry.parameters, *further),
+        params=(*entry.parameters, *extra_parameters),
         tags=entry.tags,
         was=entry.was,
         learns=entry.learns,

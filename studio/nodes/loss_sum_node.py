@@ -9,7 +9,7 @@ from studio.nodes.types import NodeType, Port, PortType, Role
 SUM = "studio.LossSum"
 
 WEIGHTS = {"a": "weight_a", "b": "weight_b", "c": "weight_c", "d": "weight_d"}
-"""The parameter that holds the weight of each input."""
+"""Weight parameter by input port."""
 
 
 def weighted_sum(weight_a: float = 1.0, weight_b: float = 1.0, weight_c: float = 1.0, weight_d: float = 1.0) -> None:
@@ -37,7 +37,7 @@ def loss_types() -> list[NodeType]:
             summary=help.partition("\n")[0],
             help=help,
             icon="loss",
-            inputs=tuple(Port(name, PortType.LOSS, optional=place > 1) for place, name in enumerate(WEIGHTS)),
+            inputs=tuple(Port(name, PortType.LOSS, optional=index > 1) for index, name in enumerate(WEIGHTS)),
             outputs=(Port("loss", PortType.LOSS),),
             params=parameters(weighted_sum),
             tags=("total loss", "weighted sum", "multi-task"),

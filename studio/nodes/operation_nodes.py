@@ -46,7 +46,7 @@ def operation_types() -> list[NodeType]:
 
 def _operation(op: Op, title: str) -> NodeType:
     if op.variadic:
-        inputs = tuple(Port(name, PortType.TENSOR, optional=place > 1) for place, name in enumerate(LIST_PORTS))
+        inputs = tuple(Port(name, PortType.TENSOR, optional=index > 1) for index, name in enumerate(LIST_PORTS))
     else:
         inputs = tuple(Port(name, PortType.TENSOR) for name in op.inputs)
     return NodeType(

@@ -13,24 +13,26 @@ KEY, TAG, GROUP, SUMMARY = 0.95, 0.8, 0.5, 0.3
 
 
 def rank_node_types(types: Iterable[NodeType], text: str) -> list[NodeType]:
-    """The types that every word of `text` finds, best first, equals in the order given; all of them for no text."""
+    """The types that match every word of `text`, best first; ties keep their order. All types for an empty text."""
     words = text.lower().split()
     scored = [(_score(node_type, words), node_type) for node_type in types]
-    found = [(score, node_type) for score, node_type in scored if score > 0]
-    return [node_type for _, node_type in sorted(found, key=lambda pair: -pair[0])] if words else [t for _, t in scored]
+    matching = [(score, node_type) for score, node_type in scored if score > 0]
+    return (
+        [node_type for _, node_type in sorted(matching, key=lambda pair: -pair[0])] if words else [t for _, t in scored]
+    )
 
 
 def _score(node_type: NodeType, words: list[str]) -> float:
     if not words:
         return 1.0
     scores = [_word_score(node_type, word) for word in words]
-    whole = _match("".join(words), _compact(node_type.title)) if len(words) > 1 else 0.0
-    return max(min(scores), whole)
+    title_score = _match("".join(words), _compact(node_type.title)) if len(words) > 1 else 0.0
+    return max(min(scores), title_score)
 
 
 def _word_score(node_type: NodeType, word: str) -> float:
-    """The best place where a word is found. Scattered letters count in titles only: elsewhere they hit everything."""
-    places = [
+    """The score of the best match of a word. Scattered letters only count in titles, because others match too often."""
+    fields = [
         (1.0, node_type.title),
         (KEY, node_type.key.rpartition(".")[2]),
         (KEY if "." in word else 0.0, node_type.key),
@@ -38,36 +40,36 @@ def _word_score(node_type: NodeType, word: str) -> float:
         (GROUP, node_type.group),
         (GROUP, node_type.category),
     ]
-    score = max(weight * _match(word, place) for weight, place in places)
+    score = max(weight * _match(word, text) for weight, text in fields)
     if not score:
         score = _scattered(word, node_type.title)
     return score or SUMMARY * _match(word, node_type.summary)
 
 
-def _match(word: str, place: str) -> float:
-    low = place.lower()
-    if low == word:
+def _match(word: str, text: str) -> float:
+    lowered = text.lower()
+    if lowered == word:
         return EXACT
-    spread = min(len(low), 40) / 40
-    if low.startswith(word):
-        return PREFIX - spread
-    starts = [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+\w*", place)]
+    length_penalty = min(len(lowered), 40) / 40
+    if lowered.startswith(word):
+        return PREFIX - length_penalty
+    starts = [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+\w*", text)]
     if any(start.startswith(word) for start in starts) or "".join(start[0] for start in starts).startswith(word):
-        return WORD - spread
-    return INSIDE - spread if word in low else 0.0
+        return WORD - length_penalty
+    return INSIDE - length_penalty if word in lowered else 0.0
 
 
 def _scattered(word: str, title: str) -> float:
-    """Letters in order with gaps ("bnrm" in "BatchNorm"); the fewer gaps the better."""
-    low, place, gaps = _compact(title), -1, 0
-    if low[:1] != word[:1]:
+    """Score of letters in order with gaps ("bnrm" in "BatchNorm"), higher for fewer gaps."""
+    lowered, index, gaps = _compact(title), -1, 0
+    if lowered[:1] != word[:1]:
         return 0.0
     for letter in word:
-        found = low.find(letter, place + 1)
+        found = lowered.find(letter, index + 1)
         if found < 0:
             return 0.0
-        gaps += found - place - 1
-        place = found
+        gaps += found - index - 1
+        index = found
     return SCATTERED - min(gaps, 10)
 
 

@@ -12,10 +12,10 @@ PER_STEP = frozenset({"lr_scheduler.OneCycleLR", "lr_scheduler.CyclicLR"})
 """Schedules that always count optimizer steps."""
 
 PLATEAU = "lr_scheduler.ReduceLROnPlateau"
-"""Depends on a metric."""
+"""The schedule that depends on the validation loss."""
 
 ALONE = frozenset({"lr_scheduler.OneCycleLR", PLATEAU})
-"""Schedules that cover the whole training, without others before or after them."""
+"""Schedules that cover the whole training, so that no other schedule can precede or follow them."""
 
 SETTING = frozenset({"lr_scheduler.OneCycleLR", "lr_scheduler.CyclicLR", "lr_scheduler.CosineAnnealingWarmRestarts"})
 """Schedules that set the learning rate and override others."""

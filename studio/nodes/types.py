@@ -11,7 +11,7 @@ from engine.registry import Learns, Parameter
 
 
 class PortType(StrEnum):
-    """What flows through a wire. Only equal types connect."""
+    """The type of value that a wire carries. Only ports of equal types connect."""
 
     SAMPLES = "samples"
     """Training and validation samples before batching (`engine.data.Splits`)."""
@@ -24,7 +24,7 @@ class PortType(StrEnum):
 
 
 class Role(StrEnum):
-    """The role of a node in a program, which determines where its code is placed."""
+    """The role of a node in a program, which determines where its code is generated."""
 
     SOURCE = "source"
     TRANSFORM = "transform"
@@ -50,17 +50,17 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class NodeType:
-    """One kind of node. `key` is also the path in the engine's namespace: "nn.Linear" is `engine.nn.Linear`."""
+    """A type of node. `key` is its path in the namespace of the engine: "nn.Linear" is `engine.nn.Linear`."""
 
     key: str
     title: str
     category: str
-    """One of `CATEGORIES`; picks the color and the palette's section."""
+    """One of `CATEGORIES`; determines the color and the section of the palette."""
     group: str
-    """Finer heading inside the category, for instance "Convolution"."""
+    """Subheading within the category, such as "Convolution"."""
     summary: str
     help: str
-    """The whole docstring, without its Args section."""
+    """The docstring without its Args section."""
     icon: str
     """Name of an SVG in assets/icons, without suffix."""
     inputs: tuple[Port, ...]
@@ -68,7 +68,7 @@ class NodeType:
     params: tuple[Parameter, ...]
     tags: tuple[str, ...] = ()
     was: tuple[str, ...] = field(default=())
-    """Keys it had in the past; still read from files."""
+    """Previous keys, which are still read from files."""
     learns: Learns = ""
     """For a loss: the kind of targets it expects, if there is only one."""
     role: Role = Role.UNKNOWN

@@ -117,7 +117,7 @@ def shapes(kind: NodeType) -> tuple[Shapes, ...]:
     evaluator, params, found = NodeEvaluator(), required(kind), list[Shapes]()
     for inputs in _candidates(kind):
         arguments = resolve_arguments(kind, params, next(iter(inputs.values()), None))
-        if arguments.waiting or arguments.complaints:
+        if arguments.is_incomplete or arguments.problems:
             continue
         with warnings.catch_warnings(action="ignore"):
             outcome = evaluator.evaluate(kind, arguments.values, inputs)

@@ -12,7 +12,7 @@ from engine.compiler import Explanation, explain
 from engine.compiler.compile_progress import compile_state
 from engine.data import DataLoader
 from studio.document.model import Document
-from studio.lowering.codegen.task_source import OF_A_STEP
+from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.lowering.program import lower
 from studio.lowering.report import Report
 from studio.training.compilation import compiled_step, relabeled
@@ -77,7 +77,7 @@ def is_same_step(one: Document, other: Document) -> bool:
         return True
     same_graph = one.wires == other.wires and one.nodes.keys() == other.nodes.keys()
     if not same_graph or any(
-        getattr(one.training, name) != getattr(other.training, name) for name in ("device", *OF_A_STEP)
+        getattr(one.training, name) != getattr(other.training, name) for name in ("device", *STEP_SETTINGS)
     ):
         return False
     return all(

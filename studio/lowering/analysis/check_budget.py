@@ -16,9 +16,9 @@ SECONDS = 10.0
 """Limit for constructing and calling a node. The largest allowed layer takes half of it."""
 TOTAL_SECONDS = 60.0
 """Limit for all nodes of a project, without reading data."""
-MOST_OPS = 100_000
+MAX_OPS = 100_000
 
-_EVENTS = 256
+_CALLS_PER_CHECK = 256
 """Function calls between two time checks."""
 
 
@@ -29,23 +29,23 @@ class OverBudgetError(Exception):
 class Budget(Observer):
     """Records op calls like `inspect.trace`, and raises OverBudgetError when a limit is exceeded."""
 
-    def __init__(self, *, seconds: float = SECONDS, ops: int = MOST_OPS) -> None:
+    def __init__(self, *, seconds: float = SECONDS, ops: int = MAX_OPS) -> None:
         super().__init__()
-        self._most = ops
+        self._max_ops = ops
         self._seconds = seconds
-        self._ends = time.monotonic() + seconds
+        self._deadline = time.monotonic() + seconds
 
     def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> SourceLocation:
-        if len(self.calls) >= self._most:
-            raise OverBudgetError(f"it takes more than {self._most:,} ops")
-        self._look()
+        if len(self.calls) >= self._max_ops:
+            raise OverBudgetError(f"it takes more than {self._max_ops:,} ops")
+        self._check_time()
         return super().call(op, inputs, statics, outs)
 
     @contextmanager
-    def making(self) -> Generator[None]:
-        """Apply the time limit to construction, which may call no op: any function call may raise OverBudgetError.
+    def limit_construction(self) -> Generator[None]:
+        """Apply the time limit to every function call, because a constructor may run long without calling an op.
 
-        Has no effect under a profiler, as there can be only one.
+        Has no effect under a profiler, because Python allows only one.
         """
         if sys.getprofile() is not None:
             yield
@@ -55,8 +55,8 @@ class Budget(Observer):
         def count(frame: object, event: str, argument: object) -> None:
             nonlocal events
             events += 1
-            if events % _EVENTS == 0:
-                self._look()
+            if events % _CALLS_PER_CHECK == 0:
+                self._check_time()
 
         sys.setprofile(count)
         try:
@@ -64,6 +64,6 @@ class Budget(Observer):
         finally:
             sys.setprofile(None)
 
-    def _look(self) -> None:
-        if time.monotonic() > self._ends:
+    def _check_time(self) -> None:
+        if time.monotonic() > self._deadline:
             raise OverBudgetError(f"checking it takes longer than {self._seconds:g} seconds")

@@ -1,4 +1,4 @@
-"""Execution of data nodes outside of a training: sources are opened, transforms and divisions applied."""
+"""Execution of data nodes without training: open sources, apply transforms and splits."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from studio.nodes.derived_types import MAPPING
 from studio.nodes.types import NodeType, Role
 
 
-def apply_data_node(node_type: NodeType, arguments: Mapping[str, Any], before: Splits | None) -> Splits:
-    """Return what leaves a data node, given the samples that arrive; a source gets None.
+def apply_data_node(node_type: NodeType, arguments: Mapping[str, Any], samples: Splits | None) -> Splits:
+    """Apply a data node to samples, as the generated `data` method does. A loader returns the samples unchanged.
 
-    The generated `data` method of a training does the same. A loader returns the samples that it batches.
-    Raises whatever the node's class raises.
+    Args:
+        samples: samples at the input of the node; None for a source
+
+    Raises any exception of the node's class.
     """
     target: Any = node_type.target
     if node_type.role is Role.SOURCE:
         return target(**arguments)
-    if before is None:
-        raise ValueError(f"{node_type.title} gets no samples")
+    if samples is None:
+        raise ValueError(f"{node_type.title} requires samples")
     match node_type.role:
         case Role.TRANSFORM:
-            own, mapping = split_transform_arguments(arguments)
-            return before.map(target(**own), **mapping)
+            transform_arguments, mapping = split_transform_arguments(arguments)
+            return samples.map(target(**transform_arguments), **mapping)
         case Role.DIVISION:
-            return target(before, **arguments)
+            return target(samples, **arguments)
         case _:
-            return before
+            return samples
 
 
 def split_transform_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split a transform node's arguments into those of the transform and those of `Splits.map`."""
     mapping = {parameter.name for parameter in MAPPING}
-    own = {name: value for name, value in arguments.items() if name not in mapping}
-    return own, {name: value for name, value in arguments.items() if name in mapping}
+    transform_arguments = {name: value for name, value in arguments.items() if name not in mapping}
+    return transform_arguments, {name: value for name, value in arguments.items() if name in mapping}
 
 
 __all__ = ["apply_data_node", "split_transform_arguments"]

@@ -1,4 +1,4 @@
-"""Dataflow analysis of a graph: each node is evaluated in order, without running it."""
+"""Dataflow analysis of a graph: shapes, dtypes and arguments of each node, in topological order, without training."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ from studio.lowering.schedules.schedule_context import ScheduleContext, Training
 from studio.nodes.schedule_nodes import is_per_step
 from studio.nodes.types import NodeType, Role
 
-ALONE = frozenset({Role.SOURCE, Role.OPTIMIZER})
+CHECKED_WITHOUT_INPUTS = frozenset({Role.SOURCE, Role.OPTIMIZER})
 """Roles whose arguments are checked without inputs."""
 
 
 class Dataflow:
-    """The facts of all nodes of a document. Facts of `previous` that still hold are reused.
+    """The facts of all nodes of a document. Facts of `previous` are reused for nodes that did not change.
 
-    Relative paths in parameters start from `base`.
+    Args:
+        base: folder that relative paths in parameters start from
+        previous: the dataflow of an earlier version of the document
     """
 
     def __init__(
@@ -46,18 +48,18 @@ class Dataflow:
         self.document = document
         self.graph = graph
         self.facts: dict[str, NodeFacts] = {}
-        """In topological order; nodes on or behind a cycle are absent."""
+        """In topological order; nodes in or after a cycle are absent."""
         self.base = base
         self._evaluator = evaluator
         self._length: TrainingLength | None = None
-        known = {} if previous is None else previous.facts
+        reusable = {} if previous is None else previous.facts
         evaluator.begin_check()
         for name in graph.order:
             node, node_type = document.nodes[name], graph.types[name]
             inputs, length = self._inputs(name), self._length_for(name)
-            facts = known.get(name)
-            if facts is None or facts.length != length or not _holds(facts, node, node_type, inputs):
-                facts = _find(node, node_type, inputs, evaluator, base, length)
+            facts = reusable.get(name)
+            if facts is None or facts.length != length or not _is_current(facts, node, node_type, inputs):
+                facts = _analyze_node(node, node_type, inputs, evaluator, base, length)
             self.facts[name] = facts
 
     def value(self, end: Endpoint) -> WireValue | None:
@@ -67,22 +69,22 @@ class Dataflow:
 
     def count(self, name: str) -> int | None:
         """Number of training samples at a node; None if they cannot be read. May read the data."""
-        parts = data_steps(name, self.graph, self.facts, self.base)
-        return self._evaluator.count(parts) if parts else None
+        steps = data_steps(name, self.graph, self.facts, self.base)
+        return self._evaluator.count(steps) if steps else None
 
     def scale(self, name: str) -> InputScale | None:
         """Range of the inputs at a node in some training samples; None if they cannot be read."""
-        parts = data_steps(name, self.graph, self.facts, self.base, transformed=True)
-        return self._evaluator.scale(parts) if parts else None
+        steps = data_steps(name, self.graph, self.facts, self.base, transformed=True)
+        return self._evaluator.scale(steps) if steps else None
 
-    def division(self, name: str) -> SplitOutcome | None:
-        """The split that a node makes of its samples; None if it gets none. May read the data."""
-        parts = data_steps(name, self.graph, self.facts, self.base, transformed=True)
-        return self._evaluator.divide(parts) if parts else None
+    def split(self, name: str) -> SplitOutcome | None:
+        """Result of a split node; None if it has no samples. May read the data."""
+        steps = data_steps(name, self.graph, self.facts, self.base, transformed=True)
+        return self._evaluator.split(steps) if steps else None
 
     def _inputs(self, name: str) -> dict[str, WireValue]:
-        feeding = self.graph.input_sources[name].items()
-        return {port: value for port, end in feeding if (value := self.value(end)) is not None}
+        sources = self.graph.input_sources[name].items()
+        return {port: value for port, end in sources if (value := self.value(end)) is not None}
 
     def _length_for(self, name: str) -> TrainingLength | None:
         """The training length, for an optimizer with schedules. Data nodes are evaluated before it."""
@@ -94,16 +96,16 @@ class Dataflow:
         return self._length
 
 
-def _holds(facts: NodeFacts, node: Node, node_type: NodeType, inputs: Mapping[str, WireValue]) -> bool:
-    """Whether earlier facts still hold. Data sources are evaluated again, as files may have changed."""
+def _is_current(facts: NodeFacts, node: Node, node_type: NodeType, inputs: Mapping[str, WireValue]) -> bool:
+    """Whether earlier facts can be reused. Data sources are always evaluated again, because files may have changed."""
     if facts.outcome is TIMED_OUT:
         return False
-    old = facts.node
-    same = old is node or (old.params is node.params and old.muted == node.muted)
-    return same and facts.type is node_type and facts.inputs == inputs and node_type.role is not Role.SOURCE
+    previous_node = facts.node
+    is_same = previous_node is node or (previous_node.params is node.params and previous_node.muted == node.muted)
+    return is_same and facts.type is node_type and facts.inputs == inputs and node_type.role is not Role.SOURCE
 
 
-def _find(
+def _analyze_node(
     node: Node,
     node_type: NodeType,
     inputs: Mapping[str, WireValue],
@@ -111,13 +113,15 @@ def _find(
     base: Path | None,
     length: TrainingLength | None,
 ) -> NodeFacts:
-    first = inputs.get(node_type.inputs[0].name) if node_type.inputs else None
-    arguments = resolve_arguments(node_type, node.params, _tensor(first), _left(node_type, node, first))
+    first_value = inputs.get(node_type.inputs[0].name) if node_type.inputs else None
+    arguments = resolve_arguments(
+        node_type, node.params, _tensor(first_value), _remaining_training(node_type, node, first_value)
+    )
     outcome = NO_OUTCOME
-    if not node.muted and _complete(node_type, arguments, inputs):
-        given: Mapping[str, WireValue] = {} if node_type.role in ALONE else inputs
-        outcome = evaluator.evaluate(node_type, resolve_paths(node_type, arguments.values, base), given)
-    outputs = _passed(node_type, inputs) if node.muted else outcome.outputs
+    if not node.muted and _is_complete(node_type, arguments, inputs):
+        used_inputs: Mapping[str, WireValue] = {} if node_type.role in CHECKED_WITHOUT_INPUTS else inputs
+        outcome = evaluator.evaluate(node_type, resolve_paths(node_type, arguments.values, base), used_inputs)
+    outputs = _pass_through(node_type, inputs) if node.muted else outcome.outputs
     if length is not None and node_type.target is not None and not (node.muted or outcome.failure):
         context = ScheduleContext(node_type.target, tuple(arguments.values.items()), length)
         outputs = {port.name: context for port in node_type.outputs}
@@ -139,17 +143,23 @@ def _tensor(value: WireValue | None) -> Spec | None:
     return found if isinstance(found, Spec) else None
 
 
-def _left(node_type: NodeType, node: Node, value: WireValue | None) -> int | None:
+def _remaining_training(node_type: NodeType, node: Node, value: WireValue | None) -> int | None:
     """Remaining length of the training for a schedule."""
-    return value.left(per_step=is_per_step(node_type, node.params)) if isinstance(value, ScheduleContext) else None
+    return value.remaining(per_step=is_per_step(node_type, node.params)) if isinstance(value, ScheduleContext) else None
 
 
-def _complete(node_type: NodeType, arguments: NodeArguments, inputs: Mapping[str, WireValue]) -> bool:
-    if arguments.complaints or arguments.waiting:
+def _is_complete(node_type: NodeType, arguments: NodeArguments, inputs: Mapping[str, WireValue]) -> bool:
+    if arguments.problems or arguments.is_incomplete:
         return False
-    return node_type.role in ALONE or all(port.optional or port.name in inputs for port in node_type.inputs)
+    return node_type.role in CHECKED_WITHOUT_INPUTS or all(
+        port.optional or port.name in inputs for port in node_type.inputs
+    )
 
 
-def _passed(node_type: NodeType, inputs: Mapping[str, WireValue]) -> dict[str, WireValue]:
-    ways = {port.name: bypass_input(node_type, port.name) for port in node_type.outputs}
-    return {name: inputs[way_in] for name, way_in in ways.items() if way_in is not None and way_in in inputs}
+def _pass_through(node_type: NodeType, inputs: Mapping[str, WireValue]) -> dict[str, WireValue]:
+    bypasses = {port.name: bypass_input(node_type, port.name) for port in node_type.outputs}
+    return {
+        name: inputs[input_port]
+        for name, input_port in bypasses.items()
+        if input_port is not None and input_port in inputs
+    }

@@ -13,10 +13,10 @@ from engine.data.transforms import Normalize
 from engine.dtypes import DType
 from studio.document.model import Json
 
-LOOKED_AT = 256
+SAMPLES_READ = 256
 """Number of evenly spaced training samples that a check reads."""
-SMALLEST, LARGEST = 0.25, 16.0
-"""Range of the largest input that needs no normalization."""
+MIN_LARGEST, MAX_LARGEST = 0.25, 16.0
+"""Range of the largest absolute input value that needs no normalization."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +30,27 @@ class InputScale:
     """Arguments of Normalize fitted to them."""
 
     def suits_to_float(self, dtype: DType) -> bool:
-        """Whether To float yields a usual range. It divides bytes by 255 and keeps wider integers."""
+        """Whether ToFloat scales the inputs to a usual range. It divides bytes by 255 but keeps wider integers."""
         largest = max(abs(self.low), abs(self.high))
         if dtype.kind == 1 and dtype.itemsize <= 2:
             largest /= np.iinfo(np.dtype(dtype.name)).max
-        return SMALLEST <= largest <= LARGEST
+        return MIN_LARGEST <= largest <= MAX_LARGEST
 
 
 def measure_input_scale(samples: Samples) -> InputScale | None:
-    """Measure inputs of one shape; None for a stream, which can be read only once."""
+    """Measure the range of inputs; None for a stream, or if shapes differ between samples."""
     if samples.stream is not None or not len(samples):
         return None
-    rows = np.unique(np.linspace(0, len(samples) - 1, LOOKED_AT).astype(np.int64))
+    rows = np.unique(np.linspace(0, len(samples) - 1, SAMPLES_READ).astype(np.int64))
     inputs = samples.with_augmentations(False).arrays(rows)[0]
     if not isinstance(inputs, np.ndarray):
         return None
-    found = Normalize.fitted([inputs])
+    arguments = Normalize.fitted([inputs])
     return InputScale(
-        len(rows), float(inputs.min()), float(inputs.max()), {name: to_json_value(found[name]) for name in found}
+        len(rows),
+        float(inputs.min()),
+        float(inputs.max()),
+        {name: to_json_value(arguments[name]) for name in arguments},
     )
 
 

@@ -1,4 +1,4 @@
-"""The arguments of a node: set by hand, taken from the wire, or default."""
+"""The arguments of a node: set by the user, inferred from a wire or from the training, or default."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from engine.shape import Spec
 from studio.document.model import Json
 from studio.nodes.types import NodeType
 
-LONGEST_VALUE = 60
-"""Characters of a wrong value that a message repeats."""
+MAX_VALUE_CHARACTERS = 60
+"""Maximum length of an invalid value in a message, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentProblem:
-    """What is wrong with one parameter. `message` is a sentence without the node's name, which goes before it."""
+    """A problem with one parameter. The node's name precedes `message` to form a sentence."""
 
     code: str
     param: str
@@ -28,78 +28,78 @@ class ArgumentProblem:
 
 @dataclass(frozen=True, slots=True)
 class NodeArguments:
-    """Values by argument, in the order of the signature; those that a wire should give and does not yet are absent."""
+    """Values by argument, in the order of the signature. Arguments that cannot be inferred yet are absent."""
 
     values: Mapping[str, Any]
     explicit: frozenset[str]
-    """Set by hand."""
+    """Arguments set by the user."""
     inferred: frozenset[str]
-    complaints: tuple[ArgumentProblem, ...] = ()
-    waiting: bool = False
-    """A wire has to say more before the node can be built."""
+    problems: tuple[ArgumentProblem, ...] = ()
+    is_incomplete: bool = False
+    """Whether an argument cannot be inferred yet, because a shape or the training length is unknown."""
 
 
 def resolve_arguments(
-    node_type: NodeType, params: Mapping[str, Json], first_input: Spec | None, left: int | None = None
+    node_type: NodeType, params: Mapping[str, Json], first_input: Spec | None, remaining: int | None = None
 ) -> NodeArguments:
     """All arguments of a node.
 
     Args:
-        first_input: what its first input port gets, if that is known
-        left: how much of the training is left for a schedule, if that is known
+        first_input: tensor at the first input port, if known
+        remaining: epochs or steps that remain for a schedule, if known
     """
     values: dict[str, Any] = {}
     explicit: set[str] = set()
     inferred: set[str] = set()
-    complaints = [_unknown(node_type, name) for name in params if node_type.param(name) is None]
-    waiting = False
+    problems = [_unknown(node_type, name) for name in params if node_type.param(name) is None]
+    is_incomplete = False
     for parameter in node_type.params:
         name = parameter.name
         if name in params:
             problem = parameter.problem(params[name])
             if problem is not None:
-                complaints.append(ArgumentProblem("bad-parameter", name, f"{name} {_short(problem)}."))
+                problems.append(ArgumentProblem("bad-parameter", name, f"{name} {_shorten(problem)}."))
             else:
                 values[name] = _value(parameter, params[name])
                 explicit.add(name)
         elif parameter.from_input is not None:
             size = _size(first_input, parameter.from_input.axis)
             if size is None:
-                waiting = True
+                is_incomplete = True
             else:
                 values[name] = size
                 inferred.add(name)
         elif parameter.from_training:
-            if left is None:
-                waiting = True
+            if remaining is None:
+                is_incomplete = True
             else:
-                values[name] = left
+                values[name] = remaining
                 inferred.add(name)
         elif parameter.required:
-            complaints.append(_missing(parameter))
+            problems.append(_missing(parameter))
         else:
             values[name] = parameter.default
-    return NodeArguments(values, frozenset(explicit), frozenset(inferred), tuple(complaints), waiting)
+    return NodeArguments(values, frozenset(explicit), frozenset(inferred), tuple(problems), is_incomplete)
 
 
 def resolve_paths(node_type: NodeType, values: Mapping[str, Any], base: Path | None) -> Mapping[str, Any]:
-    """The arguments with relative paths made to begin at `base`, the folder of the project file."""
+    """Resolve relative paths in arguments against `base`, the folder of the project file."""
     paths = [parameter.name for parameter in node_type.params if parameter.kind == "path"]
     if base is None or not any(values.get(name) for name in paths):
         return values
     return {
-        name: str(_plain(base / Path(value).expanduser())) if name in paths and value else value
+        name: str(_normalized(base / Path(value).expanduser())) if name in paths and value else value
         for name, value in values.items()
     }
 
 
-def _plain(path: Path) -> Path:
-    """Remove the "/../" that joining a relative path leaves, for messages."""
+def _normalized(path: Path) -> Path:
+    """Remove "/../" from a joined path, to shorten messages."""
     if ".." not in path.parts:
         return path
     shorter = Path(os.path.normpath(path))
     try:
-        is_same = os.path.realpath(shorter) == os.path.realpath(path)  # not so behind a symbolic link
+        is_same = os.path.realpath(shorter) == os.path.realpath(path)  # false after a symbolic link
     except (OSError, ValueError):
         is_same = False
     return shorter if is_same else path
@@ -114,7 +114,7 @@ def _size(spec: Spec | None, axis: int) -> int | None:
 
 
 def _value(parameter: Parameter, value: Json) -> Any:
-    """As the class expects it: JSON has no tuples."""
+    """Convert a JSON value to the type that the class expects: lists become tuples."""
     if isinstance(value, list):
         return tuple(value)
     return float(value) if parameter.kind == "float" and isinstance(value, int) else value
@@ -127,12 +127,12 @@ def _missing(parameter: Parameter) -> ArgumentProblem:
 
 
 def _unknown(node_type: NodeType, name: str) -> ArgumentProblem:
-    known = ", ".join(parameter.name for parameter in node_type.params)
-    has = f"it has {known}" if known else "it has none"
+    names = ", ".join(parameter.name for parameter in node_type.params)
+    listed = f"it has {names}" if names else "it has none"
     return ArgumentProblem(
-        "unknown-parameter", name, f"has no parameter {_short(repr(name))}; {has}. Remove the value."
+        "unknown-parameter", name, f"has no parameter {_shorten(repr(name))}; {listed}. Remove the value."
     )
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_VALUE * 2 else text[: LONGEST_VALUE * 2] + "…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_VALUE_CHARACTERS * 2 else text[: MAX_VALUE_CHARACTERS * 2] + "…"

@@ -1,4 +1,4 @@
-"""Evaluation of one node without computing: data sources by their headers, layers on the meta device."""
+"""Evaluation of one node without computing values: data sources from headers, layers on the meta device."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from studio.nodes.types import NodeType, Role
 BATCH = Dim("N")
 """Symbolic batch size."""
 
-REMEMBERED = 8192
-COUNTS_REMEMBERED = 16
-LONGEST_SETTING = 60
+CACHED_OUTCOMES = 8192
+CACHED_DATA_RESULTS = 16
+MAX_ARGUMENT_CHARACTERS = 60
 """Maximum number of characters of an argument in an error."""
-MOST_TARGETS = 5_000_000
-"""Above this number of samples classes are not counted before a run."""
+MAX_TARGETS = 5_000_000
+"""Maximum number of samples whose classes are counted before a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SampleSpec:
     target: Spec
     classes: int | None
     is_stream: bool = False
-    """The number of samples is unknown."""
+    """Whether the samples are a stream of unknown length."""
 
     def __str__(self) -> str:
         return f"{self.input} → {self.target}"
@@ -72,8 +72,8 @@ class NodeOutcome:
 
 
 NO_OUTCOME = NodeOutcome({})
-_TOO_LATE = f"checking the nodes before it took {TOTAL_SECONDS:g} seconds, the limit for a project"
-TIMED_OUT = replace(NO_OUTCOME, failure=_TOO_LATE, fails_on="arguments")
+_CHECK_LIMIT_MESSAGE = f"checking the nodes before it took {TOTAL_SECONDS:g} seconds, the limit for a project"
+TIMED_OUT = replace(NO_OUTCOME, failure=_CHECK_LIMIT_MESSAGE, fails_on="arguments")
 """The time limit of the check was reached. The next check tries the node again."""
 
 DataStep: TypeAlias = tuple[NodeType, Mapping[str, Any]]
@@ -85,7 +85,7 @@ class SplitOutcome:
     """Result of a split node."""
 
     samples: int = 0
-    """In all."""
+    """Training and validation samples together."""
     classes: tuple[tuple[str, int, int], ...] = ()
     """Name, training samples and validation samples of each class; empty if targets are not classes."""
     failure: str = ""
@@ -94,67 +94,65 @@ class SplitOutcome:
 class NodeEvaluator:
     """Evaluates nodes, with a cache keyed by type, arguments and inputs."""
 
-    def __init__(self, remembered: int = REMEMBERED) -> None:
-        self.remembered = remembered
+    def __init__(self, cache_size: int = CACHED_OUTCOMES) -> None:
+        self.cache_size = cache_size
         self.evaluations = 0
-        """Number of evaluations that the cache did not answer."""
-        self._spent = 0.0  # seconds of this check, without those of reading data
+        """Number of cache misses."""
+        self._seconds_spent = 0.0  # without the time for reading data
         self._outcomes: OrderedDict[Any, tuple[NodeOutcome, FileStamps]] = OrderedDict()
-        self._counts: OrderedDict[Any, tuple[Any, FileStamps]] = OrderedDict()
+        self._data_results: OrderedDict[Any, tuple[Any, FileStamps]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._outcomes)
 
     def begin_check(self) -> None:
         """Start a check: reset its time limit."""
-        self._spent = 0.0
+        self._seconds_spent = 0.0
 
     def evaluate(
         self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, WireValue]
     ) -> NodeOutcome:
         """Evaluate a node. Never raises: errors are in `NodeOutcome.failure`."""
         key = (node_type.target or node_type.key, hashable_arguments(arguments), tuple(inputs.items()))
-        held = self._outcomes.get(key)
-        if held is not None and (not held[1] or held[1] == file_stamps([path for path, _ in held[1]])):
+        cached = self._outcomes.get(key)
+        if cached is not None and (not cached[1] or cached[1] == file_stamps([path for path, _ in cached[1]])):
             self._outcomes.move_to_end(key)
-            return held[0]
-        if self._spent > TOTAL_SECONDS and node_type.role is not Role.SOURCE:
+            return cached[0]
+        if self._seconds_spent > TOTAL_SECONDS and node_type.role is not Role.SOURCE:
             return TIMED_OUT
         self.evaluations += 1
-        began = time.monotonic()
-        outcome, files = _attempt(node_type, arguments, inputs)
+        start = time.monotonic()
+        outcome, files = _evaluate_node(node_type, arguments, inputs)
         if node_type.role is not Role.SOURCE:
-            self._spent += time.monotonic() - began
+            self._seconds_spent += time.monotonic() - start
         if node_type.role is Role.SOURCE and outcome.failure:
-            return outcome  # a missing file may be there the next time
+            return outcome  # not cached: the file may exist at the next check
         self._outcomes[key] = (outcome, file_stamps(files))
         self._outcomes.move_to_end(key)
-        while len(self._outcomes) > self.remembered:
+        while len(self._outcomes) > self.cache_size:
             self._outcomes.popitem(last=False)
         return outcome
 
-    def count(self, parts: Sequence[DataStep]) -> int | None:
+    def count(self, steps: Sequence[DataStep]) -> int | None:
         """Number of training samples after a source and its splits; None if they cannot be read."""
-        return self._remembered(_counted, parts)
+        return self._cached(_count_samples, steps)
 
-    def divide(self, parts: Sequence[DataStep]) -> SplitOutcome:
+    def split(self, steps: Sequence[DataStep]) -> SplitOutcome:
         """Result of the last step, a split, on the samples of the others."""
-        return self._remembered(_divided, parts)
+        return self._cached(_split_samples, steps)
 
-    def scale(self, parts: Sequence[DataStep]) -> InputScale | None:
+    def scale(self, steps: Sequence[DataStep]) -> InputScale | None:
         """Range of the inputs of a data chain; None if they cannot be read."""
-        return self._remembered(_scaled, parts)
+        return self._cached(_measure_scale, steps)
 
-    def _remembered(
-        self, work: Callable[[Sequence[DataStep]], tuple[Any, FileStamps]], parts: Sequence[DataStep]
-    ) -> Any:
-        key = (work, *((node_type.target, hashable_arguments(arguments)) for node_type, arguments in parts))
-        held = self._counts.get(key)
-        if held is None or held[1] != file_stamps([path for path, _ in held[1]]):
-            held = self._counts[key] = work(parts)
-            while len(self._counts) > COUNTS_REMEMBERED:
-                self._counts.popitem(last=False)
-        return held[0]
+    def _cached(self, work: Callable[[Sequence[DataStep]], tuple[Any, FileStamps]], steps: Sequence[DataStep]) -> Any:
+        key = (work, *((node_type.target, hashable_arguments(arguments)) for node_type, arguments in steps))
+        cached = self._data_results.get(key)
+        if cached is None or cached[1] != file_stamps([path for path, _ in cached[1]]):
+            cached = self._data_results[key] = work(steps)
+            while len(self._data_results) > CACHED_DATA_RESULTS:
+                self._data_results.popitem(last=False)
+        return cached[0]
 
 
 FileStamps: TypeAlias = tuple[tuple[Path, tuple[int, int]], ...]
@@ -178,44 +176,44 @@ def hashable_arguments(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, An
     return tuple((name, type(value).__name__, value) for name, value in arguments.items())
 
 
-def _counted(parts: Sequence[DataStep]) -> tuple[int | None, FileStamps]:
+def _count_samples(steps: Sequence[DataStep]) -> tuple[int | None, FileStamps]:
     try:
-        splits = _open_chain(parts)
+        splits = _open_chain(steps)
         return len(splits.train), file_stamps(list(splits.files))
-    except Exception:  # noqa: BLE001 - whatever data do not give is said where they are read
+    except Exception:  # noqa: BLE001 - errors are reported where the data is read
         return None, ()
 
 
-def _scaled(parts: Sequence[DataStep]) -> tuple[InputScale | None, FileStamps]:
+def _measure_scale(steps: Sequence[DataStep]) -> tuple[InputScale | None, FileStamps]:
     try:
-        splits = _open_chain(parts)
+        splits = _open_chain(steps)
         return measure_input_scale(splits.train), file_stamps(list(splits.files))
-    except Exception:  # noqa: BLE001 - the same
+    except Exception:  # noqa: BLE001 - errors are reported where the data is read
         return None, ()
 
 
-def _divided(parts: Sequence[DataStep]) -> tuple[SplitOutcome, FileStamps]:
+def _split_samples(steps: Sequence[DataStep]) -> tuple[SplitOutcome, FileStamps]:
     try:
-        before = _open_chain(parts[:-1])
+        before = _open_chain(steps[:-1])
         files = file_stamps(list(before.files))
-        parted = () if before.is_stream else (before.train, before.validation)
-        count = sum(len(part) for part in parted if part is not None)
-    except Exception:  # noqa: BLE001 - the same
+        parts = () if before.is_stream else (before.train, before.validation)
+        count = sum(len(part) for part in parts if part is not None)
+    except Exception:  # noqa: BLE001 - errors are reported where the data is read
         return SplitOutcome(), ()
     try:
-        after = apply_data_node(*parts[-1], before)
+        after = apply_data_node(*steps[-1], before)
         return SplitOutcome(count, _classes(after)), files
-    except Exception as error:  # noqa: BLE001 - whatever it is, the samples cannot be divided in this way
-        return SplitOutcome(count, failure=_failed(error, "inputs").failure), files
+    except Exception as error:  # noqa: BLE001 - any error means that the split is not possible
+        return SplitOutcome(count, failure=_failure(error, "inputs").failure), files
 
 
 def _classes(splits: Splits) -> tuple[tuple[str, int, int], ...]:
-    """Reads all targets, up to MOST_TARGETS."""
-    train, held = splits.train, splits.validation
-    if splits.target.ndim or splits.classes is None or len(train) > MOST_TARGETS:
+    """Count the samples of each class. Empty if the targets are not classes, or above MAX_TARGETS samples."""
+    train, validation = splits.train, splits.validation
+    if splits.target.ndim or splits.classes is None or len(train) > MAX_TARGETS:
         return ()
     names = splits.class_names or tuple(map(str, range(splits.classes)))
-    counts = [_class_counts(part, len(names)) for part in (train, held)]
+    counts = [_class_counts(part, len(names)) for part in (train, validation)]
     return tuple(zip(names, *counts, strict=True))
 
 
@@ -226,36 +224,36 @@ def _class_counts(samples: Samples | None, classes: int) -> list[int]:
     return np.bincount(targets[(targets >= 0) & (targets < classes)], minlength=classes).tolist()
 
 
-def _open_chain(parts: Sequence[DataStep]) -> Splits:
-    """The samples that leave the last node of a chain that starts at a source."""
+def _open_chain(steps: Sequence[DataStep]) -> Splits:
+    """The samples after the last step of a chain that starts at a source."""
     splits: Splits | None = None
-    for node_type, arguments in parts:
+    for node_type, arguments in steps:
         splits = apply_data_node(node_type, arguments, splits)
     assert splits is not None, "a chain starts with a source"
     return splits
 
 
-# -- one way for each role --------------------------------------------------------------------
+# -- evaluation by role -----------------------------------------------------------------------
 
 
-def _attempt(
+def _evaluate_node(
     node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, WireValue]
 ) -> tuple[NodeOutcome, list[Path]]:
     files: list[Path] = []
     try:
-        run = _make(node_type, arguments, files)
-    except Exception as error:  # noqa: BLE001 - a constructor may refuse arguments in any way it likes
-        return _failed(error, "arguments", _settings(node_type, arguments)), files
+        evaluate_inputs = _prepare(node_type, arguments, files)
+    except Exception as error:  # noqa: BLE001 - constructors may raise anything
+        return _failure(error, "arguments", _changed_arguments(node_type, arguments)), files
     try:
-        return run(inputs), files
-    except Exception as error:  # noqa: BLE001 - the same for what a layer does not take
-        return _failed(error, "inputs", _settings(node_type, arguments)), files
+        return evaluate_inputs(inputs), files
+    except Exception as error:  # noqa: BLE001 - layers may raise anything
+        return _failure(error, "inputs", _changed_arguments(node_type, arguments)), files
 
 
-Run: TypeAlias = Callable[[Mapping[str, Any]], NodeOutcome]
+InputEvaluation: TypeAlias = Callable[[Mapping[str, Any]], NodeOutcome]
 
 
-def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) -> Run:
+def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) -> InputEvaluation:
     target: Any = node_type.target
     match node_type.role:
         case Role.SOURCE:
@@ -266,26 +264,26 @@ def _make(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) 
             files += splits.files
             return lambda _: NodeOutcome({node_type.outputs[0].name: samples}, diagnostics=found)
         case Role.TRANSFORM:
-            own, applied = split_transform_arguments(arguments)
-            transform = target(**own)
-            return lambda inputs: _transformed(node_type, transform, inputs, **applied)
+            transform_arguments, map_arguments = split_transform_arguments(arguments)
+            transform = target(**transform_arguments)
+            return lambda inputs: _transform_samples(node_type, transform, inputs, **map_arguments)
         case Role.DIVISION:
             return lambda inputs: NodeOutcome({node_type.outputs[0].name: inputs[node_type.inputs[0].name]})
         case Role.LOADER:
-            return lambda inputs: _batched(node_type, inputs)
+            return lambda inputs: _batch_samples(node_type, inputs)
         case Role.LAYER | Role.LOSS:
-            with engine.device("meta"), Budget().making():
+            with engine.device("meta"), Budget().limit_construction():
                 module = target(**arguments)
-            return lambda inputs: _called(node_type, module, inputs, _parameter_count(module))
+            return lambda inputs: _call(node_type, module, inputs, _parameter_count(module))
         case Role.OPERATION:
-            return lambda inputs: _called(node_type, operation(node_type, arguments), inputs, 0)
+            return lambda inputs: _call(node_type, operation(node_type, arguments), inputs, 0)
         case Role.METRIC:
             metric = target(**arguments)
-            return lambda inputs: _called(node_type, metric.update, inputs, 0)
+            return lambda inputs: _call(node_type, metric.update, inputs, 0)
         case Role.OPTIMIZER:
             try_steps(target, arguments)
         case Role.SCHEDULER:
-            return lambda inputs: _scheduled(node_type, arguments, inputs)
+            return lambda inputs: _advance_schedule(node_type, arguments, inputs)
         case Role.LOSS_SUM:
             return lambda inputs: NodeOutcome({port.name: next(iter(inputs.values())) for port in node_type.outputs})
         case Role.UNKNOWN:
@@ -301,8 +299,8 @@ def make_schedule(node_type: NodeType, arguments: Mapping[str, Any], optimizer: 
 
 def schedule_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The schedule's arguments, without those of the node."""
-    beside = {parameter.name for parameter in SCHEDULING}
-    return {name: value for name, value in arguments.items() if name not in beside}
+    node_parameters = {parameter.name for parameter in SCHEDULING}
+    return {name: value for name, value in arguments.items() if name not in node_parameters}
 
 
 def operation(node_type: NodeType, arguments: Mapping[str, Any]) -> Callable[..., Any]:
@@ -317,7 +315,7 @@ def takes_list(node_type: NodeType) -> bool:
     return any(port.optional for port in node_type.inputs)
 
 
-def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> NodeOutcome:
+def _transform_samples(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> NodeOutcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
     if on == "inputs":
         changed = replace(samples, input=transform.spec(samples.input))
@@ -326,7 +324,7 @@ def _transformed(node_type: NodeType, transform: Any, inputs: Mapping[str, Any],
     return NodeOutcome({node_type.outputs[0].name: changed})
 
 
-def _scheduled(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> NodeOutcome:
+def _advance_schedule(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> NodeOutcome:
     context: ScheduleContext = inputs[node_type.inputs[0].name]
     make_schedule(node_type, arguments, context.make())
     lasts = arguments.get("lasts") or next((arguments[name] for name in LENGTHS if name in arguments), None)
@@ -334,7 +332,7 @@ def _scheduled(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mappin
     return NodeOutcome({port.name: after for port in node_type.outputs})
 
 
-def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> NodeOutcome:
+def _batch_samples(node_type: NodeType, inputs: Mapping[str, Any]) -> NodeOutcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
     specs = (samples.input, samples.target)
     for spec in specs:
@@ -343,10 +341,10 @@ def _batched(node_type: NodeType, inputs: Mapping[str, Any]) -> NodeOutcome:
     return NodeOutcome({name: Spec((BATCH, *spec.shape), spec.dtype) for name, spec in zip(names, specs, strict=True)})
 
 
-def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], parameters: int) -> NodeOutcome:
+def _call(node_type: NodeType, function: Any, inputs: Mapping[str, Any], parameters: int) -> NodeOutcome:
     names = [port.name for port in node_type.inputs]
-    tensors = {name: _meta(inputs[name]) for name in names if name in inputs}
-    first = list(tensors) if node_type.role is Role.OPERATION else _leading(names, tensors)
+    tensors = {name: _meta_tensor(inputs[name]) for name in names if name in inputs}
+    first = list(tensors) if node_type.role is Role.OPERATION else _positional_inputs(names, tensors)
     positional = [tensors.pop(name) for name in first]
     with Budget() as trace, engine.no_grad(), exact_shapes():
         result = function(*positional, **tensors)
@@ -357,13 +355,13 @@ def _called(node_type: NodeType, function: Any, inputs: Mapping[str, Any], param
     return NodeOutcome(specs, parameters, macs.at(1) if isinstance(macs, Dim) else int(macs))
 
 
-def _leading(names: list[str], given: Mapping[str, Any]) -> list[str]:
+def _positional_inputs(names: list[str], connected: Mapping[str, Any]) -> list[str]:
     """The inputs before the first unconnected one."""
-    gap = next((index for index, name in enumerate(names) if name not in given), len(names))
+    gap = next((index for index, name in enumerate(names) if name not in connected), len(names))
     return names[:gap]
 
 
-def _meta(spec: Spec) -> Any:
+def _meta_tensor(spec: Spec) -> Any:
     return engine.empty(*spec.shape, dtype=spec.dtype, device="meta")
 
 
@@ -371,19 +369,21 @@ def _parameter_count(module: Any) -> int:
     return sum(int(parameter.numel()) for parameter in module.parameters())
 
 
-def _failed(error: Exception, part: str, settings: str = "") -> NodeOutcome:
+def _failure(error: Exception, fails_on: str, settings: str = "") -> NodeOutcome:
     text = translate_error(error) or type(error).__name__
     if isinstance(error, (EngineError, ValueError, TypeError)):
-        return NodeOutcome({}, failure=text, fails_on=part)
+        return NodeOutcome({}, failure=text, fails_on=fails_on)
     if isinstance(error, MemoryError):
         text = "it needs more memory than is available"
     elif not isinstance(error, OverBudgetError):
         text = f"{type(error).__name__}: {text}"
-    return NodeOutcome({}, failure=f"{text}{settings}", fails_on=part)
+    return NodeOutcome({}, failure=f"{text}{settings}", fails_on=fails_on)
 
 
-def _settings(node_type: NodeType, arguments: Mapping[str, Any]) -> str:
+def _changed_arguments(node_type: NodeType, arguments: Mapping[str, Any]) -> str:
     """Non-default arguments, for errors that do not name the invalid one."""
-    usual = {parameter.name: parameter.default for parameter in node_type.params}
-    named = [f"{name}={value}"[:LONGEST_SETTING] for name, value in arguments.items() if value != usual.get(name)]
-    return f" with {', '.join(named)}" if named else ""
+    defaults = {parameter.name: parameter.default for parameter in node_type.params}
+    changed = [
+        f"{name}={value}"[:MAX_ARGUMENT_CHARACTERS] for name, value in arguments.items() if value != defaults.get(name)
+    ]
+    return f" with {', '.join(changed)}" if changed else ""

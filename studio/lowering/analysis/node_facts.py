@@ -1,4 +1,4 @@
-"""What the checks and inference know about one node."""
+"""The results of checks and inference for one node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from studio.nodes.types import NodeType
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """Figures of one node, found without running it."""
+    """Statistics of one node, computed without running it."""
 
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """All arguments: set, inferred or default."""
@@ -27,7 +27,7 @@ class NodeInfo:
     macs: int = 0
     """Multiply-adds for one sample."""
     summary: str = ""
-    """The one line in the node: "64 → 128", "p = 0.2"."""
+    """The line below the title of a node: "64 → 128", "p = 0.2"."""
 
 
 @dataclass(frozen=True, slots=True)

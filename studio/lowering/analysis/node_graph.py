@@ -14,7 +14,7 @@ from studio.nodes.types import NodeType, Port, PortType, Role
 
 
 class NodeGraph:
-    """Valid while wires, node names, types and muted flags are unchanged; see `fits`."""
+    """The graph of a document. Valid while wires, node names, types and muted flags are unchanged; see `fits`."""
 
     def __init__(self, document: Document, catalogue: Catalogue) -> None:
         self.document = document
@@ -34,18 +34,18 @@ class NodeGraph:
         self.order: list[str] = self._sorted()
         """Topological order, otherwise that of the document. Nodes of a cycle and those after it are absent."""
 
-    # -- looking at it
+    # -- queries
 
     def fits(self, document: Document, catalogue: Catalogue) -> bool:
         """Whether another document has the same graph, for example after a parameter was set."""
         if catalogue is not self.catalogue or document.wires is not self.document.wires:
             return False
-        mine, other = self.document.nodes, document.nodes
-        if len(mine) != len(other):
+        nodes, other_nodes = self.document.nodes, document.nodes
+        if len(nodes) != len(other_nodes):
             return False
         return all(
             name == old_name and (node is old or (node.type == old.type and node.muted == old.muted))
-            for (old_name, old), (name, node) in zip(mine.items(), other.items(), strict=True)
+            for (old_name, old), (name, node) in zip(nodes.items(), other_nodes.items(), strict=True)
         )
 
     def with_role(self, role: Role) -> list[str]:
@@ -58,7 +58,7 @@ class NodeGraph:
         if end is None or end.node not in self.muted:
             return end
         if end not in self._unmuted:
-            path = list(walk([end], self._passed))
+            path = list(walk([end], self._bypass_source))
             last = path[-1] if path[-1].node not in self.muted else None
             self._unmuted.update(dict.fromkeys(path, self._unmuted.get(path[-1], last)))
         return self._unmuted[end]
@@ -73,8 +73,8 @@ class NodeGraph:
         """These nodes and all nodes they depend on, without muted ones."""
         key = tuple(names)
         if key not in self._upstream:
-            onward = walk(names, lambda name: [end.node for end in self.sources(name).values()])
-            self._upstream[key] = set(onward)
+            reached = walk(names, lambda name: [end.node for end in self.sources(name).values()])
+            self._upstream[key] = set(reached)
         return self._upstream[key]
 
     def readers(self, end: Endpoint) -> list[Endpoint]:
@@ -88,11 +88,11 @@ class NodeGraph:
     @cached_property
     def cyclic(self) -> list[str]:
         """The nodes of a cycle in wire order; empty if there is none."""
-        rest = set(self.types).difference(self.order)
-        name, path = next(iter(sorted(rest)), None), dict[str, int]()
+        remaining = set(self.types).difference(self.order)
+        name, path = next(iter(sorted(remaining)), None), dict[str, int]()
         while name is not None and name not in path:
             path[name] = len(path)
-            name = next((end.node for end in self.input_sources[name].values() if end.node in rest), None)
+            name = next((end.node for end in self.input_sources[name].values() if end.node in remaining), None)
         return [] if name is None else list(reversed(list(path)[path[name] :]))
 
     @cached_property
@@ -104,7 +104,7 @@ class NodeGraph:
     def needed(self) -> set[str]:
         """Nodes that a run uses: those that connected optimizers and metrics depend on, otherwise all connected nodes.
 
-        Includes nodes of unknown type that read one of them, as they may be metrics or schedules of another version.
+        Includes nodes of unknown type that read from a used node, because they may be metrics or schedules.
         """
         if self.optimized:
             metrics = [name for name in self.with_role(Role.METRIC) if self.sources(name)]
@@ -118,27 +118,27 @@ class NodeGraph:
 
     def driven_by(self, schedule: str) -> str | None:
         """The optimizer whose learning rate a schedule sets, through earlier schedules."""
-        before = walk([schedule], self._before_schedule)
-        return next((name for name in before if self.types[name].role is Role.OPTIMIZER), None)
+        chain = walk([schedule], self._before_schedule)
+        return next((name for name in chain if self.types[name].role is Role.OPTIMIZER), None)
 
     def _before_schedule(self, name: str) -> list[str]:
         ends = list(self.sources(name).values())[:1] if self.types[name].role is Role.SCHEDULER else []
         return [end.node for end in ends]
 
-    def _passed(self, end: Endpoint) -> list[Endpoint]:
+    def _bypass_source(self, end: Endpoint) -> list[Endpoint]:
         """The output whose value a muted node passes through; empty if it is cached or there is none."""
         if end.node not in self.muted or end in self._unmuted:
             return []
-        way_in = bypass_input(self.types[end.node], end.port)
-        before = None if way_in is None else self.input_sources[end.node].get(way_in)
-        return [] if before is None else [before]
+        input_port = bypass_input(self.types[end.node], end.port)
+        source = None if input_port is None else self.input_sources[end.node].get(input_port)
+        return [] if source is None else [source]
 
-    # -- building it
+    # -- construction
 
     def _add(self, wire: Wire) -> None:
-        output, way_in = port_of(self.types, wire.source, "output"), port_of(self.types, wire.target, "input")
-        taken = way_in is not None and wire.target.port in self.input_sources[wire.target.node]
-        if output is None or way_in is None or output.type is not way_in.type or taken:
+        output, input_port = port_of(self.types, wire.source, "output"), port_of(self.types, wire.target, "input")
+        is_occupied = input_port is not None and wire.target.port in self.input_sources[wire.target.node]
+        if output is None or input_port is None or output.type is not input_port.type or is_occupied:
             self.stray.append(wire)
             return
         self.input_sources[wire.target.node][wire.target.port] = wire.source
@@ -147,15 +147,15 @@ class NodeGraph:
     def _sorted(self) -> list[str]:
         index_of = {name: index for index, name in enumerate(self.types)}
         names = list(self.types)
-        waiting = {name: len(inputs) for name, inputs in self.input_sources.items()}
-        ready = [index_of[name] for name, count in waiting.items() if count == 0]
+        unsorted_inputs = {name: len(inputs) for name, inputs in self.input_sources.items()}
+        ready = [index_of[name] for name, count in unsorted_inputs.items() if count == 0]
         order: list[str] = []
         while ready:
             name = names[heapq.heappop(ready)]
             order.append(name)
             for wire in self.outgoing_wires.get(name, ()):
-                waiting[wire.target.node] -= 1
-                if waiting[wire.target.node] == 0:
+                unsorted_inputs[wire.target.node] -= 1
+                if unsorted_inputs[wire.target.node] == 0:
                     heapq.heappush(ready, index_of[wire.target.node])
         return order
 
@@ -189,7 +189,9 @@ class NodeGraph:
 def bypass_input(node_type: NodeType, output: str) -> str | None:
     """The input that a muted node passes to an output: the first of the same type."""
     port = node_type.output(output)
-    return next((way_in.name for way_in in node_type.inputs if port is not None and way_in.type is port.type), None)
+    return next(
+        (input_port.name for input_port in node_type.inputs if port is not None and input_port.type is port.type), None
+    )
 
 
 def port_of(types: Mapping[str, NodeType], end: Endpoint, side: str) -> Port | None:
@@ -202,15 +204,15 @@ def port_of(types: Mapping[str, NodeType], end: Endpoint, side: str) -> Port | N
 
 def node_type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
     """The type of one node; for an unknown type a placeholder with the ports that the wires mention."""
-    known = catalogue.get(document.nodes[name].type)
-    return known if known is not None else _placeholders(document, catalogue, {name})[name]
+    found_type = catalogue.get(document.nodes[name].type)
+    return found_type if found_type is not None else _placeholders(document, catalogue, {name})[name]
 
 
 def _types(document: Document, catalogue: Catalogue) -> dict[str, NodeType]:
-    known = {name: catalogue.get(node.type) for name, node in document.nodes.items()}
-    unknown = {name for name, found in known.items() if found is None}
-    stand_ins = _placeholders(document, catalogue, unknown) if unknown else {}
-    return {name: stand_ins[name] if found is None else found for name, found in known.items()}
+    types = {name: catalogue.get(node.type) for name, node in document.nodes.items()}
+    unknown = {name for name, found in types.items() if found is None}
+    placeholders = _placeholders(document, catalogue, unknown) if unknown else {}
+    return {name: placeholders[name] if found is None else found for name, found in types.items()}
 
 
 def _placeholders(document: Document, catalogue: Catalogue, unknown: set[str]) -> dict[str, NodeType]:
@@ -227,6 +229,6 @@ def _placeholders(document: Document, catalogue: Catalogue, unknown: set[str]) -
 def _other_type(document: Document, catalogue: Catalogue, end: Endpoint, side: str) -> PortType:
     """The port type of a wire, from the end whose node type is known."""
     node = document.nodes.get(end.node)
-    known = None if node is None else catalogue.get(node.type)
-    port = None if known is None else port_of({end.node: known}, end, side)
+    found_type = None if node is None else catalogue.get(node.type)
+    port = None if found_type is None else port_of({end.node: found_type}, end, side)
     return PortType.TENSOR if port is None else port.type

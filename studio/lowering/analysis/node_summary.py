@@ -1,4 +1,4 @@
-"""The one line in a node: what matters of it, in as few characters as possible."""
+"""The line below the title of a node: its most important sizes and settings."""
 
 from __future__ import annotations
 
@@ -13,41 +13,50 @@ from studio.nodes.types import NodeType, Role
 SIZES = {"kernel_size", "output_size"}
 """Parameters shown as a size, 3×3."""
 
-QUIET = {"bias", "inplace", "device", "dtype"}
-"""Parameters that never appear."""
+HIDDEN = {"bias", "inplace", "device", "dtype"}
+"""Parameters that are never shown."""
 
-SHOWN = {"p", "lr", "mean", "std", "batch_size", "stride", "dim", "alpha", "folder", "path"}
-"""Parameters that appear even at their defaults, unless the default says that they do not matter."""
+ALWAYS_SHOWN = {"p", "lr", "mean", "std", "batch_size", "stride", "dim", "alpha", "folder", "path"}
+"""Parameters that are shown even at their defaults, except for the values in HIDDEN_VALUES."""
 
-QUIET_WHEN = {"stride": (None, 1), "alpha": (1, 1.0), "dim": (None,)}
-"""Values that say nothing, by parameter."""
+HIDDEN_VALUES = {"stride": (None, 1), "alpha": (1, 1.0), "dim": (None,)}
+"""Values that are not shown, by parameter."""
 
-WAYS_OUT = {"out_features": "in_features", "out_channels": "in_channels", "embedding_dim": "num_embeddings"}
-"""Parameters that belong together as "in → out"."""
+OUTPUT_SIZES = {"out_features": "in_features", "out_channels": "in_channels", "embedding_dim": "num_embeddings"}
+"""Input size parameter by output size parameter; shown together as "in → out"."""
 
 
 def summary(
     node_type: NodeType, arguments: NodeArguments, inputs: Mapping[str, WireValue], outputs: Mapping[str, WireValue]
 ) -> str:
-    """One line, or nothing where the title says it all."""
+    """One line; empty if there is nothing to show."""
     shapes = _shapes(node_type, inputs, outputs)
-    told = bool(shapes) and node_type.group == "Shape"
-    parts = [*_way(arguments), *shapes, *([] if told else _settings(node_type, arguments))]
+    shapes_suffice = bool(shapes) and node_type.group == "Shape"
+    parts = [*_size_change(arguments), *shapes, *([] if shapes_suffice else _settings(node_type, arguments))]
     return " · ".join(parts)
 
 
-def _way(arguments: NodeArguments) -> list[str]:
+def _size_change(arguments: NodeArguments) -> list[str]:
     values = arguments.values
-    return [f"{values.get(into, '?')} → {values[out]}" for out, into in WAYS_OUT.items() if out in values]
+    return [
+        f"{values.get(input_size, '?')} → {values[output_size]}"
+        for output_size, input_size in OUTPUT_SIZES.items()
+        if output_size in values
+    ]
 
 
 def _shapes(node_type: NodeType, inputs: Mapping[str, WireValue], outputs: Mapping[str, WireValue]) -> list[str]:
-    before, after = (next(iter(values.values()), None) for values in (inputs, outputs))
-    if isinstance(after, SampleSpec) and node_type.role is Role.SOURCE:
-        classes = [f"{after.classes} classes"] if after.classes is not None else []
-        return [format_shape(after.input.shape), *classes]
-    if isinstance(before, Spec) and isinstance(after, Spec) and node_type.group == "Shape" and before != after:
-        return [f"{format_shape(before.shape[1:])} → {format_shape(after.shape[1:])}"]
+    input_value, output_value = (next(iter(values.values()), None) for values in (inputs, outputs))
+    if isinstance(output_value, SampleSpec) and node_type.role is Role.SOURCE:
+        classes = [f"{output_value.classes} classes"] if output_value.classes is not None else []
+        return [format_shape(output_value.input.shape), *classes]
+    if (
+        isinstance(input_value, Spec)
+        and isinstance(output_value, Spec)
+        and node_type.group == "Shape"
+        and input_value != output_value
+    ):
+        return [f"{format_shape(input_value.shape[1:])} → {format_shape(output_value.shape[1:])}"]
     return []
 
 
@@ -55,21 +64,28 @@ def _settings(node_type: NodeType, arguments: NodeArguments) -> list[str]:
     shown: list[str] = []
     for parameter in node_type.params:
         name, value = parameter.name, arguments.values.get(parameter.name)
-        if name not in arguments.values or name in arguments.inferred or name in QUIET or _in_way(name, arguments):
+        if (
+            name not in arguments.values
+            or name in arguments.inferred
+            or name in HIDDEN
+            or _is_in_size_change(name, arguments)
+        ):
             continue
-        loud = name in arguments.explicit and value != parameter.default
-        if (loud or name in SHOWN or name in SIZES) and not _silent(name, value):
+        is_changed = name in arguments.explicit and value != parameter.default
+        if (is_changed or name in ALWAYS_SHOWN or name in SIZES) and not _is_hidden(name, value):
             shown.append(_setting(name, value))
     return shown
 
 
-def _silent(name: str, value: Any) -> bool:
-    return value is None or any(value == quiet for quiet in QUIET_WHEN.get(name, ()))
+def _is_hidden(name: str, value: Any) -> bool:
+    return value is None or any(value == hidden for hidden in HIDDEN_VALUES.get(name, ()))
 
 
-def _in_way(name: str, arguments: NodeArguments) -> bool:
-    """Whether "in → out" shows it already."""
-    return name in WAYS_OUT or any(name == into and out in arguments.values for out, into in WAYS_OUT.items())
+def _is_in_size_change(name: str, arguments: NodeArguments) -> bool:
+    """Whether "in → out" already shows a parameter."""
+    return name in OUTPUT_SIZES or any(
+        name == input_size and output_size in arguments.values for output_size, input_size in OUTPUT_SIZES.items()
+    )
 
 
 def _setting(name: str, value: Any) -> str:
@@ -81,10 +97,10 @@ def _setting(name: str, value: Any) -> str:
         return f"{name} = {_number(value)}"
     if name in ("folder", "path"):
         return str(value).rstrip("/").rpartition("/")[2]
-    word = name.replace("_", " ")
+    label = name.replace("_", " ")
     if isinstance(value, bool):
-        return word if value else f"no {word}"
-    return f"{word} {_number(value)}"
+        return label if value else f"no {label}"
+    return f"{label} {_number(value)}"
 
 
 def _number(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Trial steps of optimizers on one parameter: some arguments only fail in a step."""
+"""Trial steps of optimizers on one parameter, to find arguments that only fail in a step."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ SECONDS = 1.0
 
 
 def try_steps(optimizer: Any, arguments: Mapping[str, Any]) -> None:
-    """Run two steps. Raises whatever the optimizer raises."""
-    number = engine.ones(1, requires_grad=True)
-    made = optimizer([number], **arguments)
+    """Run two steps. Raises any exception of the optimizer."""
+    parameter = engine.ones(1, requires_grad=True)
+    instance = optimizer([parameter], **arguments)
 
     def closure() -> Any:
-        made.zero_grad()
-        loss = (number * number).sum()
+        instance.zero_grad()
+        loss = (parameter * parameter).sum()
         loss.backward()
         return loss
 
     budget = Budget(seconds=SECONDS)
-    with suppress(OverBudgetError), budget.making(), engine.enable_grad(), np.errstate(all="ignore"):
+    with suppress(OverBudgetError), budget.limit_construction(), engine.enable_grad(), np.errstate(all="ignore"):
         for _ in range(2):
-            made.step(closure)
+            instance.step(closure)

@@ -1,4 +1,4 @@
-"""The length of a training, as far as the graph determines it."""
+"""The number of epochs and steps of a training, as far as it can be inferred from the graph."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ def training_length(
     """The training length. May read the data to count samples."""
     training = document.training
     loader = next((name for name in graph.with_role(Role.LOADER) if name in graph.needed), None)
-    parts = [] if loader is None else data_steps(loader, graph, facts, base)
-    samples = evaluator.count(parts) if parts else None
+    chain = [] if loader is None else data_steps(loader, graph, facts, base)
+    samples = evaluator.count(chain) if chain else None
     if loader is None or not samples:
-        return _uncounted(training)
+        return _length_without_count(training)
     values = facts[loader].arguments.values
     batches = samples // values["batch_size"] if values["drop_last"] else -(-samples // values["batch_size"])
     steps = -(-batches // training.accumulate)
     if training.steps is None or not batches:
         return TrainingLength(training.epochs, steps or None)
-    whole, rest = divmod(training.steps, batches)
-    return TrainingLength(whole + bool(rest), steps, whole * steps - (-rest // training.accumulate))
+    full_epochs, remaining_batches = divmod(training.steps, batches)
+    return TrainingLength(
+        full_epochs + bool(remaining_batches), steps, full_epochs * steps - (-remaining_batches // training.accumulate)
+    )
 
 
-def _uncounted(training: TrainingSettings) -> TrainingLength:
+def _length_without_count(training: TrainingSettings) -> TrainingLength:
     if training.steps is None:
         return TrainingLength(training.epochs, None)
     # The last batches of an epoch form an incomplete step, and the number of epochs is unknown.
@@ -51,17 +53,22 @@ def data_steps(
     """
     roles = (Role.SOURCE, Role.DIVISION, Role.TRANSFORM) if transformed else (Role.SOURCE, Role.DIVISION)
 
-    def before(name: str) -> list[str]:
+    def previous_node(name: str) -> list[str]:
         end = graph.source(name, graph.types[name].inputs[0].name) if graph.types[name].inputs else None
         return [] if end is None else [end.node]
 
-    parts: list[DataStep] = []
-    for one in walk([name], before):
-        found = facts.get(one)
-        if found is None or found.arguments.complaints or found.arguments.waiting or not found.outputs:
+    steps: list[DataStep] = []
+    for node in walk([name], previous_node):
+        node_facts = facts.get(node)
+        if (
+            node_facts is None
+            or node_facts.arguments.problems
+            or node_facts.arguments.is_incomplete
+            or not node_facts.outputs
+        ):
             return []
-        if found.type.role in roles and one not in graph.muted:
-            parts.append((found.type, resolve_paths(found.type, found.arguments.values, base)))
-        if found.type.role is Role.SOURCE:
-            return parts[::-1]
+        if node_facts.type.role in roles and node not in graph.muted:
+            steps.append((node_facts.type, resolve_paths(node_facts.type, node_facts.arguments.values, base)))
+        if node_facts.type.role is Role.SOURCE:
+            return steps[::-1]
     return []

@@ -1,4 +1,4 @@
-"""Common mistakes: graphs that run but train badly or not at all."""
+"""Common mistakes: graphs that run, but train badly or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.checks.size_origins import origin_of_size
-from studio.lowering.checks.upstream_causes import ENCODER, few_classes, is_uneven, joined_batches, joins_batches
+from studio.lowering.checks.upstream_causes import (
+    ENCODER,
+    is_uneven,
+    joined_batches,
+    joins_batches,
+    too_few_encoded_classes,
+)
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
@@ -23,17 +29,17 @@ HIGHEST_ADAPTIVE_RATE = 0.1
 """Highest plausible learning rate of adaptive optimizers; usual values are 100 times smaller."""
 
 ADAPTIVE = "Adaptive"
-SQUASHING = {
+REDUNDANT_ACTIVATIONS = {
     "nn.CrossEntropyLoss": {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax", "nn.Sigmoid": "a sigmoid"},
     "nn.BCEWithLogitsLoss": {"nn.Sigmoid": "a sigmoid", "nn.LogSigmoid": "a log-sigmoid", "nn.Softmax": "softmax"},
 }
-"""Activations that must not precede a loss, by loss."""
+"""Activations that must not precede a loss, because the loss already applies them, by loss."""
 
 PROBABILITIES = {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax"}
 
-ON_LOGARITHMS = frozenset({"nn.NLLLoss", "nn.KLDivLoss"})
+LOG_PROBABILITY_LOSSES = frozenset({"nn.NLLLoss", "nn.KLDivLoss"})
 
-ON_SCORES = frozenset(SQUASHING)
+SCORE_LOSSES = frozenset(REDUNDANT_ACTIVATIONS)
 """Losses that expect raw scores."""
 
 LINEAR_GROUPS = frozenset({"Linear", "Convolution"})
@@ -46,89 +52,89 @@ def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
     for loss in graph.with_role(Role.LOSS):
         before = graph.source(loss, "input") if "input" in graph.input_sources[loss] else None
         if before is not None:
-            yield from _before_loss(graph, loss, before.node)
+            yield from _check_loss_input(graph, loss, before.node)
     for name, node_type in graph.types.items():
         if node_type.group in LINEAR_GROUPS and name not in graph.muted:
-            yield from _two_linear(graph, name)
+            yield from _check_consecutive_linear(graph, name)
 
 
 def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
     """Mistakes visible from parameters and shapes."""
     for name in flow.graph.with_role(Role.LOSS):
         if name in flow.facts:
-            yield from _classes(flow, name, flow.facts[name])
+            yield from _check_class_count(flow, name, flow.facts[name])
     for name in flow.graph.with_role(Role.OPTIMIZER):
         if name in flow.facts:
-            yield from _learning_rate(name, flow.facts[name])
+            yield from _check_learning_rate(name, flow.facts[name])
     for name in flow.graph.with_role(Role.LOADER):
         if name in flow.facts:
-            yield from _loader(flow, name, flow.facts[name])
+            yield from _check_loader(flow, name, flow.facts[name])
     for name, facts in flow.facts.items():
         if facts.type.key in PROBABILITIES:
-            yield from _over_batch(name, facts)
+            yield from _check_softmax_dimension(name, facts)
         if facts.type.key == "nn.Embedding":
-            yield from _embedding(flow, name, facts)
+            yield from _check_embedding(flow, name, facts)
         if facts.arguments.values.get("inplace"):
-            yield from _in_place(flow, name)
+            yield from _check_inplace(flow, name)
         if facts.type.key == "ops.cat":
-            yield from _joined_batches(flow, name, facts)
+            yield from _check_concatenation(flow, name, facts)
         if facts.type.key == ENCODER:
-            yield from few_classes(flow, name)
+            yield from too_few_encoded_classes(flow, name)
 
 
-# -- around the loss --------------------------------------------------------------------------
+# -- losses -----------------------------------------------------------------------------------
 
 
-def _before_loss(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
+def _check_loss_input(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
     """Check the layer before a loss, skipping reshape and dropout layers."""
-    path = list(walk([before], partial(_through, graph)))
-    dropping = next((one for one in path if graph.types[one].group == "Dropout"), None)
-    yield from _squashed(graph, loss, path[-1])
-    if loss_problem := _unbounded(graph, loss, before):
+    path = list(walk([before], partial(_transparent_input, graph)))
+    dropout = next((layer for layer in path if graph.types[layer].group == "Dropout"), None)
+    yield from _check_activation(graph, loss, path[-1])
+    if loss_problem := _check_unbounded_scores(graph, loss, before):
         yield loss_problem
-    elif dropping is not None:
+    elif dropout is not None:
         message = (
-            f"{dropping} applies dropout to the scores right before {loss}, which only adds noise to the loss. "
-            f"Remove {dropping}."
+            f"{dropout} applies dropout to the scores right before {loss}, which only adds noise to the loss. "
+            f"Remove {dropout}."
         )
-        fix = quick_fixes.bypass(dropping, graph.types[dropping].inputs[0].name)
-        yield Problem("warning", "dropout-on-scores", message, node=dropping, fix=fix)
+        fix = quick_fixes.bypass(dropout, graph.types[dropout].inputs[0].name)
+        yield Problem("warning", "dropout-on-scores", message, node=dropout, fix=fix)
 
 
-def _through(graph: NodeGraph, name: str) -> list[str]:
+def _transparent_input(graph: NodeGraph, name: str) -> list[str]:
     """The input of a layer that only reshapes or drops values."""
     node_type = graph.types[name]
     end = graph.source(name, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
     return [] if end is None else [end.node]
 
 
-def _squashed(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
+def _check_activation(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
     loss_type, last = graph.types[loss], graph.types[before]
     if not last.inputs:
         return
     fix = quick_fixes.bypass(before, last.inputs[0].name)
-    squashing = SQUASHING.get(loss_type.key, {}).get(last.key)
-    if squashing is not None:
+    activation = REDUNDANT_ACTIVATIONS.get(loss_type.key, {}).get(last.key)
+    if activation is not None:
         contained = "softmax" if loss_type.key == "nn.CrossEntropyLoss" else "a sigmoid"
         message = (
-            f"{before} applies {squashing} before {loss}, which already applies {contained}, so gradients become "
+            f"{before} applies {activation} before {loss}, which already applies {contained}, so gradients become "
             "small and "
             f"training is slow. Remove {before}: {loss} expects raw scores."
         )
         yield Problem("warning", "squashed-scores", message, node=before, fix=fix)
-    elif loss_type.key in ON_SCORES and last.key in ("nn.ReLU", "nn.ReLU6"):
+    elif loss_type.key in SCORE_LOSSES and last.key in ("nn.ReLU", "nn.ReLU6"):
         message = (
             f"{before} removes the negative scores that {loss} needs. Remove {before}: "
             "the last layer before this loss needs no activation."
         )
         yield Problem("warning", "relu-on-scores", message, node=before, fix=fix)
-    elif loss_type.key in ON_LOGARITHMS and last.key == "nn.Softmax":
+    elif loss_type.key in LOG_PROBABILITY_LOSSES and last.key == "nn.Softmax":
         message = f"{loss} expects log-probabilities but {before} outputs probabilities. Use LogSoftmax at {before}."
         fix = quick_fixes.retype(before, "nn.LogSoftmax", keep=("dim",))
         yield Problem("warning", "no-log-probabilities", message, node=before, fix=fix)
 
 
-def _unbounded(graph: NodeGraph, loss: str, before: str) -> Problem | None:
+def _check_unbounded_scores(graph: NodeGraph, loss: str, before: str) -> Problem | None:
     """Unbounded scores at a loss that expects probabilities or log-probabilities."""
     key, scorer = graph.types[loss].key, _scorer(graph, before)
     if scorer is None:
@@ -136,11 +142,11 @@ def _unbounded(graph: NodeGraph, loss: str, before: str) -> Problem | None:
     if key == "nn.BCELoss":
         message = (
             f"{loss} expects probabilities between 0 and 1 but {scorer} outputs unbounded scores. "
-            f"Use BCEWithLogitsLoss, or put Sigmoid before {loss}."
+            f"Use BCEWithLogitsLoss, or insert Sigmoid before {loss}."
         )
         fix = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss")
         return Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix)
-    if key in ON_LOGARITHMS:
+    if key in LOG_PROBABILITY_LOSSES:
         message = f"{loss} expects log-probabilities but {scorer} outputs unbounded scores, so the loss has no minimum."
         title = f"Insert LogSoftmax before {loss}"
         fix, remedy = (
@@ -154,7 +160,7 @@ def _unbounded(graph: NodeGraph, loss: str, before: str) -> Problem | None:
 
 
 def _scorer(graph: NodeGraph, name: str) -> str | None:
-    """The linear layer whose unbounded output leaves a node."""
+    """The linear layer whose unbounded scores a node outputs."""
     return _linear_behind(graph, Endpoint(name, "output"))
 
 
@@ -169,8 +175,8 @@ def _linear_behind(graph: NodeGraph, end: Endpoint) -> str | None:
     return next((end.node for end in walk([end], before) if graph.types[end.node].group in LINEAR_GROUPS), None)
 
 
-def _classes(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
-    """The number of scores differs from the number of classes."""
+def _check_class_count(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
+    """The number of scores differs from the number of classes, or there is only one class."""
     scores, target, classes = facts.spec("input"), facts.spec("target"), _data_classes(flow, loss)
     end = flow.graph.source(loss, "input")
     if (
@@ -183,15 +189,16 @@ def _classes(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
     if end is None or classes is None or not isinstance(scores.shape[1], int) or scores.shape[1] == classes:
         return
     if facts.outcome.failure and scores.ndim != target.ndim + 1:
-        return  # dimension 1 holds no scores; the shape is reported as a separate problem
+        return  # dimension 1 does not contain scores; the shape is a separate problem
     if classes == 1:
-        message = f"All targets have the same class, so {loss} has nothing to learn. Check the labels of the data."
-        yield Problem("warning", "one-class", message, node=loss)
+        *_, source = walk([loss], lambda node: _target_source(flow, node))
+        message = f"All targets of {source} have the same class, so {loss} has nothing to learn. Check its labels."
+        yield Problem("warning", "one-class", message, node=source, affected=loss)
         return
     found, cause = scores.shape[1], origin_of_size(flow, end, 1)
     out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
     fix = None if out is None else quick_fixes.assign(cause, out, classes)
-    remedy = f"Set {out} of {cause} to {classes}." if out else f"Change it to output {classes}."
+    remedy = f"Set {out} of {cause} to {classes}." if out else f"Change {cause} to output {classes}."
     evidence = f"The data has {classes} classes but {cause} outputs scores for {found}"
     if found < classes:
         message = f"{evidence}, so {loss} has no score for the other classes. {remedy}"
@@ -199,6 +206,14 @@ def _classes(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
     else:
         message = f"{evidence}; the additional ones are never a target. {remedy}"
         yield Problem("warning", "too-many-classes", message, node=cause, fix=fix)
+
+
+def _target_source(flow: Dataflow, name: str) -> list[str]:
+    """The node that provides the targets of a loss, or the samples of a data node."""
+    inputs = flow.facts[name].type.inputs
+    port = "target" if flow.facts[name].type.role is Role.LOSS else inputs[0].name if inputs else ""
+    end = flow.graph.source(name, port)
+    return [] if end is None else [end.node]
 
 
 def _data_classes(flow: Dataflow, loss: str) -> int | None:
@@ -213,15 +228,15 @@ def _data_classes(flow: Dataflow, loss: str) -> int | None:
 # -- layers -----------------------------------------------------------------------------------
 
 
-def _two_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
+def _check_consecutive_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
     """Two linear layers without an activation between them.
 
-    Grouped convolutions are exempt: a depthwise and a pointwise one replace one with far more parameters.
+    Grouped convolutions are exempt: a depthwise and a pointwise convolution together save parameters.
     """
     port = graph.types[name].inputs[0].name
     end = graph.source(name, port)
     before = None if end is None else _linear_behind(graph, end)
-    if before is None or before == name or any(_is_grouped(graph, one) for one in (before, name)):
+    if before is None or before == name or any(_is_grouped(graph, layer) for layer in (before, name)):
         return
     message = (
         f"{before} and {name} have no activation between them, so together they compute a single linear map. "
@@ -241,7 +256,7 @@ def _is_grouped(graph: NodeGraph, name: str) -> bool:
     return graph.types[name].group == "Convolution" and isinstance(groups, int) and groups > 1
 
 
-def _over_batch(name: str, facts: NodeFacts) -> Iterator[Problem]:
+def _check_softmax_dimension(name: str, facts: NodeFacts) -> Iterator[Problem]:
     """Softmax over the batch instead of the classes."""
     spec, dim = facts.spec("input"), facts.arguments.values.get("dim")
     if spec is None or spec.ndim < 2 or dim not in (0, -spec.ndim) or not isinstance(spec.shape[0], Dim):
@@ -250,10 +265,10 @@ def _over_batch(name: str, facts: NodeFacts) -> Iterator[Problem]:
     yield Problem("warning", "softmax-over-batch", message, node=name, fix=quick_fixes.assign(name, "dim", 1))
 
 
-def _embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+def _check_embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
     """Fewer embedding rows than indices in the data, where a loader provides them."""
     rows, spec = facts.arguments.values.get("num_embeddings"), facts.spec("input")
-    *_, end = walk([Endpoint(name, "output")], partial(_unchanged, flow))
+    *_, end = walk([Endpoint(name, "output")], partial(_index_source, flow))
     loader = flow.facts.get(end.node)
     if not isinstance(rows, int) or spec is None or spec.dtype.is_floating_point or loader is None:
         return
@@ -270,7 +285,7 @@ def _embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]
         yield Problem("error", "few-embeddings", message, node=name, fix=fix)
 
 
-def _unchanged(flow: Dataflow, end: Endpoint) -> list[Endpoint]:
+def _index_source(flow: Dataflow, end: Endpoint) -> list[Endpoint]:
     """The source of indices, through lookup and reshape layers."""
     node_type = flow.graph.types[end.node]
     is_passing = node_type.key == "nn.Embedding" or node_type.group == "Shape"
@@ -278,45 +293,45 @@ def _unchanged(flow: Dataflow, end: Endpoint) -> list[Endpoint]:
     return [] if source is None else [source]
 
 
-def _in_place(flow: Dataflow, name: str) -> Iterator[Problem]:
+def _check_inplace(flow: Dataflow, name: str) -> Iterator[Problem]:
     end = flow.graph.source(name, flow.facts[name].type.inputs[0].name)
     others = [] if end is None else [reader.node for reader in flow.graph.readers(end) if reader.node != name]
     if others:
-        message = f"{name} works in place, so it also changes the input of {others[0]}. Turn inplace off."
+        message = f"{name} changes its input in place, and {others[0]} reads the same tensor. Turn inplace off."
         yield Problem(
             "warning", "in-place-shared", message, node=name, fix=quick_fixes.clear(name, "inplace", "Turn inplace off")
         )
 
 
-def _joined_batches(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+def _check_concatenation(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
     """Concatenation along the batch instead of the features, unless the targets match."""
     if not joins_batches(facts):
         return
-    judges = [
-        judge
-        for judge in (*flow.graph.with_role(Role.LOSS), *flow.graph.with_role(Role.METRIC))
-        if name in flow.graph.upstream([judge])
+    readers = [
+        reader
+        for reader in (*flow.graph.with_role(Role.LOSS), *flow.graph.with_role(Role.METRIC))
+        if name in flow.graph.upstream([reader])
     ]
-    uneven = [flow.facts[judge] for judge in judges if judge in flow.facts and is_uneven(flow.facts[judge])]
-    if not any(facts.outcome.failure for facts in uneven) and (uneven or not judges):
+    uneven = [flow.facts[reader] for reader in readers if reader in flow.facts and is_uneven(flow.facts[reader])]
+    if not any(facts.outcome.failure for facts in uneven) and (uneven or not readers):
         yield joined_batches(name, "warning")
 
 
 # -- settings ---------------------------------------------------------------------------------
 
 
-def _learning_rate(name: str, facts: NodeFacts) -> Iterator[Problem]:
-    rate, usual = facts.arguments.values.get("lr"), facts.type.param("lr")
-    if not isinstance(rate, (int, float)) or usual is None:
+def _check_learning_rate(name: str, facts: NodeFacts) -> Iterator[Problem]:
+    rate, parameter = facts.arguments.values.get("lr"), facts.type.param("lr")
+    if not isinstance(rate, (int, float)) or parameter is None:
         return
     if rate == 0:
-        message = f"{name} has a learning rate of 0, so the weights do not change. Set lr to {usual.default:g}."
+        message = f"{name} has a learning rate of 0, so the weights do not change. Set lr to {parameter.default:g}."
         yield Problem(
-            "warning", "learning-rate-zero", message, node=name, fix=quick_fixes.assign(name, "lr", usual.default)
+            "warning", "learning-rate-zero", message, node=name, fix=quick_fixes.assign(name, "lr", parameter.default)
         )
     if facts.type.group != ADAPTIVE:
         return
-    if rate > max(HIGHEST_ADAPTIVE_RATE, usual.default):  # Adadelta's default learning rate is 1
+    if rate > max(HIGHEST_ADAPTIVE_RATE, parameter.default):  # Adadelta's default learning rate is 1
         message = (
             f"{name} has a learning rate of {rate:g}. {facts.type.title} changes each weight by about the "
             "learning rate "
@@ -325,17 +340,21 @@ def _learning_rate(name: str, facts: NodeFacts) -> Iterator[Problem]:
         yield Problem("warning", "learning-rate-high", message, node=name, fix=quick_fixes.assign(name, "lr", 0.001))
 
 
-def _loader(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+def _check_loader(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
     values = facts.arguments.values
     if values.get("shuffle") is False and not _is_one_batch(flow, name, values.get("batch_size")):
         message = (
-            f"{name} reads the training samples in the same order every epoch, which slows learning. Turn shuffle on."
+            f"{name} reads the training samples in the same order in every epoch, which slows learning. "
+            "Turn shuffle on."
         )
         yield Problem("warning", "not-shuffled", message, node=name, fix=quick_fixes.assign(name, "shuffle", True))
     if values.get("batch_size") == 1:
-        batch_norm = next((n for n, other in flow.facts.items() if _needs_several(n, other, flow)), None)
+        batch_norm = next((n for n, other in flow.facts.items() if _averages_over_batch_only(n, other, flow)), None)
         if batch_norm is not None:
-            message = f"{batch_norm} needs several samples per batch but {name} has batch_size 1. Set batch_size to 32."
+            message = (
+                f"{batch_norm} needs several samples per batch but {name} has batch_size 1. "
+                f"Set batch_size of {name} to 32."
+            )
             yield Problem(
                 "error", "batch-norm-single", message, node=name, fix=quick_fixes.assign(name, "batch_size", 32)
             )
@@ -351,8 +370,10 @@ def _is_one_batch(flow: Dataflow, name: str, size: Any) -> bool:
     return count is not None and count <= size
 
 
-def _needs_several(name: str, facts: NodeFacts, flow: Dataflow) -> bool:
+def _averages_over_batch_only(name: str, facts: NodeFacts, flow: Dataflow) -> bool:
     """Batch normalization that can average over the batch only."""
     spec: Spec | None = facts.spec("input")
-    several = facts.type.key.startswith("nn.BatchNorm") and name not in flow.graph.muted and name in flow.graph.needed
-    return several and spec is not None and spec.ndim == 2
+    is_batch_norm = (
+        facts.type.key.startswith("nn.BatchNorm") and name not in flow.graph.muted and name in flow.graph.needed
+    )
+    return is_batch_norm and spec is not None and spec.ndim == 2

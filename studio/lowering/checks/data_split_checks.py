@@ -1,4 +1,4 @@
-"""Splits that leave a part, or a class in it, empty."""
+"""Problems with splits: empty parts, and classes that a part lacks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def data_split_problems(flow: Dataflow) -> Iterator[Problem]:
         if name in flow.graph.muted or not facts.outputs:
             continue
         if facts.type.role is Role.DIVISION:
-            found = flow.division(name)
+            found = flow.split(name)
             if found is not None:
-                yield from _divided(name, facts, found)
+                yield from _check_split(name, facts, found)
         elif facts.type.role is Role.LOADER and facts.arguments.values["drop_last"]:
-            yield from _dropped(flow, name, facts)
+            yield from _check_dropped_batch(flow, name, facts)
 
 
-def _divided(name: str, facts: NodeFacts, found: SplitOutcome) -> Iterator[Problem]:
+def _check_split(name: str, facts: NodeFacts, found: SplitOutcome) -> Iterator[Problem]:
     if found.failure:
         fix: Fix | None = None
         if facts.arguments.values.get("stratify"):
@@ -33,39 +33,41 @@ def _divided(name: str, facts: NodeFacts, found: SplitOutcome) -> Iterator[Probl
             fix = quick_fixes.assign(name, "folds", found.samples)
         yield Problem("error", "bad-division", f"{name}: {found.failure}", node=name, fix=fix)
     elif "folds" in facts.arguments.values:
-        yield from _rare(name, facts.arguments.values["folds"], found)
+        yield from _check_folds(name, facts.arguments.values["folds"], found)
     elif facts.arguments.values.get("validation"):
-        yield from _lacking(name, found)
+        yield from _check_class_coverage(name, found)
 
 
-def _rare(name: str, folds: int, found: SplitOutcome) -> Iterator[Problem]:
+def _check_folds(name: str, folds: int, found: SplitOutcome) -> Iterator[Problem]:
     """Classes with fewer samples than folds."""
-    rare = [(train + held, label) for label, train, held in found.classes if 0 < train + held < folds]
+    rare = [(train + validation, label) for label, train, validation in found.classes if 0 < train + validation < folds]
     if not rare:
         return
-    least, label = min(rare)
+    fewest, label = min(rare)
     message = (
-        f"{name} makes {folds} folds but class {label} has {_samples(least)}{_and_more(len(rare))}, so some folds "
-        "do not measure how well it is predicted. Add samples, or use fewer folds."
+        f"{name} makes {folds} folds but class {label} has {_samples(fewest)}{_and_more(len(rare))}, so some folds "
+        "cannot measure its accuracy. Add samples, or use fewer folds."
     )
-    fix = quick_fixes.assign(name, "folds", least) if least >= 2 else None
+    fix = quick_fixes.assign(name, "folds", fewest) if fewest >= 2 else None
     yield Problem("warning", "rare-class", message, node=name, fix=fix)
 
 
-def _lacking(name: str, found: SplitOutcome) -> Iterator[Problem]:
-    """Classes that only training or only validation data contains."""
-    single = [label for label, train, held in found.classes if train + held == 1]
-    unseen = [(label, held) for label, train, held in found.classes if held > 1 and not train]
-    unjudged = [(label, train) for label, train, held in found.classes if train > 1 and not held]
+def _check_class_coverage(name: str, found: SplitOutcome) -> Iterator[Problem]:
+    """Classes that only the training or only the validation data contain."""
+    single = [label for label, train, validation in found.classes if train + validation == 1]
+    validation_only = [
+        (label, validation) for label, train, validation in found.classes if validation > 1 and not train
+    ]
+    training_only = [(label, train) for label, train, validation in found.classes if train > 1 and not validation]
     fix = quick_fixes.assign(name, "stratify", value=True)
-    for some, keeps, harm in (
-        (unseen, "puts all {} of class {} into validation{}", "so the network cannot learn it"),
-        (unjudged, "puts none of the {} of class {} into validation{}", "so its accuracy is not measured"),
+    for affected, template, effect in (
+        (validation_only, "puts all {} of class {} into validation{}", "so the network cannot learn it"),
+        (training_only, "puts none of the {} of class {} into validation{}", "so its accuracy is not measured"),
     ):
-        if some:
-            label, count = some[0]
-            kept = keeps.format(_samples(count), label, _and_more(len(some)))
-            message = f"{name} {kept}, {harm}. Turn stratify on to split each class in proportion."
+        if affected:
+            label, count = affected[0]
+            placement = template.format(_samples(count), label, _and_more(len(affected)))
+            message = f"{name} {placement}, {effect}. Turn stratify on to split each class in proportion."
             yield Problem("warning", "rare-class", message, node=name, fix=fix)
     if single:
         message = (
@@ -75,8 +77,8 @@ def _lacking(name: str, found: SplitOutcome) -> Iterator[Problem]:
         yield Problem("warning", "rare-class", message, node=name)
 
 
-def _dropped(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
-    """A loader that leaves out its only batch."""
+def _check_dropped_batch(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+    """A loader that drops its only batch."""
     value = next(iter(facts.inputs.values()), None)
     samples = None if isinstance(value, SampleSpec) and value.is_stream else flow.count(name)
     size = facts.arguments.values["batch_size"]
@@ -93,5 +95,5 @@ def _samples(count: int) -> str:
 
 
 def _and_more(count: int) -> str:
-    """Of classes beside the one that is named."""
+    """Text about further classes with the same problem."""
     return "" if count == 1 else f", and {count - 1} more {'class is' if count == 2 else 'classes are'} like it"

@@ -1,4 +1,4 @@
-"""Networks that do not fit into the memory of this machine."""
+"""Parameters and outputs that do not fit into the memory of this machine."""
 
 from __future__ import annotations
 
@@ -15,36 +15,35 @@ from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
-_BYTES = 4
-"""Of a parameter."""
+_BYTES_PER_PARAMETER = 4
 
 
 def memory_problems(flow: Dataflow) -> Iterator[Problem]:
     """Report parameters or outputs that exceed the memory: of one node, or all parameters together.
 
-    Only the first such node is reported, as later ones have the same cause.
+    Only the first such node is reported, because it is usually the cause for later nodes.
     """
     memory = psutil.virtual_memory().total
     batch = _batch_size(flow)
-    known = {name: facts for name, facts in flow.facts.items() if name not in flow.graph.muted}
-    weights = {name: facts.outcome.parameters * _BYTES for name, facts in known.items()}
-    for name, facts in known.items():
+    unmuted = {name: facts for name, facts in flow.facts.items() if name not in flow.graph.muted}
+    weights = {name: facts.outcome.parameters * _BYTES_PER_PARAMETER for name, facts in unmuted.items()}
+    for name, facts in unmuted.items():
         outputs = max((_bytes(value, batch) for value in facts.outputs.values()), default=0)
         if max(weights[name], outputs) > memory:
-            needed, what = max((weights[name], "parameters"), (outputs, "outputs"))
-            yield _too_large(name, facts, f"The {what} of {name} take {format_bytes(needed)}", memory)
+            needed, kind = max((weights[name], "parameters"), (outputs, "outputs"))
+            yield _too_large(name, facts, f"The {kind} of {name} take {format_bytes(needed)}", memory)
             return
     total = sum(weights.values())
     if total > memory:
         name = max(weights, key=lambda name: weights[name])
-        yield _too_large(name, known[name], f"The parameters of the network take {format_bytes(total)}", memory)
+        yield _too_large(name, unmuted[name], f"The parameters of the network take {format_bytes(total)}", memory)
 
 
-def _too_large(name: str, facts: NodeFacts, finding: str, memory: int) -> Problem:
+def _too_large(name: str, facts: NodeFacts, statement: str, memory: int) -> Problem:
     values = {param: _largest(facts.arguments.values[param]) for param in facts.arguments.explicit}
     cause = max(values, key=lambda param: values[param], default=None)
     remedy = "Reduce its input size." if cause is None else f"Reduce {cause}."
-    message = f"{finding}, but this machine has {format_bytes(memory)} of memory. {remedy}"
+    message = f"{statement}, but this machine has {format_bytes(memory)} of memory. {remedy}"
     return Problem("error", "too-large", message, node=name)
 
 
@@ -61,7 +60,7 @@ def _batch_size(flow: Dataflow) -> int:
 
 
 def _bytes(value: object, batch: int) -> int:
-    """Of a batch, or of one sample."""
+    """Size of a batch, or of one sample, in bytes."""
     if isinstance(value, SampleSpec):
         return max(_bytes(value.input, 1), _bytes(value.target, 1))
     if not isinstance(value, Spec):

@@ -1,4 +1,4 @@
-"""Errors from swapped wires or settings of the wrong kind."""
+"""Explanations of shape errors: swapped wires, and transforms or metrics of the wrong kind."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
 ACCURACY = "metrics.Accuracy"
-YES_OR_NO = frozenset({"metrics.BinaryAccuracy", "metrics.AUC"})
-"""Metrics of one answer, yes or no, for each sample."""
+BINARY_METRICS = frozenset({"metrics.BinaryAccuracy", "metrics.AUC"})
+"""Metrics of one yes-or-no answer per sample."""
 
 
-def swapped_ends(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+def swapped_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """Input and target of a loss or metric are swapped."""
     if facts.type.role not in LOSS_OR_METRIC:
         return None
     first, second = flow.graph.source(name, "input"), flow.graph.source(name, "target")
-    if first is None or second is None or not _is_of_loader(flow, first, "target"):
+    if first is None or second is None or not _is_loader_output(flow, first, "target"):
         return None
-    if _is_of_loader(flow, second, "target"):
+    if _is_loader_output(flow, second, "target"):
         return None
-    message = f"{name} has the targets of {first.node} wired to input and the predictions to target. Swap the wires."
+    message = f"{name}.input gets the targets of {first.node} and {name}.target the predictions. Swap the two wires."
     fix = quick_fixes.swap(name, "input", "target")
     return Problem("error", "swapped-wires", message, node=name, port="input", fix=fix)
 
@@ -36,14 +36,14 @@ def swapped_ends(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
 def inputs_as_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """A classification loss or metric gets sample inputs as targets."""
     target = flow.graph.source(name, "target")
-    if facts.type.learns != "classes" or target is None or not _is_of_loader(flow, target, "input"):
+    if facts.type.learns != "classes" or target is None or not _is_loader_output(flow, target, "input"):
         return None
-    wanted = Endpoint(target.node, "target")
+    expected = Endpoint(target.node, "target")
     message = (
-        f"{name} expects class targets but its target port is wired to the inputs of {target.node}, "
-        f"{flow.facts[target.node].labels['input']}. Wire {wanted} to it."
+        f"{name}.target expects classes but gets the inputs of {target.node}, "
+        f"{flow.facts[target.node].labels['input']}. Connect {expected} to it."
     )
-    fix = quick_fixes.wire_up(wanted, Endpoint(name, "target"))
+    fix = quick_fixes.wire_up(expected, Endpoint(name, "target"))
     return Problem("error", "swapped-wires", message, node=name, port="target", fix=fix)
 
 
@@ -51,19 +51,18 @@ def targets_as_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
     """A layer gets the targets of the samples."""
     port = facts.type.inputs[0].name if facts.type.inputs else ""
     end = flow.graph.source(name, port)
-    if facts.type.role is not Role.LAYER or end is None or not _is_of_loader(flow, end, "target"):
+    if facts.type.role is not Role.LAYER or end is None or not _is_loader_output(flow, end, "target"):
         return None
-    wanted = Endpoint(end.node, "input")
+    expected = Endpoint(end.node, "input")
     message = (
-        f"{name} is wired to the targets of {end.node}, {flow.facts[end.node].labels['target']}. Wire {wanted} to "
-        "it, or put "
-        "an Embedding before it if classes are its inputs."
+        f"{Endpoint(name, port)} gets the targets of {end.node}, {flow.facts[end.node].labels['target']}. Connect "
+        f"{expected} to it, or insert Embedding before {name} if classes are the inputs of the network."
     )
-    fix = quick_fixes.wire_up(wanted, Endpoint(name, port))
+    fix = quick_fixes.wire_up(expected, Endpoint(name, port))
     return Problem("error", "swapped-wires", message, node=name, port=port, fix=fix)
 
 
-def encoded_images(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+def encoder_on_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """A class encoder gets inputs that are not class indices."""
     samples = next(iter(facts.inputs.values()), None)
     if facts.type.key != ENCODER or not isinstance(samples, SampleSpec):
@@ -76,10 +75,10 @@ def encoded_images(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
     return Problem("error", "wrong-encoding", message, node=name, fix=quick_fixes.assign(name, "on", "targets"))
 
 
-def several_scores(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+def class_scores_in_binary_metric(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """A binary metric gets scores of several classes."""
     spec, target = facts.spec("input"), facts.spec("target")
-    if facts.type.key not in YES_OR_NO or spec is None or target is None:
+    if facts.type.key not in BINARY_METRICS or spec is None or target is None:
         return None
     if spec.ndim != 2 or target.ndim != 1 or target.dtype.is_floating_point:
         return None
@@ -89,7 +88,7 @@ def several_scores(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
     return Problem("error", "wrong-metric", message, node=name, fix=quick_fixes.retype(name, ACCURACY))
 
 
-def other_width(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+def different_width(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """The output width differs from the target width."""
     spec, target, end = facts.spec("input"), facts.spec("target"), flow.graph.source(name, "input")
     source = flow.graph.source(name, "target")
@@ -97,14 +96,16 @@ def other_width(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
         return None
     if source is None or spec.ndim < 2 or spec.ndim != target.ndim or spec.shape[:-1] != target.shape[:-1]:
         return None
-    found, wanted = spec.shape[-1], target.shape[-1]
+    found, expected = spec.shape[-1], target.shape[-1]
     cause = origin_of_size(flow, end, spec.ndim - 1)
-    out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
-    message = f"{cause} outputs {found} values per sample but the targets from {source.node} have {wanted}."
-    if out is None or not isinstance(wanted, int):
+    parameter = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
+    message = f"{cause} outputs {found} values per sample but the targets of {source.node} have {expected}."
+    if parameter is None or not isinstance(expected, int):
         return Problem("error", "shape-mismatch", f"{message} Make both equal.", node=cause)
-    fix = quick_fixes.assign(cause, out, wanted)
-    return Problem("error", "shape-mismatch", f"{message} Set {out} of {cause} to {wanted}.", node=cause, fix=fix)
+    fix = quick_fixes.assign(cause, parameter, expected)
+    return Problem(
+        "error", "shape-mismatch", f"{message} Set {parameter} of {cause} to {expected}.", node=cause, fix=fix
+    )
 
 
 def images_as_steps(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
@@ -122,16 +123,16 @@ def images_as_steps(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | No
     return Problem("error", "shape-mismatch", message, node=name, port=port, fix=fix)
 
 
-def joined_by_flatten(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+def batch_flattened(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """An upstream Flatten includes the batch dimension, so a later layer has no fixed input size."""
     end = flow.graph.source(name, facts.type.inputs[0].name)
     if end is None or end.node not in flow.facts:
         return None
-    for cause in walk([origin_of_rank(flow, end)], lambda one: main_source(flow, one)):
-        values, entering = flow.facts[cause].arguments.values, flow.facts[cause].spec("input")
-        if flow.facts[cause].type.key != "nn.Flatten" or entering is None:
+    for cause in walk([origin_of_rank(flow, end)], lambda node: main_source(flow, node)):
+        values, flattened = flow.facts[cause].arguments.values, flow.facts[cause].spec("input")
+        if flow.facts[cause].type.key != "nn.Flatten" or flattened is None:
             continue
-        if values.get("start_dim") in (0, -entering.ndim) and isinstance(entering.shape[0], Dim):
+        if values.get("start_dim") in (0, -flattened.ndim) and isinstance(flattened.shape[0], Dim):
             message = f"{cause} flattens all samples of a batch into one row. Set start_dim of {cause} to 1."
             return Problem(
                 "error", "joined-batches", message, node=cause, fix=quick_fixes.assign(cause, "start_dim", 1)
@@ -139,17 +140,17 @@ def joined_by_flatten(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
     return None
 
 
-def _is_of_loader(flow: Dataflow, end: Endpoint, port: str) -> bool:
+def _is_loader_output(flow: Dataflow, end: Endpoint, port: str) -> bool:
     return end.port == port and end.node in flow.facts and flow.facts[end.node].type.role is Role.LOADER
 
 
 __all__ = [
-    "encoded_images",
+    "batch_flattened",
+    "class_scores_in_binary_metric",
+    "different_width",
+    "encoder_on_inputs",
     "images_as_steps",
     "inputs_as_targets",
-    "joined_by_flatten",
-    "other_width",
-    "several_scores",
-    "swapped_ends",
+    "swapped_inputs",
     "targets_as_inputs",
 ]

@@ -15,34 +15,34 @@ from studio.nodes.types import Role
 
 def parameter_problems(flow: Dataflow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
-        if facts.arguments.complaints:
-            for complaint in facts.arguments.complaints:
-                yield _problem(name, facts, complaint)
+        if facts.arguments.problems:
+            for found in facts.arguments.problems:
+                yield _problem(name, facts, found)
         elif facts.outcome.fails_on == "arguments":
-            yield _refused(name, facts)
+            yield _construction_problem(name, facts)
 
 
-def _problem(name: str, facts: NodeFacts, complaint: ArgumentProblem) -> Problem:
-    parameter = facts.type.param(complaint.param)
-    if complaint.code == "missing-parameter":
+def _problem(name: str, facts: NodeFacts, found: ArgumentProblem) -> Problem:
+    parameter = facts.type.param(found.param)
+    if found.code == "missing-parameter":
         value = "PATH" if parameter is not None and parameter.kind == "path" else "VALUE"
-        option = f"{name}.{complaint.param}={value}"
-        message = f"{name} {complaint.message} Set it in the inspector."
-        return Problem("error", complaint.code, message, node=name, option=option)
-    if complaint.code == "unknown-parameter":
-        known = [parameter.name for parameter in facts.type.params]
-        near = difflib.get_close_matches(complaint.param, known, n=1)
-        meant = f" Did you mean {near[0]}?" if near else ""
-        fix = quick_fixes.clear(name, complaint.param, f"Remove {complaint.param}")
-        return Problem("error", complaint.code, f"{name} {complaint.message}{meant}", node=name, fix=fix)
+        option = f"{name}.{found.param}={value}"
+        message = f"{name} {found.message} Set it in the inspector."
+        return Problem("error", found.code, message, node=name, option=option)
+    if found.code == "unknown-parameter":
+        names = [parameter.name for parameter in facts.type.params]
+        matches = difflib.get_close_matches(found.param, names, n=1)
+        suggestion = f" Did you mean {matches[0]}?" if matches else ""
+        fix = quick_fixes.clear(name, found.param, f"Remove the value of {found.param}")
+        return Problem("error", found.code, f"{name} {found.message}{suggestion}", node=name, fix=fix)
     resettable = parameter is not None and (
         not parameter.required or parameter.from_input is not None or parameter.from_training
     )
-    fix = quick_fixes.clear(name, complaint.param, f"Reset {complaint.param}") if resettable else None
-    return Problem("error", complaint.code, f"{name}: {complaint.message}", node=name, fix=fix)
+    fix = quick_fixes.clear(name, found.param, f"Reset {found.param}") if resettable else None
+    return Problem("error", found.code, f"{name}: {found.message}", node=name, fix=fix)
 
 
-def _refused(name: str, facts: NodeFacts) -> Problem:
+def _construction_problem(name: str, facts: NodeFacts) -> Problem:
     """The constructor raised, or a data source cannot read its files."""
     if facts.type.role is Role.SOURCE:
         return Problem("error", "bad-data", f"{name}: {facts.outcome.failure}", node=name)

@@ -1,4 +1,4 @@
-"""Schedules behind optimizers. Wired in a row, one begins where the one before ends; side by side, all act at once."""
+"""Problems with learning-rate schedules. Chained schedules run one after another; parallel schedules run together."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ def schedule_problems(flow: Dataflow) -> Iterator[Problem]:
         facts = flow.facts.get(name)
         if facts is None or not facts.inputs:
             continue
-        yield from _followers(graph, name)
+        yield from _check_followers(graph, name)
         yield from _check_placement(flow, name)
         context = context_of(flow, name)
         if context is not None and context.begins is None:
-            yield from _no_begin(flow, name, context)
-        elif facts.arguments.waiting:
-            yield from _no_length(flow, name)
+            yield from _unknown_start(flow, name, context)
+        elif facts.arguments.is_incomplete:
+            yield from _unknown_length(flow, name)
         elif facts.outcome.failure:
-            yield _refused(flow, name)
+            yield _construction_problem(flow, name)
         else:
-            yield from _length(flow, name)
+            yield from _check_length(flow, name)
     for name in graph.optimized:
-        yield from _side_by_side(flow, name)
+        yield from _check_parallel(flow, name)
 
 
-# -- how they are wired -----------------------------------------------------------------------
+# -- wiring -----------------------------------------------------------------------------------
 
 
-def _followers(graph: NodeGraph, name: str) -> Iterator[Problem]:
+def _check_followers(graph: NodeGraph, name: str) -> Iterator[Problem]:
     for other in schedules_behind(graph, name)[1:]:
         message = (
-            f"{name} is followed by two schedules but only one can start when it ends. Wire {other} to "
+            f"{name} is followed by two schedules but only one can start when it ends. Connect {other} to "
             f"{graph.driven_by(name) or 'the optimizer'} to run both at once."
         )
         driven = graph.driven_by(name)
@@ -60,88 +60,92 @@ def _followers(graph: NodeGraph, name: str) -> Iterator[Problem]:
 
 
 def _check_placement(flow: Dataflow, name: str) -> Iterator[Problem]:
-    before = node_before(flow.graph, name)
-    if before is None or flow.graph.types[before].role is not Role.SCHEDULER:
+    previous = node_before(flow.graph, name)
+    if previous is None or flow.graph.types[previous].role is not Role.SCHEDULER:
         return
     if flow.graph.types[name].key in ALONE:
-        message = f"{name} covers the whole training, so it cannot follow {before}. Wire it to the optimizer."
+        message = f"{name} covers the whole training, so it cannot follow {previous}. Connect it to the optimizer."
         driven = flow.graph.driven_by(name)
         fix = (
             None if driven is None else quick_fixes.wire_up(Endpoint(driven, "optimizer"), Endpoint(name, "optimizer"))
         )
         yield Problem("error", "schedule-alone", message, node=name, fix=fix)
         return
-    unit, own = counting_unit(flow, before), counting_unit(flow, name)
-    if unit != own:
+    unit, own_unit = counting_unit(flow, previous), counting_unit(flow, name)
+    if unit != own_unit:
         is_fixed = flow.graph.types[name].key in PER_STEP
-        changed, wanted = (before, own) if is_fixed else (name, unit)
+        changed, expected_unit = (previous, own_unit) if is_fixed else (name, unit)
         message = (
-            f"{before} counts {unit}s but {name}, which follows it, counts {own}s. Set per of both to the same unit."
+            f"{previous} counts {unit}s but {name}, which follows it, counts {own_unit}s. "
+            f"Set per of {changed} to {expected_unit}."
         )
-        yield Problem("error", "mixed-counting", message, node=name, fix=quick_fixes.assign(changed, "per", wanted))
+        yield Problem(
+            "error", "mixed-counting", message, node=changed, fix=quick_fixes.assign(changed, "per", expected_unit)
+        )
 
 
-def _side_by_side(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
-    firsts = schedules_behind(flow.graph, optimizer)
-    if len(firsts) < 2:
+def _check_parallel(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
+    parallel = schedules_behind(flow.graph, optimizer)
+    if len(parallel) < 2:
         return
-    alone = next((name for name in firsts if flow.graph.types[name].key in SETTING), None)
-    alone = alone or next((name for name in firsts if schedules_behind(flow.graph, name)), None)
-    if alone is not None:
-        other = next(name for name in firsts if name != alone)
+    overriding = next((name for name in parallel if flow.graph.types[name].key in SETTING), None)
+    overriding = overriding or next((name for name in parallel if schedules_behind(flow.graph, name)), None)
+    if overriding is not None:
+        other = next(name for name in parallel if name != overriding)
         message = (
-            f"{alone} sets the learning rate of {optimizer} and overrides {other}. Remove one of the two, "
-            "or wire one after the other."
+            f"{overriding} sets the learning rate of {optimizer} and overrides {other}. Remove one of the two, "
+            "or connect one after the other."
         )
         yield Problem("error", "schedules-overrule", message, node=other)
 
 
-# -- how long they last -----------------------------------------------------------------------
+# -- lengths ----------------------------------------------------------------------------------
 
 
-def _no_begin(flow: Dataflow, name: str, context: ScheduleContext) -> Iterator[Problem]:
+def _unknown_start(flow: Dataflow, name: str, context: ScheduleContext) -> Iterator[Problem]:
     """The previous schedule has no length. Reported only for the first such schedule."""
-    before = str(node_before(flow.graph, name))
-    earlier = context_of(flow, before)
-    if earlier is None or earlier.begins is None:
+    previous = str(node_before(flow.graph, name))
+    previous_context = context_of(flow, previous)
+    if previous_context is None or previous_context.begins is None:
         return
-    total = context.length.total(per_step=counts_steps(flow, before))
+    total = context.length.total(per_step=counts_steps(flow, previous))
     message = (
-        f"{name} starts when {before} ends, but {before} has no length. "
-        f"Set lasts of {before} to a number of {counting_unit(flow, before)}s."
+        f"{name} starts when {previous} ends, but {previous} has no length. "
+        f"Set lasts of {previous} to a number of {counting_unit(flow, previous)}s."
     )
-    fix = None if total is None else quick_fixes.assign(before, "lasts", max(total // 2, 1))
-    yield Problem("error", "missing-parameter", message, node=before, fix=fix)
+    fix = None if total is None else quick_fixes.assign(previous, "lasts", max(total // 2, 1))
+    yield Problem("error", "missing-parameter", message, node=previous, fix=fix)
 
 
-def _length(flow: Dataflow, name: str) -> Iterator[Problem]:
+def _check_length(flow: Dataflow, name: str) -> Iterator[Problem]:
     context, values = context_of(flow, name), flow.facts[name].arguments.values
     total = None if context is None else context.length.total(per_step=counts_steps(flow, name))
     unit = counting_unit(flow, name)
     if total is None or context is None or context.begins is None:
         return
     if context.begins >= total:
+        previous = node_before(flow.graph, name)
         message = (
             f"{name} starts after {unit} {context.begins}, but training ends after {unit} {total}. "
-            "Shorten the schedules before it."
+            f"Shorten {previous}, or train longer."
         )
-        yield Problem("warning", "schedule-late", message, node=name)
+        yield Problem("warning", "schedule-late", message, node=previous, affected=name)
         return
     explicit = flow.facts[name].arguments.explicit
-    asked = values.get("total_steps")
-    if "total_steps" in explicit and isinstance(asked, int) and asked < total:
-        message = f"{name} is configured for {asked} steps but the training has {total}. Clear total_steps."
+    total_steps = values.get("total_steps")
+    if "total_steps" in explicit and isinstance(total_steps, int) and total_steps < total:
+        message = f"{name} is configured for {total_steps} steps but the training has {total}. Clear total_steps."
         fix = quick_fixes.clear(name, "total_steps", "Compute total_steps from the training length")
         yield Problem("error", "schedule-short", message, node=name, fix=fix)
-    half = values.get("T_max")
+    t_max = values.get("T_max")
     if (
         "T_max" in explicit
-        and isinstance(half, int)
+        and isinstance(t_max, int)
         and not schedules_behind(flow.graph, name)
-        and context.begins + half < total
+        and context.begins + t_max < total
     ):
         message = (
-            f"{name} reaches its minimum at {unit} {context.begins + half} and rises again until the last {unit}, "
+            f"{name} reaches its minimum at {unit} {context.begins + t_max} and rises again until the last {unit}, "
             f"{total}. "
             "Clear T_max, or use Cosine annealing with warm restarts."
         )
@@ -150,10 +154,10 @@ def _length(flow: Dataflow, name: str) -> Iterator[Problem]:
         )
 
 
-def _no_length(flow: Dataflow, name: str) -> Iterator[Problem]:
+def _unknown_length(flow: Dataflow, name: str) -> Iterator[Problem]:
     context = context_of(flow, name)
     if context is None or context.begins is None or (context.begins and context.per_step != counts_steps(flow, name)):
-        return  # that is said of the one before
+        return  # reported at the previous schedule
     parameter = next(p.name for p in flow.graph.types[name].params if p.from_training)
     unit = counting_unit(flow, name)
     if any(
@@ -162,19 +166,19 @@ def _no_length(flow: Dataflow, name: str) -> Iterator[Problem]:
         for value in facts.inputs.values()
     ):
         training = flow.document.training
-        why = f"The data is a stream, so the number of {unit}s is unknown."
-        ways = [f"{parameter} of {name}"]
+        reason = f"The data is a stream, so the number of {unit}s is unknown."
+        remedies = [f"{parameter} of {name}"]
         if unit == "step" and training.steps is None and training.accumulate == 1:
-            ways.insert(0, "steps of the training")
+            remedies.insert(0, "steps of the training")
         elif unit == "epoch":
-            ways.insert(0, "per to step")
-        yield Problem("error", "missing-parameter", f"{why} Set {' or '.join(ways)}.", node=name)
+            remedies.insert(0, "per to step")
+        yield Problem("error", "missing-parameter", f"{reason} Set {' or '.join(remedies)}.", node=name)
         return
-    message = f"The number of {unit}s cannot be inferred from the data before {name}. Set {parameter}."
+    message = f"The number of {unit}s cannot be inferred from the data. Set {parameter} of {name}."
     yield Problem("error", "missing-parameter", message, node=name)
 
 
-def _refused(flow: Dataflow, name: str) -> Problem:
+def _construction_problem(flow: Dataflow, name: str) -> Problem:
     failure = flow.facts[name].outcome.failure
     fix = quick_fixes.assign(name, "cycle_momentum", value=False) if "cycle_momentum" in failure else None
     return Problem("error", "bad-arguments", f"{name} cannot be created: {failure}", node=name, fix=fix)

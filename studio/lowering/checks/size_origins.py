@@ -1,4 +1,4 @@
-"""Finds the upstream node that determined a size."""
+"""Find the upstream node that determines a size."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from studio.nodes.types import Role
 
 
 def origin_of_size(flow: Dataflow, end: Endpoint, axis: int) -> str:
-    """The node that decided the size of one dimension of what leaves `end`; layers that only pass it on are skipped."""
-    *_, origin = walk([end], partial(_before, flow, axis))
+    """The node that determines the size of a dimension of an output, skipping layers that keep the size."""
+    *_, origin = walk([end], partial(_same_size_source, flow, axis))
     return origin.node
 
 
 def origin_of_rank(flow: Dataflow, end: Endpoint) -> str:
-    """The node that decided how many dimensions a tensor has."""
+    """The node that determines the number of dimensions of an output."""
     *_, origin = walk([end], partial(_same_rank, flow))
     return origin.node
 
 
 def _same_rank(flow: Dataflow, end: Endpoint) -> list[Endpoint]:
-    """The output upstream that has as many dimensions."""
+    """The upstream output, if it has the same number of dimensions."""
     source = _first_source(flow, end)
     if source is None or flow.facts[end.node].type.role is Role.LOADER:
         return []
     return [source] if len(_shape(flow, source)) == len(_shape(flow, end)) else []
 
 
-def _before(flow: Dataflow, axis: int, end: Endpoint) -> list[Endpoint]:
-    """The output upstream that has the same size in the same dimension, if a node may just have passed it on."""
+def _same_size_source(flow: Dataflow, axis: int, end: Endpoint) -> list[Endpoint]:
+    """The upstream output, if it has the same size in this dimension and the node does not set it."""
     shape = _shape(flow, end)
     facts, source = flow.facts[end.node], _first_source(flow, end)
-    if source is None or _decides(facts, axis, shape):
+    if source is None or _sets_size(facts, axis, shape):
         return []
     if facts.type.role is Role.LOADER:
         return [source] if axis > 0 and end.port == facts.type.outputs[0].name else []
-    above = _shape(flow, source)
-    sampled = facts.type.role in (Role.TRANSFORM, Role.DIVISION)
-    dim = axis - 1 if sampled else axis
-    same = len(above) == len(shape) and above[dim] == shape[dim]
-    return [source] if same else []
+    source_shape = _shape(flow, source)
+    has_no_batch = facts.type.role in (Role.TRANSFORM, Role.DIVISION)
+    dim = axis - 1 if has_no_batch else axis
+    is_same = len(source_shape) == len(shape) and source_shape[dim] == shape[dim]
+    return [source] if is_same else []
 
 
 def _first_source(flow: Dataflow, end: Endpoint) -> Endpoint | None:
@@ -54,15 +54,15 @@ def _first_source(flow: Dataflow, end: Endpoint) -> Endpoint | None:
     return source if source is not None and flow.value(source) is not None else None
 
 
-def _decides(facts: NodeFacts, axis: int, shape: tuple[object, ...]) -> bool:
-    """Whether a layer with `in_features` and `out_features` made the size itself, even if both are equal."""
+def _sets_size(facts: NodeFacts, axis: int, shape: tuple[object, ...]) -> bool:
+    """Whether a layer sets the size by an argument such as `out_features`, even if it equals the input size."""
     axes = [parameter.from_input.axis for parameter in facts.type.params if parameter.from_input is not None]
-    sizes = any(parameter.name.startswith("out_") for parameter in facts.type.params)
-    return sizes and any(own % len(shape) == axis % len(shape) for own in axes)
+    has_output_size = any(parameter.name.startswith("out_") for parameter in facts.type.params)
+    return has_output_size and any(inferred_axis % len(shape) == axis % len(shape) for inferred_axis in axes)
 
 
 def _shape(flow: Dataflow, end: Endpoint) -> tuple[object, ...]:
-    """Of a batch, or of one sample's input; empty if nothing is known of it."""
+    """Shape of a batch, or of the input of one sample; empty if unknown."""
     value = flow.value(end)
     if value is None:
         return ()

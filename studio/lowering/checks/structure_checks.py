@@ -1,4 +1,4 @@
-"""Problems visible from names, types and wires."""
+"""Problems with node names, node types and wires."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ RESERVED = {
 """Attributes of the generated classes that node names must not override, by role."""
 
 
-FEW = 8
-"""With more unused outputs than this, none of them is certain to be the one that is meant."""
+MAX_CANDIDATES = 8
+"""Maximum number of unused outputs for which a source is suggested."""
 
 
 def structure_problems(graph: NodeGraph) -> Iterator[Problem]:
@@ -61,19 +61,23 @@ def _names(graph: NodeGraph) -> Iterator[Problem]:
 def _unknown_types(graph: NodeGraph) -> Iterator[Problem]:
     for name, node_type in graph.types.items():
         if node_type.category == "unknown":
-            known = {known.key.lower(): known.key for known in graph.catalogue}
-            near = [
-                known[key] for key in difflib.get_close_matches(node_type.key[:100].lower(), known, n=1, cutoff=0.8)
+            keys = {each.key.lower(): each.key for each in graph.catalogue}
+            matches = [
+                keys[key] for key in difflib.get_close_matches(node_type.key[:100].lower(), keys, n=1, cutoff=0.8)
             ]
             remedy = (
-                f"Did you mean {near[0]}?"
-                if near
+                f"Did you mean {matches[0]}?"
+                if matches
                 else "Remove it, or open the file with the version of Gradwire that wrote it."
             )
             message = (
                 f"{name} has the type {node_type.key[:100]}, which this version of Gradwire does not have. {remedy}"
             )
-            fix = quick_fixes.retype(name, near[0]) if near and near[0].lower() == node_type.key.lower() else None
+            fix = (
+                quick_fixes.retype(name, matches[0])
+                if matches and matches[0].lower() == node_type.key.lower()
+                else None
+            )
             yield Problem("error", "unknown-type", message, node=name, fix=fix)
 
 
@@ -86,19 +90,19 @@ def _stray_wires(graph: NodeGraph) -> Iterator[Problem]:
 
 
 def _stray_reason(graph: NodeGraph, wire: Wire) -> str:
-    without = Document(nodes=graph.document.nodes)
+    unconnected = Document(nodes=graph.document.nodes)
     return (
-        refusal(without, graph.catalogue, wire)
+        refusal(unconnected, graph.catalogue, wire)
         or f"{wire.target} already gets {graph.input_sources[wire.target.node][wire.target.port]}."
     )
 
 
 def _cycle(graph: NodeGraph) -> Problem:
     path = graph.cyclic
-    shown = path if len(path) <= 8 else [*path[:4], "…", *path[-3:]]
-    loop = " → ".join([*shown, path[0]])
+    listed = path if len(path) <= 8 else [*path[:4], "…", *path[-3:]]
+    cycle = " → ".join([*listed, path[0]])
     wire = next(wire for wire in graph.outgoing_wires[path[-1]] if wire.target.node == path[0])
-    message = f"{loop} is a cycle, so no node of it can be computed first. Remove one of its wires."
+    message = f"{cycle} is a cycle, so none of its nodes can be computed first. Remove one of its wires."
     return Problem("error", "cycle", message, node=path[0], wire=wire)
 
 
@@ -111,7 +115,7 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
         return
     missing = [port for port in node_type.inputs if not port.optional and port.name not in sources]
     if len(missing) == len(node_type.inputs) and not _has_readers(graph, name) and not graph.input_sources[name]:
-        yield _alone(graph, name)
+        yield _unconnected_node(graph, name)
         return
     for port in missing:
         end = Endpoint(name, port.name)
@@ -121,36 +125,36 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
                 f"{end} gets no value because {muted.node} is muted. Unmute {muted.node}, or connect another output."
             )
             yield Problem(
-                "error", "muted-source", message, node=name, port=port.name, fix=quick_fixes.unmute(muted.node)
+                "error", "muted-source", message, node=muted.node, affected=name, fix=quick_fixes.unmute(muted.node)
             )
             continue
-        what = f" ({port.help})" if port.help else ""
-        candidate = _certain_source(graph, end)
+        note = f" ({port.help})" if port.help else ""
+        candidate = _likely_source(graph, end)
         fix = None if candidate is None else quick_fixes.wire_up(candidate, end)
-        message = f"{name} needs a wire at {port.name}{what}. Connect {candidate or 'an output'} to it."
+        message = f"{end} is not connected{note}. Connect {candidate or 'an output'} to it."
         yield Problem("error", "missing-wire", message, node=name, port=port.name, fix=fix)
 
 
-def _alone(graph: NodeGraph, name: str) -> Problem:
+def _unconnected_node(graph: NodeGraph, name: str) -> Problem:
     """A node without wires; an error only if a run requires it."""
     end = Endpoint(name, graph.types[name].inputs[0].name)
-    candidate = _certain_source(graph, end)
+    candidate = _likely_source(graph, end)
     fix = None if candidate is None else quick_fixes.wire_up(candidate, end)
     message = f"{name} has no wires, so it is not part of the run. Connect it, or remove it."
     return Problem("warning", "not-wired", message, node=name, fix=fix)
 
 
-def _certain_source(graph: NodeGraph, end: Endpoint) -> Endpoint | None:
-    """The most likely source of an input: the loader's target, or the last unused output of its type."""
+def _likely_source(graph: NodeGraph, end: Endpoint) -> Endpoint | None:
+    """The most likely source of an input: the target output of the loader, or the only unused output of the type."""
     port = port_of(graph.types, end, "input")
     loaders = graph.with_role(Role.LOADER)
     if end.port == "target" and len(loaders) == 1:
         return Endpoint(loaders[0], "target")
-    free = [] if port is None else graph.free_outputs(port.type)
-    if len(free) > FEW:
+    unused = [] if port is None else graph.free_outputs(port.type)
+    if len(unused) > MAX_CANDIDATES:
         return None
-    behind = set(walk([end.node], lambda name: [wire.target.node for wire in graph.outgoing_wires.get(name, ())]))
-    candidates = [output for output in free if output.node not in behind]
+    downstream = set(walk([end.node], lambda name: [wire.target.node for wire in graph.outgoing_wires.get(name, ())]))
+    candidates = [output for output in unused if output.node not in downstream]
     return candidates[0] if len(candidates) == 1 else None
 
 
@@ -161,32 +165,37 @@ def _has_readers(graph: NodeGraph, name: str) -> bool:
 def _unused(graph: NodeGraph, name: str) -> Iterator[Problem]:
     """Unused nodes, reported once the graph has an optimizer."""
     node_type = graph.types[name]
-    if not graph.optimized or name in graph.needed or _has_readers(graph, name) or not _wired(graph, name, node_type):
+    if (
+        not graph.optimized
+        or name in graph.needed
+        or _has_readers(graph, name)
+        or not _is_connected(graph, name, node_type)
+    ):
         return
-    what = (
+    reason = (
         "is connected to no optimizer" if node_type.role in (Role.LOSS, Role.LOSS_SUM) else "has an unconnected output"
     )
-    message = f"{name} {what}, so it is not part of the run. Connect its output, or remove it."
+    message = f"{name} {reason}, so it is not part of the run. Connect its output, or remove it."
     fix = _added_loss(graph, name) if node_type.role is Role.LOSS else None
     yield Problem("warning", "unused", message, node=name, fix=fix)
 
 
 def _added_loss(graph: NodeGraph, name: str) -> Fix | None:
-    """A fix that adds this loss to that of the only optimizer."""
+    """A fix that adds this loss to the loss of the only optimizer."""
     if len(graph.optimized) != 1:
         return None
     optimizer = graph.optimized[0]
-    present = graph.input_sources[optimizer].get("loss")
-    if present is None:
+    current_loss = graph.input_sources[optimizer].get("loss")
+    if current_loss is None:
         return None
-    free = None
-    if graph.types[present.node].role is Role.LOSS_SUM:
-        ends = (Endpoint(present.node, port.name) for port in graph.types[present.node].inputs)
-        free = next((end for end in ends if end.port not in graph.input_sources[present.node]), None)
-        if free is None:
+    unused = None
+    if graph.types[current_loss.node].role is Role.LOSS_SUM:
+        ends = (Endpoint(current_loss.node, port.name) for port in graph.types[current_loss.node].inputs)
+        unused = next((end for end in ends if end.port not in graph.input_sources[current_loss.node]), None)
+        if unused is None:
             return None
-    return quick_fixes.add_loss(Endpoint(name, graph.types[name].outputs[0].name), optimizer, present, free)
+    return quick_fixes.add_loss(Endpoint(name, graph.types[name].outputs[0].name), optimizer, current_loss, unused)
 
 
-def _wired(graph: NodeGraph, name: str, node_type: NodeType) -> bool:
+def _is_connected(graph: NodeGraph, name: str, node_type: NodeType) -> bool:
     return not node_type.inputs or bool(graph.sources(name))

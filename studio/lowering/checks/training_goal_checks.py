@@ -12,7 +12,7 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
-FEW = 5
+MAX_LISTED = 5
 """Maximum number of nodes that a message names."""
 
 START = "Add a data source, a loader, layers, a loss and an optimizer, or begin with a template."
@@ -23,29 +23,29 @@ def training_goal_problems(flow: Dataflow) -> Iterator[Problem]:
     if not graph.types:
         yield Problem("error", "empty", f"The canvas is empty. {START}")
         return
-    yield from _parts(graph)
-    yield from _loaders(graph)
-    yield from _scalar_losses(flow)
-    yield from _trained(flow)
-    yield from _followed(flow)
+    yield from _check_parts(graph)
+    yield from _check_loaders(graph)
+    yield from _check_scalar_losses(flow)
+    yield from _check_trained_layers(flow)
+    yield from _check_followed_metric(flow)
 
 
-def _followed(flow: Dataflow) -> Iterator[Problem]:
+def _check_followed_metric(flow: Dataflow) -> Iterator[Problem]:
     """The metric that selects the best weights must exist."""
-    wanted = flow.document.training.follow
+    metric = flow.document.training.follow
     names = ("loss", *flow.graph.with_role(Role.METRIC))
-    known = [f"{part}_{name}" for part in ("val", "train") for name in names]
-    if wanted not in known:
-        near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5) or ["val_loss"]
+    metrics = [f"{part}_{name}" for part in ("val", "train") for name in names]
+    if metric not in metrics:
+        matches = difflib.get_close_matches(metric, metrics, n=1, cutoff=0.5) or ["val_loss"]
         message = (
-            f"The best weights are selected by {wanted}, but the project has no such metric. It has "
-            f"{', '.join(known)}. "
-            f"Select them by {near[0]}."
+            f"The best weights are selected by {metric}, but the project has no such metric. It has "
+            f"{', '.join(metrics)}. "
+            f"Select them by {matches[0]}."
         )
-        yield Problem("error", "unknown-figure", message, fix=quick_fixes.follow(near[0]))
+        yield Problem("error", "unknown-figure", message, fix=quick_fixes.follow(matches[0]))
 
 
-def _parts(graph: NodeGraph) -> Iterator[Problem]:
+def _check_parts(graph: NodeGraph) -> Iterator[Problem]:
     if not graph.with_role(Role.SOURCE):
         yield Problem(
             "error", "no-data", "The project has no data source. Add one, such as Digits, followed by a loader."
@@ -70,29 +70,29 @@ def _parts(graph: NodeGraph) -> Iterator[Problem]:
     elif losses and not graph.optimized:
         name = optimizers[0]
         fix = quick_fixes.wire_up(ends[0], Endpoint(name, "loss")) if len(ends) == 1 else None
-        message = f"{name} has no loss to minimize. Connect a loss to it."
+        message = f"{name}.loss is not connected, so {name} has no loss to minimize. Connect a loss to it."
         yield Problem("error", "missing-wire", message, node=name, port="loss", fix=fix)
 
 
-def _loaders(graph: NodeGraph) -> Iterator[Problem]:
+def _check_loaders(graph: NodeGraph) -> Iterator[Problem]:
     used = [name for name in graph.with_role(Role.LOADER) if name in graph.needed]
     if len(used) == 2:
         message = (
-            f"{used[1]} is a second loader besides {used[0]}. A run reads batches from one loader. Remove one of "
-            "the two."
+            f"{used[1]} is a second loader besides {used[0]}, but a run reads batches from one loader. "
+            "Remove one of the two."
         )
         yield Problem("error", "several-loaders", message, node=used[1])
     elif len(used) > 2:
-        shown = ", ".join(used[1:FEW])
-        more = f" and {len(used) - FEW:,} more" if len(used) > FEW else ""
+        shown = ", ".join(used[1:MAX_LISTED])
+        more = f" and {len(used) - MAX_LISTED:,} more" if len(used) > MAX_LISTED else ""
         message = (
-            f"The project has {len(used):,} loaders: {used[0]}, {shown}{more}. A run reads batches from one loader. "
-            "Keep one and remove the others."
+            f"The project has {len(used):,} loaders: {used[0]}, {shown}{more}, but a run reads batches "
+            "from one loader. Keep one and remove the others."
         )
         yield Problem("error", "several-loaders", message, node=used[1])
 
 
-def _scalar_losses(flow: Dataflow) -> Iterator[Problem]:
+def _check_scalar_losses(flow: Dataflow) -> Iterator[Problem]:
     for name in flow.graph.with_role(Role.LOSS):
         facts = flow.facts.get(name)
         spec = None if facts is None else facts.info.outputs.get("loss")
@@ -104,7 +104,7 @@ def _scalar_losses(flow: Dataflow) -> Iterator[Problem]:
         yield Problem("error", "loss-not-scalar", message, node=name, fix=fix)
 
 
-# -- what optimizers train --------------------------------------------------------------------
+# -- layers of optimizers ---------------------------------------------------------------------
 
 
 def trainable_layers(flow: Dataflow, optimizer: str) -> list[str]:
@@ -114,7 +114,7 @@ def trainable_layers(flow: Dataflow, optimizer: str) -> list[str]:
 
 
 def trained_layers(flow: Dataflow, optimizer: str) -> list[str]:
-    """The layers that an optimizer trains: the chosen ones, or all it can train, without frozen ones."""
+    """The layers that an optimizer trains: the chosen layers, or all trainable layers, without frozen layers."""
     nodes = flow.document.nodes
     chosen = nodes[optimizer].trains
     possible = trainable_layers(flow, optimizer)
@@ -122,19 +122,19 @@ def trained_layers(flow: Dataflow, optimizer: str) -> list[str]:
 
 
 def untrained_layers(flow: Dataflow) -> list[str]:
-    """Layers that are not frozen and that no optimizer trains, although a loss depends on them."""
+    """Unfrozen layers that a loss depends on but no optimizer trains."""
     optimizers = flow.graph.optimized
-    possible = dict.fromkeys(name for one in optimizers for name in trainable_layers(flow, one))
-    trained = {name for one in optimizers for name in trained_layers(flow, one)}
+    possible = dict.fromkeys(name for optimizer_name in optimizers for name in trainable_layers(flow, optimizer_name))
+    trained = {name for optimizer_name in optimizers for name in trained_layers(flow, optimizer_name)}
     return [name for name in possible if name not in trained and not flow.document.nodes[name].frozen]
 
 
-def _trained(flow: Dataflow) -> Iterator[Problem]:
+def _check_trained_layers(flow: Dataflow) -> Iterator[Problem]:
     owner: dict[str, str] = {}
     for optimizer in flow.graph.optimized:
         layers = trained_layers(flow, optimizer)
-        if not layers and _all_known(flow, optimizer):
-            yield _untrained(flow, optimizer)
+        if not layers and _is_evaluated(flow, optimizer):
+            yield _nothing_to_train(flow, optimizer)
         shared = next((layer for layer in layers if layer in owner), None)
         if shared is not None:
             message = (
@@ -144,25 +144,26 @@ def _trained(flow: Dataflow) -> Iterator[Problem]:
             )
             yield Problem("error", "shared-layers", message, node=optimizer)
         owner.update(dict.fromkeys(layers, optimizer))
-        yield from _chosen(flow, optimizer)
+        yield from _check_chosen_layers(flow, optimizer)
     for name in untrained_layers(flow):
-        yield _left_alone(flow, name)
+        yield _untrained_layer(flow, name)
 
 
-def _chosen(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
+def _check_chosen_layers(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
     """Problems with the layers chosen for an optimizer."""
     chosen = flow.document.nodes[optimizer].trains
     possible = trainable_layers(flow, optimizer)
     for name in chosen:
-        fix = quick_fixes.trains(optimizer, [other for other in chosen if other != name], f"Remove {name}")
+        title = f"Remove {name} from the layers of {optimizer}"
+        fix = quick_fixes.trains(optimizer, [other for other in chosen if other != name], title)
         facts = flow.facts.get(name)
         if facts is not None and name in flow.graph.muted:
             continue
         if name not in flow.document.nodes:
-            near = difflib.get_close_matches(name, possible, n=1)
-            meant = f" Did you mean {near[0]}?" if near else ""
+            matches = difflib.get_close_matches(name, possible, n=1)
+            suggestion = f" Did you mean {matches[0]}?" if matches else ""
             message = (
-                f"{optimizer} trains {name}, but the project has no such layer.{meant} Remove {name} from its layers."
+                f"{optimizer} trains {name}, but the project has no such layer.{suggestion} Remove it from its layers."
             )
             yield Problem("error", "unknown-layer", message, node=optimizer, fix=fix)
         elif facts is not None and facts.outputs and not facts.info.parameters:
@@ -173,25 +174,31 @@ def _chosen(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
             yield Problem("error", "unknown-layer", message, node=optimizer, fix=fix)
 
 
-def _left_alone(flow: Dataflow, name: str) -> Problem:
-    """A layer that no optimizer trains and that is not frozen."""
-    takers = [one for one in flow.graph.optimized if name in trainable_layers(flow, one)]
+def _untrained_layer(flow: Dataflow, name: str) -> Problem:
+    """A layer that no optimizer trains and that is not frozen. Reported at the layer, which can also be frozen."""
+    optimizers = [
+        optimizer_name for optimizer_name in flow.graph.optimized if name in trainable_layers(flow, optimizer_name)
+    ]
     message = (
-        f"No optimizer trains {name}, so it keeps its initial values. Add it to the layers of {takers[0]}, or "
+        f"No optimizer trains {name}, so it keeps its initial values. Add it to the layers of {optimizers[0]}, or "
         "freeze it."
     )
-    chosen = flow.document.nodes[takers[0]].trains
-    fix = quick_fixes.trains(takers[0], [*chosen, name], f"Train {name} with {takers[0]}") if len(takers) == 1 else None
+    chosen = flow.document.nodes[optimizers[0]].trains
+    fix = (
+        quick_fixes.trains(optimizers[0], [*chosen, name], f"Train {name} with {optimizers[0]}")
+        if len(optimizers) == 1
+        else None
+    )
     return Problem("warning", "left-alone", message, node=name, fix=fix or quick_fixes.freeze(name))
 
 
-def _all_known(flow: Dataflow, optimizer: str) -> bool:
+def _is_evaluated(flow: Dataflow, optimizer: str) -> bool:
     """Whether all nodes before an optimizer were evaluated."""
     upstream = flow.graph.upstream([optimizer]) - {optimizer}
     return all(name in flow.facts and flow.facts[name].outputs for name in upstream)
 
 
-def _untrained(flow: Dataflow, optimizer: str) -> Problem:
+def _nothing_to_train(flow: Dataflow, optimizer: str) -> Problem:
     upstream = flow.graph.upstream([optimizer])
     frozen = [
         n

@@ -63,17 +63,19 @@ def _block(
     writer: SourceWriter, title: str, nodes: list[str], names: dict[Endpoint, str]
 ) -> tuple[ast.stmt, ast.FunctionDef]:
     """`relu = checkpoint.checkpoint(self.hidden_block, flatten)`, and the method of the block."""
-    made = {end: None for name in nodes for end in _outputs(writer, name)}
-    given = [end for end in dict.fromkeys(end for name in nodes for end in writer.inputs(name)) if end not in made]
-    others = [name for name in writer.with_role(*MODEL_ROLES) if name not in nodes]
-    wanted = {*(end for name in others for end in writer.inputs(name)), *writer.model_outputs()}
-    results = [end for end in made if end in wanted]
-    again = syntax_trees.attribute(writer.module("checkpoint"), "checkpoint")
-    arguments = [syntax_trees.attribute("self", title), *(syntax_trees.name(names[end]) for end in given)]
-    call = syntax_trees.assign([syntax_trees.name(names[end]) for end in results], syntax_trees.call(again, arguments))
+    outputs = {end: None for name in nodes for end in _outputs(writer, name)}
+    inputs = [end for end in dict.fromkeys(end for name in nodes for end in writer.inputs(name)) if end not in outputs]
+    other_nodes = [name for name in writer.with_role(*MODEL_ROLES) if name not in nodes]
+    read_elsewhere = {*(end for name in other_nodes for end in writer.inputs(name)), *writer.model_outputs()}
+    results = [end for end in outputs if end in read_elsewhere]
+    checkpoint = syntax_trees.attribute(writer.module("checkpoint"), "checkpoint")
+    arguments = [syntax_trees.attribute("self", title), *(syntax_trees.name(names[end]) for end in inputs)]
+    call = syntax_trees.assign(
+        [syntax_trees.name(names[end]) for end in results], syntax_trees.call(checkpoint, arguments)
+    )
     steps: list[ast.stmt] = [writer.mark(_step(writer, name, names), name) for name in nodes]
     returned = syntax_trees.returns([syntax_trees.name(names[end]) for end in results])
-    return writer.mark(call, nodes[0]), syntax_trees.method(title, [names[end] for end in given], [*steps, returned])
+    return writer.mark(call, nodes[0]), syntax_trees.method(title, [names[end] for end in inputs], [*steps, returned])
 
 
 def _step(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.Assign:

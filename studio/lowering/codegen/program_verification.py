@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 from engine.system.syntax import parsed
 from studio.lowering.codegen.safe_identifiers import MODULES, SUBPACKAGES, UnsafeSyntaxError, identifier, path_of
-from studio.lowering.codegen.task_source import OF_A_STEP
+from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.nodes.catalogue import catalogue
 
-KINDS: tuple[type[ast.AST], ...] = (
+NODE_TYPES: tuple[type[ast.AST], ...] = (
     *(ast.Module, ast.Import, ast.ImportFrom, ast.alias, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg),
     *(ast.Assign, ast.Expr, ast.Return, ast.Call, ast.keyword, ast.Name, ast.Attribute, ast.Constant, ast.List),
     *(ast.Tuple, ast.Dict, ast.Starred, ast.BinOp, ast.Add, ast.Mult, ast.UnaryOp, ast.USub, ast.Load, ast.Store),
@@ -32,7 +32,7 @@ JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoin
 INHERITED = frozenset({"measure"})
 """Task methods that programs may call."""
 
-SETTINGS = frozenset({*OF_A_STEP, "per_step"})
+SETTINGS = frozenset({*STEP_SETTINGS, "per_step"})
 """Class attributes that the task class may set."""
 
 
@@ -42,16 +42,16 @@ def verify_source(text: str) -> ast.Module:
         tree = parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UnsafeSyntaxError(f"text that is not valid Python ({error})", getattr(error, "lineno", None)) from None
-    _kinds_and_names(tree)
+    _verify_nodes(tree)
     classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
     if len(classes) != len(BASES) or tree.body[-len(BASES) :] != classes:
-        _refuse(tree.body[0] if tree.body else tree, "statements other than imports and two classes")
+        _reject(tree.body[0] if tree.body else tree, "statements other than imports and two classes")
     imported = {name for statement in tree.body[: -len(BASES)] for name in _imported(statement)}
     model, task = classes
     layers = _attributes(model)
     _Class(model, BASES[0], imported, layers, frozenset()).verify()
-    own = _attributes(task) | INHERITED
-    _Class(task, BASES[1], imported, own, layers, model.name).verify()
+    task_attributes = _attributes(task) | INHERITED
+    _Class(task, BASES[1], imported, task_attributes, layers, model.name).verify()
     return tree
 
 
@@ -64,13 +64,13 @@ def allowed_functions() -> frozenset[tuple[str, str]]:
 # -- the whole tree ---------------------------------------------------------------------------
 
 
-def _kinds_and_names(tree: ast.Module) -> None:
+def _verify_nodes(tree: ast.Module) -> None:
     for node in ast.walk(tree):
-        if type(node) not in KINDS:
-            _refuse(node, f"{type(node).__name__}, which no program has")
+        if type(node) not in NODE_TYPES:
+            _reject(node, f"{type(node).__name__}, which no program has")
         if isinstance(node, ast.Constant):
             if type(node.value) not in (type(None), bool, int, float, str) or node.kind is not None:
-                _refuse(node, f"the constant {node.value!r}")
+                _reject(node, f"the constant {node.value!r}")
             continue
         for field, value in ast.iter_fields(node):
             for text in value if isinstance(value, list) else [value]:  # pyright: ignore[reportUnknownVariableType]
@@ -85,20 +85,20 @@ def _imported(statement: ast.stmt) -> Iterable[str]:
         case ast.Import(names=[ast.alias(name="engine", asname=None)]):
             return ["engine"]
         case ast.ImportFrom(module=str(package), names=names, level=0):
-            known = {name for name in MODULES - {"engine"} if SUBPACKAGES.get(name, "engine") == package}
-            found = [each.name for each in names if each.asname is None and each.name in known]
+            modules = {name for name in MODULES - {"engine"} if SUBPACKAGES.get(name, "engine") == package}
+            found = [each.name for each in names if each.asname is None and each.name in modules]
             if len(found) == len(names):
                 return found
         case _:
             pass
-    return _refuse(statement, "an import of a module outside the engine")
+    return _reject(statement, "an import of a module outside the engine")
 
 
 def _attributes(definition: ast.ClassDef) -> frozenset[str]:
     """The methods of a class and the attributes of `self` that they set."""
     methods = [each.name for each in definition.body if isinstance(each, ast.FunctionDef)]
-    stored = (node for node in ast.walk(definition) if isinstance(node, ast.Attribute))
-    return frozenset([*methods, *(node.attr for node in stored if isinstance(node.ctx, ast.Store))])
+    attributes = (node for node in ast.walk(definition) if isinstance(node, ast.Attribute))
+    return frozenset([*methods, *(node.attr for node in attributes if isinstance(node.ctx, ast.Store))])
 
 
 # -- one class --------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ class _Class:
         found = self._definition
         bases = [_path(each) for each in found.bases]
         if bases != [self._base] or self._base[0] not in self._imported or found.keywords or found.decorator_list:
-            _refuse(found, f"a class that does not derive from {'.'.join(self._base)} alone")
+            _reject(found, f"a class that does not derive from {'.'.join(self._base)} alone")
         if found.name in self._imported | {"self", "super"}:
-            _refuse(found, f"a class named {found.name}")
+            _reject(found, f"a class named {found.name}")
         for statement in found.body:
             match statement:
                 case ast.FunctionDef():
@@ -139,20 +139,27 @@ class _Class:
                     self._locals = set()
                     self._value(value)
                 case _:
-                    _refuse(statement, "a statement in a class that is neither a setting nor a method")
+                    _reject(statement, "a statement in a class that is neither a setting nor a method")
 
     def _method(self, method: ast.FunctionDef) -> None:
-        given = method.args
-        others = (given.posonlyargs, given.kwonlyargs, given.defaults, given.kw_defaults, given.vararg, given.kwarg)
-        names = [each.arg for each in given.args]
-        plain = not any(others) and all(each.annotation is None for each in given.args)
-        if not plain or names[:1] != ["self"] or method.decorator_list or method.returns is not None:
-            _refuse(method, "a method that is not plain")
+        arguments = method.args
+        others = (
+            arguments.posonlyargs,
+            arguments.kwonlyargs,
+            arguments.defaults,
+            arguments.kw_defaults,
+            arguments.vararg,
+            arguments.kwarg,
+        )
+        names = [each.arg for each in arguments.args]
+        is_plain = not any(others) and all(each.annotation is None for each in arguments.args)
+        if not is_plain or names[:1] != ["self"] or method.decorator_list or method.returns is not None:
+            _reject(method, "a method that is not plain")
         used = [node for node in ast.walk(method) if isinstance(node, ast.Name)]
         self._locals = {*names[1:], *(node.id for node in used if isinstance(node.ctx, ast.Store))}
-        hidden = self._locals & {*self._imported, "self", "super", self._model, self._definition.name}
-        if hidden:
-            _refuse(method, f"a local name {min(map(str, hidden))}, which is already defined")
+        shadowed = self._locals & {*self._imported, "self", "super", self._model, self._definition.name}
+        if shadowed:
+            _reject(method, f"a local name {min(map(str, shadowed))}, which is already defined")
         for statement in method.body:
             self._statement(statement)
 
@@ -166,7 +173,7 @@ class _Class:
             case ast.Return(value=ast.expr() as value):
                 self._value(value)
             case _:
-                _refuse(statement, "a statement that no method has")
+                _reject(statement, "a statement that no method has")
 
     def _target(self, target: ast.expr) -> None:
         match target:
@@ -175,7 +182,7 @@ class _Class:
             case ast.Tuple(elts=parts) if all(isinstance(part, ast.Name) for part in parts):
                 pass
             case _:
-                _refuse(target, "an assignment to something other than a local name or an attribute of self")
+                _reject(target, "an assignment to something other than a local name or an attribute of self")
 
     def _value(self, value: ast.expr) -> None:
         match value:
@@ -194,14 +201,14 @@ class _Class:
             case ast.Call(func=function, args=positional, keywords=named):
                 self._function(function, value)
                 if any(each.arg is None for each in named):
-                    _refuse(value, "a call with **")
+                    _reject(value, "a call with **")
                 self._values([*positional, *(each.value for each in named)])
             case ast.Name(id=name) if name in self._locals:
                 pass
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self._attributes:
                 pass
             case _:
-                _refuse(value, f"{ast.unparse(value)[:100]!r}, which it does not define")
+                _reject(value, f"{ast.unparse(value)[:100]!r}, which it does not define")
 
     def _values(self, values: Iterable[ast.expr]) -> None:
         for each in values:
@@ -224,14 +231,14 @@ class _Class:
             case (name, "map"):
                 allowed = name in self._locals
             case ():
-                allowed = _makes_the_base(call)
+                allowed = _is_base_init(call)
             case _:
                 allowed = False
         if not allowed:
-            _refuse(call, f"a call of {ast.unparse(function)[:100]!r}")
+            _reject(call, f"a call of {ast.unparse(function)[:100]!r}")
 
 
-def _makes_the_base(call: ast.expr) -> bool:
+def _is_base_init(call: ast.expr) -> bool:
     """Whether it is `super().__init__()`."""
     match call:
         case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as parent, attr="__init__")):
@@ -251,8 +258,8 @@ def _path(value: ast.expr) -> tuple[str, ...]:
             return ()
 
 
-def _refuse(node: Any, what: str) -> NoReturn:
-    raise UnsafeSyntaxError(what, getattr(node, "lineno", None))
+def _reject(node: Any, description: str) -> NoReturn:
+    raise UnsafeSyntaxError(description, getattr(node, "lineno", None))
 
 
 __all__ = ["allowed_functions", "verify_source"]

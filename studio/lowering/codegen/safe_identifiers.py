@@ -15,7 +15,7 @@ MODULES = frozenset({"checkpoint", "engine", "data", "fit", "lr_scheduler", "met
 SUBPACKAGES = {"transforms": "engine.data", "lr_scheduler": "engine.optim", "checkpoint": "engine.utils"}
 """Import path of modules that are not direct submodules of the engine."""
 
-TAKEN = MODULES | {"self", "super", "batch"}
+RESERVED = MODULES | {"self", "super", "batch"}
 
 UNDERSCORED = frozenset({"_", "__init__"})
 """The names in generated code that begin with an underscore."""
@@ -35,11 +35,11 @@ def identifier(text: str, line: int | None = None) -> str:
     if problem is None and text.startswith("_") and text not in UNDERSCORED:
         problem = "begins with an underscore"
     if problem is not None:
-        raise UnsafeSyntaxError(f"the name {text[:LONGEST_SHOWN]!r}, which {problem}", line)
+        raise UnsafeSyntaxError(f"the name {text[:MAX_SHOWN_CHARACTERS]!r}, which {problem}", line)
     return text
 
 
-LONGEST_SHOWN = 100
+MAX_SHOWN_CHARACTERS = 100
 """Maximum length of a rejected name in a message."""
 
 
@@ -52,19 +52,19 @@ def path_of(node_type: NodeType) -> tuple[str, str]:
 class Locals:
     """The local names of one method. A name that is already taken gets an underscore appended."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = {*TAKEN, *taken}
+    def __init__(self, used: Iterable[str] = ()) -> None:
+        self._used = {*RESERVED, *used}
 
     def new(self, name: str) -> str:
-        while name in self._taken:
+        while name in self._used:
             name += "_"
-        self._taken.add(name)
+        self._used.add(name)
         return name
 
 
 def class_name(text: str | None) -> str:
     """The class name for a project name: "digits_mlp" → "DigitsMlp"; "Network" if no valid name results."""
-    plain = unicodedata.normalize("NFKC", text or "")
-    words = re.findall(r"[^\W_]+", plain)
+    normalized = unicodedata.normalize("NFKC", text or "")
+    words = re.findall(r"[^\W_]+", normalized)
     name = "".join(word[:1].upper() + word[1:] for word in words)[:60]
-    return name if not_an_identifier(name) is None and name not in TAKEN else "Network"
+    return name if not_an_identifier(name) is None and name not in RESERVED else "Network"

@@ -57,18 +57,20 @@ class SourceWriter:
 
     def construct(self, name: str, positional: Iterable[ast.expr] = ()) -> ast.Call:
         """`nn.Linear(in_features=64, out_features=128)`, with set, inferred and preset parameters as keywords."""
-        return self._made(name, positional, self._keywords(name))
+        return self._call(name, positional, self._keywords(name))
 
     def mapped(self, name: str, before: str) -> ast.Call:
         """`digits.map(transforms.Normalize(std=16.0))`, a transform of the samples in the variable `before`."""
-        own, applied = split_transform_arguments(self._keywords(name))
-        return syntax_trees.call(syntax_trees.attribute(before, "map"), [self._made(name, (), own)], applied)
+        transform_arguments, map_arguments = split_transform_arguments(self._keywords(name))
+        return syntax_trees.call(
+            syntax_trees.attribute(before, "map"), [self._call(name, (), transform_arguments)], map_arguments
+        )
 
     def schedule(self, name: str, optimizer: ast.expr) -> ast.Call:
         """`lr_scheduler.StepLR(self.adam, step_size=10)`."""
-        return self._made(name, [optimizer], schedule_arguments(self._keywords(name)))
+        return self._call(name, [optimizer], schedule_arguments(self._keywords(name)))
 
-    def _made(self, name: str, positional: Iterable[ast.expr], keywords: Mapping[str, Any]) -> ast.Call:
+    def _call(self, name: str, positional: Iterable[ast.expr], keywords: Mapping[str, Any]) -> ast.Call:
         return syntax_trees.call(self.target(name), positional, keywords)
 
     def target(self, name: str) -> ast.expr:
@@ -80,8 +82,8 @@ class SourceWriter:
         facts = self.facts(name)
         arguments = resolve_paths(facts.type, facts.arguments.values, self.base)
         presets = {parameter.name for parameter in facts.type.params if parameter.is_preset}
-        shown = facts.arguments.explicit | facts.arguments.inferred | presets
-        return {key: value for key, value in arguments.items() if key in shown}
+        names = facts.arguments.explicit | facts.arguments.inferred | presets
+        return {key: value for key, value in arguments.items() if key in names}
 
     # -- values passed between methods
 

@@ -15,7 +15,7 @@ from studio.nodes.loss_sum_node import WEIGHTS
 from studio.nodes.schedule_nodes import PER_STEP
 from studio.nodes.types import Role
 
-OF_A_STEP = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
+STEP_SETTINGS = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
 """Training settings that define a step."""
 
 
@@ -27,12 +27,12 @@ def task_class(writer: SourceWriter, title: str, model: str) -> ast.ClassDef:
 
 def _settings(training: TrainingSettings) -> list[ast.stmt]:
     """Step settings of the project that differ from the defaults of tasks."""
-    values = {name: getattr(training, name) for name in OF_A_STEP}
-    usual = TrainingSettings()
+    values = {name: getattr(training, name) for name in STEP_SETTINGS}
+    defaults = TrainingSettings()
     return [
         syntax_trees.assign([syntax_trees.name(name)], syntax_trees.literal(value))
         for name, value in values.items()
-        if value != getattr(usual, name)
+        if value != getattr(defaults, name)
     ]
 
 
@@ -70,8 +70,8 @@ def _configure(writer: SourceWriter, model: str) -> ast.FunctionDef:
     ]
     for name in writer.with_role(Role.LOSS, Role.METRIC, Role.OPTIMIZER):
         trained = [_parameters(writer, name)] if writer.facts(name).type.role is Role.OPTIMIZER else []
-        made = syntax_trees.assign([syntax_trees.attribute("self", name)], writer.construct(name, trained))
-        body.append(writer.mark(made, name))
+        statement = syntax_trees.assign([syntax_trees.attribute("self", name)], writer.construct(name, trained))
+        body.append(writer.mark(statement, name))
     return syntax_trees.method("configure", (), [*body, *_schedules(writer, model)])
 
 
@@ -83,13 +83,13 @@ def _schedules(writer: SourceWriter, model: str) -> list[ast.stmt]:
         *before, last = chain.nodes
         optimizer = syntax_trees.attribute("self", str(writer.graph.driven_by(last)))
         if not before:
-            made = writer.schedule(last, optimizer)
-            body.append(writer.mark(syntax_trees.assign([syntax_trees.attribute("self", last)], made), last))
+            statement = writer.schedule(last, optimizer)
+            body.append(writer.mark(syntax_trees.assign([syntax_trees.attribute("self", last)], statement), last))
             continue
         names = [scope.new(name) for name in chain.nodes]
         for name, local in zip(chain.nodes, names, strict=True):
-            made = writer.schedule(name, optimizer)
-            body.append(writer.mark(syntax_trees.assign([syntax_trees.name(local)], made), name))
+            statement = writer.schedule(name, optimizer)
+            body.append(writer.mark(syntax_trees.assign([syntax_trees.name(local)], statement), name))
         parts = ast.List([syntax_trees.name(local) for local in names], ast.Load())
         joined = syntax_trees.call(
             syntax_trees.attribute(writer.module("lr_scheduler"), "SequentialLR"),
@@ -123,11 +123,11 @@ def _losses(writer: SourceWriter) -> ast.FunctionDef:
     batch = {end: scope.new(name) if end in read else "_" for end, name in writer.batch().items()}
     names.update(batch)
     unpacked = syntax_trees.assign([syntax_trees.name(name) for name in batch.values()], syntax_trees.name("batch"))
-    judging = writer.with_role(Role.LOSS, Role.LOSS_SUM, Role.METRIC)
-    judgements = [writer.mark(_judgement(writer, name, names), name) for name in judging]
+    nodes = writer.with_role(Role.LOSS, Role.LOSS_SUM, Role.METRIC)
+    applied = [writer.mark(_apply(writer, name, names), name) for name in nodes]
     first = writer.mark(unpacked, writer.loader())
     return syntax_trees.method(
-        "losses", ["batch"], [first, *_model_call(writer, names), *judgements, _result(writer, names)]
+        "losses", ["batch"], [first, *_model_call(writer, names), *applied, _result(writer, names)]
     )
 
 
@@ -142,14 +142,14 @@ def _model_call(writer: SourceWriter, names: dict[Endpoint, str]) -> list[ast.st
     )
 
 
-def _judgement(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.stmt:
+def _apply(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.stmt:
     """The statements that apply a loss, a sum of losses or a metric to a batch."""
-    given: list[ast.expr] = [syntax_trees.name(names[end]) for end in writer.inputs(name)]
-    own = syntax_trees.attribute("self", name)
+    inputs: list[ast.expr] = [syntax_trees.name(names[end]) for end in writer.inputs(name)]
+    instance = syntax_trees.attribute("self", name)
     role = writer.facts(name).type.role
     if role is Role.METRIC:
-        return ast.Expr(syntax_trees.call(syntax_trees.attribute("self", "measure"), [own, *given]))
-    value = _weighted_sum(writer, name, names) if role is Role.LOSS_SUM else syntax_trees.call(own, given)
+        return ast.Expr(syntax_trees.call(syntax_trees.attribute("self", "measure"), [instance, *inputs]))
+    value = _weighted_sum(writer, name, names) if role is Role.LOSS_SUM else syntax_trees.call(instance, inputs)
     [end] = _outputs(writer, [name])
     return syntax_trees.assign([syntax_trees.name(names[end])], value)
 

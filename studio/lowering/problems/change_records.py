@@ -1,4 +1,4 @@
-"""The edit of a fix as data: what programs apply to a project file, derived from the document before and after."""
+"""The edit of a fix as data that programs can apply to a project file, derived from the document before and after."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Change: TypeAlias = dict[str, Any]
 """
 
 _FIELDS = tuple(field for field in Node.__struct_fields__ if field not in ("at", "params"))
-"""Fields of a node in a change record. Its position is left out; parameters have separate records."""
+"""Fields of a node in a change record. Positions are not recorded; parameters have separate records."""
 _fields = attrgetter(*_FIELDS)
 
 
 def changes(old: Document, new: Document) -> tuple[Change, ...]:
-    """What leads from one document to another, in the order in which it is to be done, apart from places."""
+    """The changes that turn one document into another, in order of application, without node positions."""
     return tuple(_changes(old, difference(old, new)))
 
 
@@ -37,41 +37,46 @@ def _changes(old: Document, found: Difference) -> Iterator[Change]:
         yield {"remove": name}
     for name, renamed in found.renamed.items():
         yield {"rename": name, "name": renamed}
-    gone = [wire for wire in found.wires_removed if not {*found.removed, *found.renamed} & _nodes(wire)]
-    come = [wire for wire in found.wires_added if not set(found.renamed.values()) & _nodes(wire)]
+    disconnected = [wire for wire in found.wires_removed if not {*found.removed, *found.renamed} & _nodes(wire)]
+    connected = [wire for wire in found.wires_added if not set(found.renamed.values()) & _nodes(wire)]
     for name, node in found.added.items():
-        told: Change = {"name": name, "params": dict(node.params)}
-        around = _around(name, gone, come)
-        if around is None:
-            yield {"add": node.type, **told}
+        attributes: Change = {"name": name, "params": dict(node.params)}
+        insertion = _find_insertion(name, disconnected, connected)
+        if insertion is None:
+            yield {"add": node.type, **attributes}
             continue
-        before, first, second = around
-        gone.remove(before)
-        come = [wire for wire in come if wire not in (first, second)]
-        yield {"insert": node.type, **told, "wire": _ends(before), "ports": [first.target.port, second.source.port]}
-    for wire in gone:
+        old_wire, first, second = insertion
+        disconnected.remove(old_wire)
+        connected = [wire for wire in connected if wire not in (first, second)]
+        yield {
+            "insert": node.type,
+            **attributes,
+            "wire": _ends(old_wire),
+            "ports": [first.target.port, second.source.port],
+        }
+    for wire in disconnected:
         yield {"disconnect": _ends(wire)}
-    for wire in come:
+    for wire in connected:
         yield {"connect": _ends(wire)}
     for name, node in found.changed.items():
-        yield from _of_node(name, old.nodes[name], node)
+        yield from _node_changes(name, old.nodes[name], node)
     if found.training is not None:
         fields = old.training.__struct_fields__
         pairs = {field: (getattr(old.training, field), getattr(found.training, field)) for field in fields}
         yield {"training": {field: after for field, (before, after) in pairs.items() if before != after}}
 
 
-def _around(name: str, gone: list[Wire], come: list[Wire]) -> tuple[Wire, Wire, Wire] | None:
-    """The wire that a new node was put into, and its two halves."""
-    into = [wire for wire in come if wire.target.node == name]
-    out = [wire for wire in come if wire.source.node == name]
-    if len(into) != 1 or len(out) != 1:
+def _find_insertion(name: str, disconnected: list[Wire], connected: list[Wire]) -> tuple[Wire, Wire, Wire] | None:
+    """The wire that a new node splits, and the two new wires; None if it splits none."""
+    incoming = [wire for wire in connected if wire.target.node == name]
+    outgoing = [wire for wire in connected if wire.source.node == name]
+    if len(incoming) != 1 or len(outgoing) != 1:
         return None
-    before = Wire(into[0].source, out[0].target)
-    return (before, into[0], out[0]) if before in gone else None
+    old_wire = Wire(incoming[0].source, outgoing[0].target)
+    return (old_wire, incoming[0], outgoing[0]) if old_wire in disconnected else None
 
 
-def _of_node(name: str, old: Node, new: Node) -> Iterator[Change]:
+def _node_changes(name: str, old: Node, new: Node) -> Iterator[Change]:
     if _fields(old) != _fields(new):
         pairs = zip(_FIELDS, _fields(old), _fields(new), strict=True)
         yield {"change": name, **{field: after for field, before, after in pairs if before != after}}

@@ -1,4 +1,13 @@
-"""A problem of a document, and the fix that a button applies."""
+"""A problem of a document, and the fix that a button applies.
+
+Rules for all problems:
+
+- `node` is the node where the user acts: the one whose parameters, name or wires the first remedy changes. If the
+  problem appears at another node, the message names both, and `affected` is the node where it appears.
+- A message is one sentence with the expected and the actual value, then the next step as an imperative sentence. It
+  names nodes by name, ports as ``node.port`` and parameters by name.
+- The title of a fix is the next step in a few words, such as "Set lr to 0.001".
+"""
 
 from __future__ import annotations
 
@@ -19,7 +28,7 @@ class Fix:
     title: str
     edit: Callable[[Document], Document] = field(compare=False)
     settings: tuple[str, ...] = ()
-    """The same edit as values of `--set`: "adam.lr=0.001". Empty if wires or nodes change."""
+    """The same edit as arguments of `--set`: "adam.lr=0.001". Empty if it changes wires or nodes."""
     document: Document | None = field(default=None, compare=False, repr=False)
     """The document that the fix applies to."""
 
@@ -41,15 +50,19 @@ class Problem:
     severity: Literal["error", "warning"]
     code: str
     message: str
-    """One or two sentences: what was expected, what was found, what to do."""
+    """Expected and actual values, and the next step."""
     node: str | None = None
+    """The node where the user acts; None for a problem of the whole project."""
     port: str | None = None
+    """A port of `node`."""
     wire: Wire | None = None
     fix: Fix | None = None
     option: str = ""
-    """A value of `--set` that fixes it: "digits.folder=PATH"."""
+    """Argument of `--set` that fixes the problem: "digits.folder=PATH"."""
     also: tuple[str, ...] = ()
-    """Other nodes with the same problem, where several are shown as one."""
+    """Other nodes with the same problem, if several problems are merged into one."""
+    affected: str | None = None
+    """The node where the problem appears, if not at `node`. An error only prevents runs that use this node."""
 
     @property
     def help(self) -> str:

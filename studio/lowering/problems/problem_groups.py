@@ -11,36 +11,36 @@ from studio.document.document_errors import EditError
 from studio.document.model import Document
 from studio.lowering.problems.problem import Fix, Problem
 
-LEAST = 3
-"""Equal problems shown as one."""
-FEW = 4
-"""Names that are listed."""
+MIN_GROUP_SIZE = 3
+"""Minimum number of equal problems that are merged into one."""
+MAX_LISTED = 4
+"""Maximum number of node names in a message."""
 
 Key = tuple[object, ...]
 
 
 def grouped(problems: Iterable[Problem], nodes: Iterable[str]) -> list[Problem]:
-    """The problems in order; those with equal code and message, except for node names, are grouped at the first.
+    """Merge problems whose code and message are equal except for node names into the first of them.
 
-    The others are in its `also`. Its fix applies all of theirs.
+    Its `also` lists the nodes where the others appear, and its fix applies all fixes. The order is kept.
     """
     problems = tuple(problems)
     names = {*nodes, *(problem.node for problem in problems if problem.node is not None)}
-    alike: defaultdict[Key, list[Problem]] = defaultdict(list)
+    groups: defaultdict[Key, list[Problem]] = defaultdict(list)
     for problem in problems:
-        alike[_key(problem, names)].append(problem)
+        groups[_key(problem, names)].append(problem)
     found: list[Problem] = []
     for problem in problems:
-        same = alike[_key(problem, names)]
-        if len(same) < LEAST:
+        group = groups[_key(problem, names)]
+        if len(group) < MIN_GROUP_SIZE:
             found.append(problem)
-        elif problem is same[0]:
-            found.append(_together(same))
+        elif problem is group[0]:
+            found.append(_merge(group))
     return found
 
 
 def _key(problem: Problem, names: set[str]) -> Key:
-    """What equal problems have in common; the message for problems of no node."""
+    """The parts that equal problems share. Problems without a node are equal only if their messages are."""
     if problem.node is None:
         return problem.severity, problem.code, None, problem.message
     return (
@@ -52,25 +52,27 @@ def _key(problem: Problem, names: set[str]) -> Key:
     )
 
 
-def _together(problems: Sequence[Problem]) -> Problem:
+def _merge(problems: Sequence[Problem]) -> Problem:
     first, *others = problems
-    names = tuple(dict.fromkeys(problem.node for problem in others if problem.node is not None))
-    listed = ", ".join(names[:FEW]) + (f" and {len(names) - FEW:,} more" if len(names) > FEW else "")
+    names = tuple(dict.fromkeys(name for each in others if (name := each.affected or each.node) is not None))
+    listed = ", ".join(names[:MAX_LISTED]) + (
+        f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    )
     fixes = [problem.fix for problem in problems if problem.fix is not None]
     return replace(
         first,
         message=f"{first.message} This also applies to {listed}.",
         also=names,
-        fix=_all(fixes) if len(fixes) == len(problems) else None,
+        fix=_combined_fix(fixes) if len(fixes) == len(problems) else None,
     )
 
 
-def _all(fixes: Sequence[Fix]) -> Fix:
+def _combined_fix(fixes: Sequence[Fix]) -> Fix:
     def edit(document: Document) -> Document:
         for fix in fixes:
             try:
                 document = fix.edit(document)
-            except EditError:  # one before it has done the same, or taken its node away
+            except EditError:  # an earlier fix had the same effect or removed the node
                 continue
         return document
 

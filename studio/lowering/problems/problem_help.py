@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 HELP: Mapping[str, str] = {
-    # the parts of a run
+    # parts of a run
     "empty": "A run needs data, a loader, layers, a loss and an optimizer.",
     "no-data": "A run reads its samples from a data source.",
     "no-loader": "A loader combines samples into the batches that layers process.",
@@ -15,13 +15,13 @@ HELP: Mapping[str, str] = {
     "loss-not-scalar": "Gradients are computed for a single value; reduction mean or sum reduces the loss to one.",
     "nothing-to-train": "An optimizer trains layers with parameters that its loss depends on and that are not frozen.",
     "shared-layers": "Two optimizers that change the same parameters undo each other's steps.",
-    "unknown-layer": "The list of layers that an optimizer trains names layers that its loss depends on.",
+    "unknown-layer": "An optimizer can only train layers with parameters that its loss depends on.",
     "left-alone": "A layer that no optimizer trains keeps its random initial values.",
     "unknown-figure": "The best weights are selected by a loss or metric that the run computes.",
     # names and wires
     "bad-name": "A node's name is an identifier in the generated code and the prefix of its parameters.",
     "reserved-name": "A node's name becomes an attribute of a generated class and must not replace a method of it.",
-    "unknown-type": "Nodes of types that this version does not have are kept in the file but cannot run.",
+    "unknown-type": "A node whose type this version does not have is kept in the file but cannot run.",
     "stray-wire": "A wire joins an output to an input of the same type; an input takes one wire.",
     "missing-wire": "Every input that is not optional needs a wire.",
     "muted-source": "A muted node outputs its input if their types match, otherwise nothing.",
@@ -42,18 +42,18 @@ HELP: Mapping[str, str] = {
     "wrong-metric": "A metric expects predictions of one kind: classes, yes or no, or numbers.",
     "open-sizes": "All samples of a batch need the same size.",
     "too-large": "Parameters, activations or data would take more memory than this machine has.",
-    # divisions and schedules
+    # splits and schedules
     "bad-division": "The split leaves a part empty or is not possible.",
     "no-batch": "The loader drops its only batch, so no training step is possible.",
     "rare-class": "Each class needs samples in both training and validation data.",
     "two-followers": "Only one schedule can start when another one ends.",
-    "schedule-alone": "A schedule changes the learning rate of the optimizer that it is wired behind.",
+    "schedule-alone": "One-cycle and plateau schedules cover the whole training and cannot follow another one.",
     "mixed-counting": "Schedules in one chain count the same unit: epochs or steps.",
     "schedules-overrule": "Of two parallel schedules the later one overrides the learning rate of the other.",
     "schedule-late": "A schedule that begins after the last step has no effect.",
-    "schedule-short": "A schedule of a fixed length ends with an error once the training is longer.",
+    "schedule-short": "A schedule of fixed length raises an error in the first step after its end.",
     "schedule-rises": "A cosine schedule rises again after T_max.",
-    # mistakes that train badly
+    # common mistakes
     "no-activation": "Two linear layers in a row compute one linear map.",
     "squashed-scores": "The loss already applies softmax or a sigmoid; applying it twice makes gradients small.",
     "relu-on-scores": "Negative scores mean that a class is unlikely; ReLU sets them to 0.",
@@ -72,30 +72,30 @@ HELP: Mapping[str, str] = {
     "not-shuffled": "Batches in a fixed order give correlated gradients.",
     "batch-norm-single": "Batch normalization needs the mean and variance of several values per feature.",
     # data
-    "rows-left-out": "Rows with a missing value in a column that is read are left out.",
-    "missing-category": "A missing value in a categorical column is a separate category, or its row is left out.",
+    "rows-left-out": "Rows without a target are skipped; if missing is drop, so are all incomplete rows.",
+    "missing-category": "A missing value in a categorical column is encoded as zeros, unless missing is drop.",
     "identifier": "A column of row numbers lets a network memorize samples.",
     "unseen-category": "A category that is not in the training data is encoded as zeros.",
     "header-values": "The first line of a table is read as names of columns unless header is off.",
     "leading-zeros": "A column read as numbers loses leading zeros; read as categories it keeps them.",
-    "merged-numbers": "float32 represents whole numbers exactly up to 16,777,216.",
+    "merged-numbers": "float32 represents integers exactly up to 16,777,216.",
     "stray-class": "Class indices start at 0 and are smaller than the number of classes.",
     "unreadable": "A sample that cannot be read ends a run when its batch is made.",
     "skipped": "An image that cannot be decoded is replaced by another one.",
-    "missing": "One NaN makes the loss of its whole batch NaN.",
-    "infinite": "One infinite value makes the loss of its whole batch NaN.",
+    "missing": "One NaN makes the loss of its batch NaN.",
+    "infinite": "One infinite value makes the loss of its batch NaN.",
     "overlap": "Validation on training samples does not measure how well a network generalizes.",
     "numbers-as-classes": "Quantities need a regression loss; as classes they have no order.",
     "missing-class": "A class without samples in training is never predicted.",
     "imbalance": "A network that always predicts the largest class has a high accuracy.",
     "constant": "A constant input carries no information about the target.",
     "narrow": "Inputs with a small range slow learning down.",
-    # what ends a command
+    # errors of commands
     "bad-usage": "An argument of the command does not exist or has a value that is not allowed.",
     "bad-file": "A file is missing, damaged, of another kind, or cannot be read or written.",
     "bad-input": "The arguments are valid but cannot be combined or used here.",
     "not-learning": "A correctly wired network can overfit a single batch.",
-    # while a run goes on
+    # problems during a run
     "run-failed": "The run ended with an error.",
     "check-failed": "The check itself failed, so the graph was not checked.",
     "unsafe-code": "Generated code is verified before it runs; this code contains something that no node generates.",
@@ -109,6 +109,6 @@ HELP: Mapping[str, str] = {
     "no-autograd-graph": "The autograd graph is recorded from one step; the run itself goes on.",
     "answers": "Predictions are written without changes.",
 }
-"""By code."""
+"""Explanation by problem code."""
 
 __all__ = ["HELP"]

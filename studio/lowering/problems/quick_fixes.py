@@ -13,13 +13,14 @@ from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.lowering.problems.problem import Fix
 from studio.nodes.loss_sum_node import SUM
 
-STEP = 232.0
+NODE_SPACING = 232.0
 """Horizontal distance between nodes: the node width plus room for the wire label."""
 
 
 def assign(name: str, param: str, value: Json) -> Fix:
+    title = f"Turn {param} {'on' if value else 'off'}" if isinstance(value, bool) else f"Set {param} to {value}"
     return Fix(
-        f"Set {param} to {value}",
+        title,
         lambda document: edits.set_param(document, name, param, value),
         _settings(name, {param: value}),
     )
@@ -80,11 +81,11 @@ def trains(optimizer: str, layers: Iterable[str], title: str) -> Fix:
     return Fix(title, lambda document: edits.set_trains(document, optimizer, chosen))
 
 
-def follow(figure: str) -> Fix:
+def follow(metric: str) -> Fix:
     return Fix(
-        f"Follow {figure}",
-        lambda document: edits.set_training(document, follow=figure),
-        (f"training.follow={figure}",),
+        f"Select weights by {metric}",
+        lambda document: edits.set_training(document, follow=metric),
+        (f"training.follow={metric}",),
     )
 
 
@@ -92,12 +93,12 @@ def wire_up(source: Endpoint, target: Endpoint) -> Fix:
     return Fix(f"Connect {source}", lambda document: edits.connect(document, Wire(source, target)))
 
 
-def swap(name: str, one: str, other: str) -> Fix:
+def swap(name: str, first: str, second: str) -> Fix:
     """Swap the wires of two inputs of a node."""
 
     def edit(document: Document) -> Document:
         sources = {wire.target.port: wire.source for wire in document.wires if wire.target.node == name}
-        for port, source in ((one, sources[other]), (other, sources[one])):
+        for port, source in ((first, sources[second]), (second, sources[first])):
             document = edits.connect(document, Wire(source, Endpoint(name, port)))
         return document
 
@@ -119,29 +120,29 @@ def retype(name: str, key: str, *, keep: Collection[str] = ()) -> Fix:
     return Fix(f"Use {key.rpartition('.')[2]}", edit, () if keep else (f"{name}={key}",))
 
 
-def add_loss(loss: Endpoint, optimizer: str, present: Endpoint, free: Endpoint | None) -> Fix:
-    """Add a loss to that of an optimizer: at a free input of its sum, or with a new sum."""
-    way_in = Endpoint(optimizer, "loss")
+def add_loss(loss: Endpoint, optimizer: str, current_loss: Endpoint, unused_input: Endpoint | None) -> Fix:
+    """Add a loss to the loss of an optimizer: at an unused input of its sum node, or with a new sum node."""
+    input_port = Endpoint(optimizer, "loss")
 
     def edit(document: Document) -> Document:
-        if free is not None:
-            return edits.connect(document, Wire(loss, free))
+        if unused_input is not None:
+            return edits.connect(document, Wire(loss, unused_input))
         x, y = document.nodes[optimizer].at
         document = edits.move(document, _shifted(document, optimizer))
         name = edits.unique_name(document, "total_loss")
         document = edits.add(document, name, Node(SUM, at=(x, y)))
-        for source, port in ((present, "a"), (loss, "b")):
+        for source, port in ((current_loss, "a"), (loss, "b")):
             document = edits.connect(document, Wire(source, Endpoint(name, port)))
-        return edits.connect(document, Wire(Endpoint(name, "loss"), way_in))
+        return edits.connect(document, Wire(Endpoint(name, "loss"), input_port))
 
     return Fix(f"Add {loss.node} to the loss of {optimizer}", edit)
 
 
-def bypass(name: str, way_in: str) -> Fix:
+def bypass(name: str, input_port: str) -> Fix:
     """Remove a node and connect the source of its input `way_in` to all its readers."""
 
     def edit(document: Document) -> Document:
-        source = next((w.source for w in document.wires if w.target == Endpoint(name, way_in)), None)
+        source = next((w.source for w in document.wires if w.target == Endpoint(name, input_port)), None)
         targets = [wire.target for wire in document.wires if wire.source.node == name]
         document = edits.remove(document, [name])
         if source is not None and source.node != name:
@@ -152,38 +153,38 @@ def bypass(name: str, way_in: str) -> Fix:
     return Fix(f"Remove {name}", edit)
 
 
-def insert(target: Endpoint, node: Node, *, title: str, way_in: str = "input", way_out: str = "output") -> Fix:
+def insert(target: Endpoint, node: Node, *, title: str, input_port: str = "input", output_port: str = "output") -> Fix:
     """Insert a node into the wire that ends at `target`, and move later nodes aside."""
 
     def edit(document: Document) -> Document:
-        old = next(wire for wire in document.wires if wire.target == target)
+        wire = next(wire for wire in document.wires if wire.target == target)
         name = edits.unique_name(document, node.type)
         x, y = document.nodes[target.node].at
         document = edits.move(document, _shifted(document, target.node))
         document = edits.add(document, name, replace(node, at=(x, y)))
-        document = edits.connect(document, Wire(old.source, Endpoint(name, way_in)))
-        return edits.connect(document, Wire(Endpoint(name, way_out), target))
+        document = edits.connect(document, Wire(wire.source, Endpoint(name, input_port)))
+        return edits.connect(document, Wire(Endpoint(name, output_port), target))
 
     return Fix(title, edit)
 
 
-def append(source: Endpoint, node: Node, way_in: str, *, title: str) -> Fix:
+def append(source: Endpoint, node: Node, input_port: str, *, title: str) -> Fix:
     """Add a node after an output."""
 
     def edit(document: Document) -> Document:
         name = edits.unique_name(document, node.type)
         x, y = document.nodes[source.node].at
-        document = edits.add(document, name, replace(node, at=(x + STEP, y)))
-        return edits.connect(document, Wire(source, Endpoint(name, way_in)))
+        document = edits.add(document, name, replace(node, at=(x + NODE_SPACING, y)))
+        return edits.connect(document, Wire(source, Endpoint(name, input_port)))
 
     return Fix(title, edit)
 
 
 def _shifted(document: Document, first: str) -> dict[str, tuple[float, float]]:
     """New positions, one step to the right, of a node and all nodes after it."""
-    fed: defaultdict[str, list[str]] = defaultdict(list)
+    targets: defaultdict[str, list[str]] = defaultdict(list)
     for wire in document.wires:
         if wire.target.node in document.nodes:
-            fed[wire.source.node].append(wire.target.node)
-    positions = {name: document.nodes[name].at for name in walk([first], lambda name: fed[name])}
-    return {name: (x + STEP, y) for name, (x, y) in positions.items()}
+            targets[wire.source.node].append(wire.target.node)
+    positions = {name: document.nodes[name].at for name in walk([first], lambda name: targets[name])}
+    return {name: (x + NODE_SPACING, y) for name, (x, y) in positions.items()}

@@ -12,8 +12,8 @@ from studio.lowering.analysis.node_evaluation import make_schedule
 from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes.types import NodeType
 
-LONGEST = 100_000
-"""Longest training, in steps or epochs, whose learning rates are computed."""
+MAX_LENGTH = 100_000
+"""Maximum length of a training, in steps or epochs, for which learning rates are computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,12 @@ class PlannedChain:
     per_step: bool
 
     def make(self, optimizer: Any) -> LRScheduler:
-        made = [make_schedule(node_type, arguments, optimizer) for node_type, arguments in self.schedules]
-        return made[0] if len(made) == 1 else lr_scheduler.SequentialLR(optimizer, made, list(self.milestones))
+        schedules = [make_schedule(node_type, arguments, optimizer) for node_type, arguments in self.schedules]
+        return (
+            schedules[0]
+            if len(schedules) == 1
+            else lr_scheduler.SequentialLR(optimizer, schedules, list(self.milestones))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,8 @@ class LearningRatePlan:
     """The optimizer and its schedules."""
     context: ScheduleContext
     chains: tuple[PlannedChain, ...]
-    waits: bool
-    """Whether one of the schedules depends on the validation loss, which is unknown in advance; it is left out."""
+    excludes_plateau: bool
+    """Whether a schedule is not included because it depends on the validation loss, which is unknown in advance."""
 
     @property
     def per_step(self) -> bool:
@@ -54,21 +58,21 @@ class LearningRatePlan:
         length = self.context.length
         total = length.total(per_step=self.per_step)
         steps = length.steps if self.per_step and length.steps is not None else 1
-        if total is None or total > LONGEST:
+        if total is None or total > MAX_LENGTH:
             return []
         optimizer = self.context.make()
-        made = [(chain.make(optimizer), chain.per_step) for chain in self.chains]
-        optimizer.steps = 1  # a schedule would complain that it goes on before the optimizer
-        found: list[tuple[float, float]] = []
+        schedules = [(chain.make(optimizer), chain.per_step) for chain in self.chains]
+        optimizer.steps = 1  # otherwise schedules warn that they step before the optimizer
+        rates: list[tuple[float, float]] = []
         for number in range(total):
             epoch, step = divmod(number, steps)
-            found.append((epoch + step / steps, float(optimizer.param_groups[0]["lr"])))
-            self._go_on(made, per_step=True)
+            rates.append((epoch + step / steps, float(optimizer.param_groups[0]["lr"])))
+            self._step(schedules, per_step=True)
             if self.unit == "epoch" and step == steps - 1:
-                self._go_on(made, per_step=False)
-        return [*found, (total / steps, found[-1][1])]
+                self._step(schedules, per_step=False)
+        return [*rates, (total / steps, rates[-1][1])]
 
-    def _go_on(self, made: list[tuple[LRScheduler, bool]], *, per_step: bool) -> None:
-        for schedule, counts_steps in made:
+    def _step(self, schedules: list[tuple[LRScheduler, bool]], *, per_step: bool) -> None:
+        for schedule, counts_steps in schedules:
             if counts_steps == per_step:
                 schedule.step()

@@ -20,12 +20,12 @@ class ScheduleChain:
 
     nodes: tuple[str, ...]
     milestones: tuple[int, ...]
-    """Epochs or steps at which the second and the further ones begin."""
+    """Epochs or steps at which the second and later schedules start."""
     per_step: bool
 
 
 def schedule_chains(flow: Dataflow, optimizer: str) -> list[ScheduleChain]:
-    """The schedules of an optimizer, of a graph without errors."""
+    """The schedules of an optimizer in a graph without errors."""
     return [_chain(flow, first) for first in schedules_behind(flow.graph, optimizer)]
 
 
@@ -37,8 +37,8 @@ def _chain(flow: Dataflow, first: str) -> ScheduleChain:
 
 
 def learning_rate_plans(flow: Dataflow) -> dict[str, LearningRatePlan]:
-    """By optimizer with schedules: the learning rate that is planned, of a graph without errors."""
-    found: dict[str, LearningRatePlan] = {}
+    """Planned learning rates by optimizer, for optimizers with schedules in a graph without errors."""
+    plans: dict[str, LearningRatePlan] = {}
     for optimizer in flow.graph.optimized:
         context = next(iter(flow.facts[optimizer].outputs.values()), None)
         planned = [
@@ -47,9 +47,11 @@ def learning_rate_plans(flow: Dataflow) -> dict[str, LearningRatePlan]:
         if schedules_behind(flow.graph, optimizer) and isinstance(context, ScheduleContext):
             chains = schedule_chains(flow, optimizer)
             nodes = frozenset([optimizer, *(name for chain in chains for name in chain.nodes)])
-            made = tuple(_planned(flow, chain) for chain in planned)
-            found[optimizer] = LearningRatePlan(nodes, context, made, waits=len(planned) < len(chains))
-    return found
+            planned_chains = tuple(_planned(flow, chain) for chain in planned)
+            plans[optimizer] = LearningRatePlan(
+                nodes, context, planned_chains, excludes_plateau=len(planned) < len(chains)
+            )
+    return plans
 
 
 def _planned(flow: Dataflow, chain: ScheduleChain) -> PlannedChain:
@@ -78,5 +80,5 @@ def counts_steps(flow: Dataflow, name: str) -> bool:
 
 
 def counting_unit(flow: Dataflow, name: str) -> str:
-    """What a schedule counts."""
+    """The unit that a schedule counts: "step" or "epoch"."""
     return "step" if counts_steps(flow, name) else "epoch"

@@ -48,7 +48,7 @@ class ScheduleContext:
             return text
         return f"{text} from {'step' if self.per_step else 'epoch'} {self.begins + 1}"
 
-    def left(self, *, per_step: bool) -> int | None:
+    def remaining(self, *, per_step: bool) -> int | None:
         """Remaining epochs or steps for a schedule, at least 1. None if unknown."""
         total = self.length.total(per_step=per_step)
         if total is None or self.begins is None or (self.begins and per_step != self.per_step):

@@ -138,8 +138,8 @@ def upstream_data_node(name: str, graph: NodeGraph) -> str:
 def _link(name: str, document: Document, graph: NodeGraph, base: Path | None) -> ChainLink:
     node, kind = document.nodes[name], graph.types[name]
     arguments = resolve_arguments(kind, node.params, None)
-    if arguments.complaints:
-        raise DataProblem(name, f"{name}: {arguments.complaints[0].message}")
+    if arguments.problems:
+        raise DataProblem(name, f"{name}: {arguments.problems[0].message}")
     return ChainLink(name, kind.key, hashable_arguments(resolve_paths(kind, arguments.values, base)), kind)
 
 

@@ -115,11 +115,11 @@ def follow_edits(document: Document, changes: Iterable[Mapping[str, Any]]) -> Do
                 document = edits.remove(document, [name])
             case {"rename": old, "name": name}:
                 document = edits.rename(document, old, name)
-            case {"insert": key, "name": name, "params": params, "wire": ends, "ports": [way_in, way_out]}:
+            case {"insert": key, "name": name, "params": params, "wire": ends, "ports": [input_port, output_port]}:
                 old = wire(ends)
                 document = edits.add(edits.disconnect(document, [old]), name, Node(key, params))
-                document = edits.connect(document, Wire(old.source, Endpoint(name, way_in)))
-                document = edits.connect(document, Wire(Endpoint(name, way_out), old.target))
+                document = edits.connect(document, Wire(old.source, Endpoint(name, input_port)))
+                document = edits.connect(document, Wire(Endpoint(name, output_port), old.target))
             case {"add": key, "name": name, "params": params}:
                 document = edits.add(document, name, Node(key, params))
             case {"disconnect": ends}:

@@ -127,8 +127,8 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     ),
     "classes for a loss of numbers": (
         lambda folder: trained(arrays(folder, numbers(), np.arange(40) % 3), loss="nn.MSELoss"),
-        "loss",
-        r"loss expects numeric targets but batches provides class indices, N int64. Use CrossEntropyLoss",
+        "a",
+        r"loss expects numeric targets but batches provides class indices, N int64. Set task of a to numbers, or use",
     ),
     "scores for a loss of probabilities": (
         lambda folder: trained(arrays(folder, numbers(), RANDOM.random(40)), loss="nn.BCELoss", out=1),
@@ -137,12 +137,12 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     ),
     "bytes for a layer": (
         lambda folder: trained(idx(folder, {"train": LABELS})),
-        "scores",
+        "batches",
         r"scores expects float32 but gets N×64 uint8 from flat. Insert To float before batches",
     ),
     "float64 for a layer": (
         lambda folder: trained(arrays(folder, RANDOM.random((40, 5)), np.arange(40) % 3)),
-        "scores",
+        "batches",
         r"gets N×5 float64 from flat. Insert To float",
     ),
     "labels of validation beyond those of training": (
@@ -183,7 +183,7 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     "sizes that differ": (
         lambda folder: trained(pictures(folder, (8, 9)), "transforms.ToFloat"),
         "batches",
-        r"but H and W of those from b \(3×H×W float32\) may vary. Insert Resize or a crop before batches",
+        r"but H and W of the samples from b \(3×H×W float32\) may vary. Insert Resize or a crop before batches",
     ),
     "objects": (
         lambda folder: trained(arrays(folder, np.array([{}, 1], object), np.arange(2))),
@@ -295,7 +295,7 @@ def test_targets_of_one_class_are_found(tmp_path: Path) -> None:
     made = trained(arrays(tmp_path, numbers(), np.zeros(40, np.int64)))
     [problem] = check(made, catalogue(), tmp_path).problems
     assert problem.severity == "warning"
-    assert problem.message.startswith("All targets have the same class, so loss has nothing to learn.")
+    assert problem.message.startswith("All targets of a have the same class, so loss has nothing to learn.")
 
 
 def test_the_remedy_for_sizes_that_differ_is_one_click(tmp_path: Path) -> None:
@@ -439,8 +439,8 @@ def test_classes_with_fewer_samples_than_folds(tmp_path: Path) -> None:
     assert told(tmp_path, (20, 9, 5), "KFold") == []
     [message] = told(tmp_path, (20, 3, 4), "KFold")
     assert message == (
-        "b makes 5 folds but class 1 has 3 samples, and 1 more class is like it, so some folds do not measure how "
-        "well it is predicted. Add samples, or use fewer folds."
+        "b makes 5 folds but class 1 has 3 samples, and 1 more class is like it, so some folds cannot measure "
+        "its accuracy. Add samples, or use fewer folds."
     )
 
 

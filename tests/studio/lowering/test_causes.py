@@ -56,8 +56,8 @@ def test_encoded_inputs_are_a_problem_of_the_encoder() -> None:
     problem = only(encoded("inputs", 10))
     assert (problem.code, problem.node) == ("wrong-encoding", "scale")
     assert problem.message == (
-        "scale encodes every element of the input (1×8×8 uint8) as a vector, so conv gets N×1×8×8×10. "
-        "Set on of scale to targets, or remove it."
+        "scale encodes every element of the inputs (1×8×8 uint8) as a vector, so conv gets N×1×8×8×10. "
+        "Set on of scale to targets, or remove scale."
     )
     assert codes(fixed(encoded("inputs", 10), problem)) == ["wrong-dtype"]
 
@@ -83,7 +83,7 @@ def test_a_network_that_lost_its_last_dimension() -> None:
     problem = only(column())
     assert problem.message == (
         "cross_entropy expects input and target of one shape but gets N from flat and targets of N×1 from "
-        "batches. Insert Flatten(start_dim=0) before target."
+        "batches. Insert Flatten(start_dim=0) before cross_entropy.target."
     )
     mended = fixed(column(), problem)
     assert report(mended).problems == ()
@@ -100,18 +100,19 @@ def test_a_missing_flatten_is_one_problem_with_one_fix() -> None:
 
 
 def test_an_error_is_kept_beside_a_warning_of_the_same_cause() -> None:
-    """A loss that feeds nothing has the problem first, but it stops no run there."""
+    """The unconnected loss has the problem first, where it is a warning; at the other loss it prevents the run."""
     document = digits(
         {**LOGITS},
         aside="nn.CrossEntropyLoss",
         wires=["logits.output -> aside.input", "batches.target -> aside.target"],
     )
     [error] = report(document).errors
-    assert (error.code, error.node) == ("shape-mismatch", "cross_entropy")
+    assert error.affected == "cross_entropy"
+    assert (error.code, error.node) == ("shape-mismatch", "logits")
 
 
 @pytest.mark.parametrize(
-    ("count", "end"), [(2, "A run reads batches from one loader"), (127, "b2, b3, b4 and 122 more. ")]
+    ("count", "end"), [(2, "but a run reads batches from one loader"), (127, "b2, b3, b4 and 122 more, but")]
 )
 def test_many_loaders_are_one_problem(count: int, end: str) -> None:
     names = [f"b{place}" for place in range(1, count)]

@@ -83,7 +83,7 @@ def test_a_check_after_an_edit_takes_milliseconds(checker: Checker, document: Do
 
 
 def test_memory_is_bounded() -> None:
-    evaluator = NodeEvaluator(remembered=10)
+    evaluator = NodeEvaluator(cache_size=10)
     relu = catalogue()["nn.ReLU"]
     for place in range(50):
         evaluator.evaluate(relu, {"place": place}, {})

@@ -65,11 +65,11 @@ def test_a_loop_anywhere_in_a_template_is_reported(template: str) -> None:
 @pytest.mark.parametrize("key", [each.key for each in PASSING])
 def test_two_nodes_of_a_type_that_feed_each_other_are_reported(key: str) -> None:
     kind = catalogue()[key]
-    way_in, way_out = str(bypass_input(kind, kind.outputs[0].name)), kind.outputs[0]
-    behind = [(each, port) for each in BEHIND for port in each.inputs if port.type is way_out.type]
+    input_port, output_port = str(bypass_input(kind, kind.outputs[0].name)), kind.outputs[0]
+    behind = [(each, port) for each in BEHIND for port in each.inputs if port.type is output_port.type]
     nodes = {"a": Node(key), "b": Node(key), **{f"n{place}": Node(each.key) for place, (each, _) in enumerate(behind)}}
-    wires = [f"a.{way_out.name} -> b.{way_in}", f"b.{way_out.name} -> a.{way_in}"]
-    wires += [f"a.{way_out.name} -> n{place}.{port.name}" for place, (_, port) in enumerate(behind)]
+    wires = [f"a.{output_port.name} -> b.{input_port}", f"b.{output_port.name} -> a.{input_port}"]
+    wires += [f"a.{output_port.name} -> n{place}.{port.name}" for place, (_, port) in enumerate(behind)]
     broken = document({**mlp().nodes, **nodes}, wires)
     broken = replace(broken, wires=tuple(sorted({*broken.wires, *mlp().wires})))
     assert "cycle" in codes(broken)

@@ -86,23 +86,23 @@ def looked_up() -> Document:
 
 
 GRAPHS = {
-    "swapped target": (swapped, "swapped-wires", "cross_entropy", "Swap the wires"),
+    "swapped target": (swapped, "swapped-wires", "cross_entropy", "Swap the two wires"),
     "targets into the network": (
         lambda: rewired(mlp(), ["batches.input -> flatten.input"], ["batches.target -> flatten.input"]),
         "swapped-wires",
         "flatten",
-        "Wire batches.input",
+        "Connect batches.input",
     ),
     "inputs as targets": (
         lambda: rewired(mlp(), ["batches.target -> cross_entropy.target"], ["batches.input -> cross_entropy.target"]),
         "swapped-wires",
         "cross_entropy",
-        "Wire batches.target",
+        "Connect batches.target",
     ),
     "missing flatten": (
         lambda: digits({"hidden": linear(32), "relu": "nn.ReLU", "logits": linear(10)}),
         "shape-mismatch",
-        "cross_entropy",
+        "hidden",
         "Insert Flatten before hidden",
     ),
     "flatten of the batch": (
@@ -176,13 +176,13 @@ TABLES = {
         ("number", "nn.MSELoss", linear(1), Node("nn.Flatten", {"start_dim": 0})),
         "shape-mismatch",
         "loss",
-        "before target",
+        "before loss.target",
     ),
     "N×1 against N": (
         ("classes", "nn.BCEWithLogitsLoss", linear(1)),
         "shape-mismatch",
         "loss",
-        "to drop the last dimension",
+        "before loss.input",
     ),
     "one score": (("classes", "nn.CrossEntropyLoss", linear(1)), "too-few-classes", "layer0", "to 2"),
     "BCE of scores": (("classes", "nn.BCELoss", linear(1)), "no-probabilities", "loss", "Use BCEWithLogitsLoss"),

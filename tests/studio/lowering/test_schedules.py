@@ -145,7 +145,7 @@ def test_what_is_planned_is_what_trains(nodes: dict[str, tuple[str, dict[str, An
 
 def test_a_plateau_acts_on_the_validation_loss() -> None:
     document = network(epochs=3, plateau=("ReduceLROnPlateau", {"patience": 0, "threshold": 0.9}, "adam"))
-    assert report(document).learning_rate_plans["adam"].waits
+    assert report(document).learning_rate_plans["adam"].excludes_plateau
     task = lower(check(document, catalogue())).build()
     [*_] = fit.fit(task, epochs=3, compile=False)
     assert isinstance(task.schedulers["plateau"], lr_scheduler.ReduceLROnPlateau)
@@ -229,7 +229,7 @@ def test_the_start_of_the_next_schedule_is_unknown() -> None:
 def test_one_that_never_begins() -> None:
     document = network(a=("LinearLR", {"total_iters": 6}, "adam"), b=("StepLR", {"step_size": 1}, "a"))
     problem = only(document)
-    assert (problem.code, problem.severity, problem.node) == ("schedule-late", "warning", "b")
+    assert (problem.code, problem.severity, problem.node) == ("schedule-late", "warning", "a")
 
 
 def test_one_that_overrules_another() -> None:

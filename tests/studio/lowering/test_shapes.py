@@ -74,8 +74,8 @@ def test_a_forgotten_flatten_is_inserted() -> None:
     )
     problem = coded(broken, "shape-mismatch")
     assert problem.message == (
-        "cross_entropy expects one prediction per sample but gets N×1×8×10: hidden applies to the last dimension of an "
-        "unflattened input. Insert Flatten before hidden."
+        "cross_entropy expects one prediction per sample but gets N×1×8×10, because hidden applies to the last "
+        "dimension of an unflattened input. Insert Flatten before hidden."
     )
     repaired = fixed(broken, problem)
     assert report(repaired).problems == ()
@@ -86,7 +86,9 @@ def test_a_lone_column_is_dropped() -> None:
     broken = digits({"flatten": "nn.Flatten", "value": Node("nn.Linear", {"out_features": 1})})
     broken = changed(broken, "cross_entropy", type="nn.MSELoss")
     problem = coded(broken, "shape-mismatch")
-    assert problem.message.startswith("cross_entropy gets N×1 from value, but its targets are N.")
+    assert problem.message.endswith(
+        "gets N×1 from value and targets of N. Insert Flatten(start_dim=0) before cross_entropy.input."
+    )
     assert report(fixed(broken, problem)).errors == ()
 
 
@@ -104,7 +106,7 @@ def test_branches_of_different_sizes_name_both_causes() -> None:
     )
     problem = next(each for each in report(broken).problems if each.node == "join" and each.code == "shape-mismatch")
     assert problem.message == (
-        "join cannot join N×32 at x and N×16 at y: dimension -1 is 32 from left, but 16 from right. "
+        "join cannot combine N×32 at join.x with N×16 at join.y: dimension -1 is 32 from left, but 16 from right. "
         "Make both sizes equal."
     )
 
@@ -112,7 +114,7 @@ def test_branches_of_different_sizes_name_both_causes() -> None:
 def test_other_mismatches_say_what_arrives_and_what_the_engine_says() -> None:
     broken = changed(digits(CONVOLUTIONS), "conv2", params={"out_channels": 8, "kernel_size": 5})
     message = coded(broken, "shape-mismatch").message
-    assert message.startswith("conv2 cannot take N×4×3×3 float32 from pool: ")
+    assert message.startswith("conv2 cannot process N×4×3×3 float32 from pool: ")
     assert "5" in message
 
 
@@ -126,7 +128,7 @@ def test_a_flattened_image_names_the_flatten() -> None:
         }
     )
     assert coded(broken, "shape-mismatch").message == (
-        "conv cannot take N×64: flatten has flattened images (N×1×8×8). Put conv before flatten."
+        "conv expects images but gets N×64, because flatten flattens them (N×1×8×8). Move conv before flatten."
     )
 
 
@@ -142,5 +144,5 @@ def test_a_metric_that_does_not_fit_is_reported() -> None:
         wires=["logits.output -> mae.input", "batches.target -> mae.target"],
     )
     assert coded(broken, "shape-mismatch").message.startswith(
-        "mae cannot take N×10 float32 from logits and N int64 from batches: "
+        "mae cannot process N×10 float32 from logits and N int64 from batches: "
     )

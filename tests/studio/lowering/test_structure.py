@@ -49,7 +49,7 @@ def test_a_missing_wire_names_the_port_and_is_fixed_by_its_only_candidate() -> N
     broken = without(mlp(), "hidden.output -> relu.input")
     problem = coded(broken, "missing-wire")
     assert (problem.node, problem.port) == ("relu", "input")
-    assert problem.message == "relu needs a wire at input. Connect hidden.output to it."
+    assert problem.message == "relu.input is not connected. Connect hidden.output to it."
     assert fixed(broken, problem) == mlp()
 
 

@@ -42,7 +42,7 @@ def test_a_stale_tensor_is_reported_at_the_node_that_needs_it() -> None:
     text, _, line = failed.message.partition(" Program line: ")
     assert text == (
         "the result of sigmoid() at sigmoid, 64×8 float32, is needed for its gradient but was changed in place "
-        "afterwards. Turn inplace off at the node behind it."
+        "afterwards. Turn inplace off at the node that follows it."
     )
     assert line == "self.sigmoid = nn.Sigmoid()"
     assert "saved" in failed.detail, "the log keeps the engine's own text"
@@ -62,7 +62,7 @@ def test_checks_name_no_python(document: Document) -> None:
 
 def test_the_first_type_that_fits_gives_the_step() -> None:
     assert translate_error(DTypeError("Whole numbers.", in_code="Use x.long().")).startswith(
-        "Whole numbers. Convert the data by"
+        "Whole numbers. Convert the data with"
     )
     assert translate_error(DTypeError("Whole numbers.")) == "Whole numbers."
     assert translate_error(ShapeError("Too few.", in_code="To evaluate, call eval().")) == "Too few."

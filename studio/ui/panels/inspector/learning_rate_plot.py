@@ -40,7 +40,7 @@ class LearningRatePlot(QWidget):
         self.plot.show_rates(rates, plan.unit)
         self.plot.setVisible(bool(rates))
         notes = [] if rates else ["The run is too long to plot its schedule."]
-        if plan.waits:
+        if plan.excludes_plateau:
             notes.append("Reduce on plateau lowers the learning rate further when the validation loss stops improving.")
         self._note.setText(" ".join(notes))
         self._note.setVisible(bool(notes))
