@@ -76,7 +76,7 @@ def autograd_graph(
 
     for node in reversed(reachable([root])):
         index = number(node)
-        saved = sum(saved.nbytes for saved in node.kept() if isinstance(saved.nbytes, int))
+        saved = sum(saved.nbytes for saved in node.saved_values() if isinstance(saved.nbytes, int))
         found.append(
             GraphNode(index, node.label, node.output_spec(0), node.where, norms.get(node.sequence), None, saved)
         )

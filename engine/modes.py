@@ -52,7 +52,7 @@ class Modes(threading.local):
     capture: Any = _InterceptingMode()
     """The recorder that replaces the execution of ops (`engine.compiler`), or None."""
     packing: Packing | None = None
-    packing_refused: str | None = None
+    packing_disabled_message: str | None = None
     """Why saved tensors may not be packed, if that is disabled."""
     backward_pass: Any = None
     """The backward pass that is running."""

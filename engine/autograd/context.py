@@ -20,7 +20,7 @@ class FunctionCtx:
         self._to_save: tuple[Tensor | None, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._constant: tuple[Tensor, ...] = ()
-        self._saved: list[Kept | None] | None = None
+        self._saved: list[SavedValue | None] | None = None
         self._node: Any = None
         self._name = ""
 
@@ -56,7 +56,7 @@ class FunctionCtx:
                 raise_freed(self._node())
             return self._to_save
         node = None if self._node is None else self._node()
-        return tuple([None if kept is None else kept.tensor(node, self._name) for kept in self._saved])
+        return tuple([None if saved is None else saved.tensor(node, self._name) for saved in self._saved])
 
     saved_variables = saved_tensors
 
@@ -64,7 +64,7 @@ class FunctionCtx:
         """Convert the saved tensors; outputs (id → index) are stored without grad_fn, to avoid a reference cycle."""
         self._name = name
         self._saved = [
-            None if tensor is None else Kept(tensor, results.get(id(tensor)), number)
+            None if tensor is None else SavedValue(tensor, results.get(id(tensor)), number)
             for number, tensor in enumerate(self._to_save)
         ]
         self._to_save = ()
@@ -74,7 +74,7 @@ class FunctionCtx:
             self._saved = None
 
 
-class Kept:
+class SavedValue:
     """Saved tensor of a Function: an input, or an alias of an output whose grad_fn is set on access."""
 
     __slots__ = ("edge", "index", "number", "value", "version")
@@ -92,13 +92,13 @@ class Kept:
 
     def tensor(self, node: Any, name: str) -> Tensor:
         if self.version is None:
-            found = unpack(self.value, None)
-            found = with_history(found, self.edge) if self.index is None else found
+            value = unpack(self.value, None)
+            value = with_history(value, self.edge) if self.index is None else value
         else:
-            found = self.value
-            if found._storage.version != self.version:
+            value = self.value
+            if value._storage.version != self.version:
                 where = None if node is None else node.where
-                raise_modified(f"saved tensor {self.number}", name, where, found, self.version)
-        if self.index is None or node is None or not found.is_floating_point():
-            return found
-        return found._with_history(node, self.index)
+                raise_modified(f"saved tensor {self.number}", name, where, value, self.version)
+        if self.index is None or node is None or not value.is_floating_point():
+            return value
+        return value._with_history(node, self.index)

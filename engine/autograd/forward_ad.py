@@ -71,9 +71,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """
     if _LEVEL.duals is None:
         raise RuntimeError("make_dual(): there is no dual level. Call it inside `with forward_ad.dual_level():`.")
-    for name, one in (("tensor", tensor), ("tangent", tangent)):
-        if not one.is_floating_point():
-            raise DTypeError(f"make_dual(): the {name} must be floating-point, not {one.dtype.name}")
+    for name, value in (("tensor", tensor), ("tangent", tangent)):
+        if not value.is_floating_point():
+            raise DTypeError(f"make_dual(): the {name} must be floating-point, not {value.dtype.name}")
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise ShapeError(
             f"make_dual(): the tangent must have the tensor's shape {format_shape(tensor.shape)}, "
@@ -96,31 +96,32 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
             return UnpackedDualTensor(primal, tangent)
     with enable_grad():
         seed = zeros_like(tensor).requires_grad_()
-        slopes = grad([tensor], [dual for dual, _ in duals], [seed], create_graph=True, allow_unused=True)
-        met = [(slope, tangent) for slope, (_, tangent) in zip(slopes, duals, strict=True) if slope is not None]
-        if not met:
+        vjps = grad([tensor], [dual for dual, _ in duals], [seed], create_graph=True, allow_unused=True)
+        tangent_terms = [(vjp, tangent) for vjp, (_, tangent) in zip(vjps, duals, strict=True) if vjp is not None]
+        if not tangent_terms:
             return UnpackedDualTensor(tensor, None)
-        kept = [(slope, tangent) for slope, tangent in met if slope.requires_grad]
-        found = grad([s for s, _ in kept], [seed], [t for _, t in kept], create_graph=True, allow_unused=True)[0]
-        dtype = functools.reduce(promote_types, [tangent.dtype for _, tangent in met], tensor.dtype)
-        tangent = zeros_like(tensor, dtype=dtype) if found is None else found.to(dtype)
-    followed = _leads_elsewhere(tensor, {id(dual) for dual, _ in duals if dual.grad_fn is None})
-    followed = followed or any(tangent.requires_grad for _, tangent in met)
-    return UnpackedDualTensor(tensor, tangent) if followed else UnpackedDualTensor(tensor.detach(), tangent.detach())
+        differentiable_terms = [(vjp, tangent) for vjp, tangent in tangent_terms if vjp.requires_grad]
+        outs, out_tangents = zip(*differentiable_terms, strict=True) if differentiable_terms else ((), ())
+        jvp = grad(outs, [seed], out_tangents, create_graph=True, allow_unused=True)[0]
+        dtype = functools.reduce(promote_types, [tangent.dtype for _, tangent in tangent_terms], tensor.dtype)
+        tangent = zeros_like(tensor, dtype=dtype) if jvp is None else jvp.to(dtype)
+    needs_graph = _has_other_leaf(tensor, {id(dual) for dual, _ in duals if dual.grad_fn is None})
+    needs_graph = needs_graph or any(tangent.requires_grad for _, tangent in tangent_terms)
+    return UnpackedDualTensor(tensor, tangent) if needs_graph else UnpackedDualTensor(tensor.detach(), tangent.detach())
 
 
-def _leads_elsewhere(tensor: Tensor, own: set[int]) -> bool:
+def _has_other_leaf(tensor: Tensor, dual_ids: set[int]) -> bool:
     """Return whether the graph has a leaf that is not a dual tensor, so that a backward pass may be needed too."""
     stack: list[object] = [tensor if tensor._node is None else tensor._node]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while stack:
         node = stack.pop()
-        if id(node) in seen:
+        if id(node) in visited:
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         if isinstance(node, Node):
             stack.extend(edge[0] for edge in node.edges if edge is not None)
-        elif id(node) not in own:
+        elif id(node) not in dual_ids:
             return True
     return False
 

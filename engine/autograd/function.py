@@ -79,16 +79,16 @@ class Function:
             else:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
-        several = isinstance(output, (tuple, list))
-        results = _record(cls, ctx, args, list(output) if several else [output])
-        return tuple(results) if several else results[0]
+        returns_several = isinstance(output, (tuple, list))
+        results = _record(cls, ctx, args, list(output) if returns_several else [output])
+        return tuple(results) if returns_several else results[0]
 
     @classmethod
     def _backward(cls) -> Callable[..., Any]:
-        by_hand = [name for name in ("backward", "vjp") if getattr(cls, name) is not Function.backward]
-        if len(by_hand) == 2:
+        defined = [name for name in ("backward", "vjp") if getattr(cls, name) is not Function.backward]
+        if len(defined) == 2:
             raise AutogradError(f"{cls.__name__} defines both backward and vjp, which are aliases. Remove one of them.")
-        return getattr(cls, by_hand[0] if by_hand else "backward")
+        return getattr(cls, defined[0] if defined else "backward")
 
 
 def _record(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], results: list[Any]) -> list[Any]:
@@ -96,24 +96,24 @@ def _record(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], res
     inputs = {id(value) for value in args if isinstance(value, Tensor)}
     dirty = {id(tensor) for tensor in ctx._dirty}
     constant = {id(tensor) for tensor in ctx._constant}
-    recording = MODES.grad and any(ctx.needs_input_grad)
-    _check_dirty(function, ctx, results, recording)
+    is_recording = MODES.grad and any(ctx.needs_input_grad)
+    _check_dirty(function, ctx, results, is_recording)
     edges = tuple([value.edge if isinstance(value, Tensor) else None for value in args])
-    found: list[Any] = []
+    outputs: list[Any] = []
     for value in results:
-        again = isinstance(value, Tensor) and id(value) not in dirty
-        again = again and (id(value) in inputs or value.requires_grad or value._base is not None)
-        found.append(value.detach() if again or any(value is other for other in found) else value)
-    own = {id(value): i for i, value in enumerate(results) if id(value) not in inputs or id(value) in dirty}
-    if not recording:
-        return found
-    ctx._keep(function.__name__, own)
+        needs_alias = isinstance(value, Tensor) and id(value) not in dirty
+        needs_alias = needs_alias and (id(value) in inputs or value.requires_grad or value._base is not None)
+        outputs.append(value.detach() if needs_alias or any(value is other for other in outputs) else value)
+    output_indices = {id(value): i for i, value in enumerate(results) if id(value) not in inputs or id(value) in dirty}
+    if not is_recording:
+        return outputs
+    ctx._keep(function.__name__, output_indices)
     where = None if MODES.observer is None else observe.call_site()
-    node = FunctionNode(function, ctx, edges, _specs(args), _specs(found), where)
-    for index, (value, result) in enumerate(zip(found, results, strict=True)):
+    node = FunctionNode(function, ctx, edges, _specs(args), _specs(outputs), where)
+    for index, (value, result) in enumerate(zip(outputs, results, strict=True)):
         if isinstance(value, Tensor) and value.is_floating_point() and id(result) not in constant:
             _attach(value, node, index)
-    return found
+    return outputs
 
 
 def _check_dirty(function: type[Function], ctx: FunctionCtx, results: Sequence[Any], recording: bool) -> None:
@@ -149,18 +149,20 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(ctx: Any, *grads: Any) -> Any:
         with no_grad():
-            found = function(ctx, *grads)
+            gradients = function(ctx, *grads)
         if not MODES.grad or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
-            return found
+            return gradients
         edges = tuple([g.edge for g in grads if isinstance(g, Tensor)])
         message = "the gradient of a function marked with @once_differentiable cannot be differentiated again"
-        refused = [_refusing(g, edges, message) for g in (found if isinstance(found, tuple) else (found,))]
-        return tuple(refused) if isinstance(found, tuple) else refused[0]
+        if isinstance(gradients, tuple):
+            return tuple([_with_error_node(gradient, edges, message) for gradient in gradients])
+        return _with_error_node(gradients, edges, message)
 
     return wrapped
 
 
-def _refusing(gradient: Any, edges: tuple[Any, ...], message: str) -> Any:
+def _with_error_node(gradient: Any, edges: tuple[Any, ...], message: str) -> Any:
+    """`gradient` with a node that raises AutogradError with `message` in a backward pass."""
     if not isinstance(gradient, Tensor):
         return gradient
     spec = (gradient._array.shape, gradient._array.dtype)

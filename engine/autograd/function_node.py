@@ -17,7 +17,7 @@ from engine.tensors.creation import zeros
 class FunctionNode(Node):
     """Node that runs `backward`. Has the attributes of `ctx`, as in PyTorch: `y.grad_fn.saved_tensors`."""
 
-    __slots__ = ("ctx", "function", "inputs", "places")
+    __slots__ = ("ctx", "function", "inputs", "output_specs")
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class FunctionNode(Node):
         self.function, self.ctx = function, ctx
         self.inputs = inputs
         """(shape, array dtype, device) of each argument of `forward`; None for arguments that are not tensors."""
-        self.places = results
+        self.output_specs = results
         ctx._node = weakref.ref(self)
 
     @property
@@ -43,13 +43,13 @@ class FunctionNode(Node):
         return f"{self.function.__name__}Backward"
 
     def output_spec(self, index: int) -> Spec:
-        tensors = [place for place in self.places if place is not None]
-        shape, dtype, _ = self.places[index] or tensors[0]
+        tensor_specs = [spec for spec in self.output_specs if spec is not None]
+        shape, dtype, _ = self.output_specs[index] or tensor_specs[0]
         return Spec(tuple(shape), from_numpy(dtype))
 
-    def kept(self) -> list[Any]:
-        kept = self.ctx._saved or ()
-        return [entry.value for entry in kept if entry is not None and entry.version is not None]
+    def saved_values(self) -> list[Any]:
+        saved = self.ctx._saved or ()
+        return [entry.value for entry in saved if entry is not None and entry.version is not None]
 
     def gradients(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
         ctx = self.ctx
@@ -58,31 +58,31 @@ class FunctionNode(Node):
         )
         if ctx._materialize:
             grads = [self._zeros(i) if gradient is None else gradient for i, gradient in enumerate(grads)]
-        found = self.function._backward()(ctx, *grads)
-        found = list(found) if isinstance(found, (tuple, list)) else [found]
+        results = self.function._backward()(ctx, *grads)
+        results = list(results) if isinstance(results, (tuple, list)) else [results]
         if not keep:
             ctx._release()
-        return self._checked(found)
+        return self._check_gradients(results)
 
     def _zeros(self, index: int) -> Any:
-        if self.places[index] is None:
+        if self.output_specs[index] is None:
             return None
-        shape, dtype, device = self.places[index]
+        shape, dtype, device = self.output_specs[index]
         return zeros(shape, dtype=from_numpy(dtype), device=device)
 
-    def _checked(self, found: list[Any]) -> list[Any]:
+    def _check_gradients(self, gradients: list[Any]) -> list[Any]:
         """Return one gradient per argument, in its shape and dtype. Raises AutogradError if that is not possible."""
-        wanted, name = len(self.edges), self.name()
-        while len(found) > wanted and found[-1] is None:
-            found.pop()
-        if len(found) != wanted:
+        expected, name = len(self.edges), self.name()
+        while len(gradients) > expected and gradients[-1] is None:
+            gradients.pop()
+        if len(gradients) != expected:
             raise AutogradError(
-                f"{name} returned an incorrect number of gradients: expected {wanted}, one for each argument of "
-                f"forward, got {len(found)}. Return None for arguments without gradient."
+                f"{name} returned an incorrect number of gradients: expected {expected}, one for each argument of "
+                f"forward, got {len(gradients)}. Return None for arguments without gradient."
             )
-        return [None if gradient is None else self._fitted(i, gradient) for i, gradient in enumerate(found)]
+        return [None if gradient is None else self._match_input(i, gradient) for i, gradient in enumerate(gradients)]
 
-    def _fitted(self, index: int, gradient: Any) -> Any:
+    def _match_input(self, index: int, gradient: Any) -> Any:
         if not isinstance(gradient, Tensor):
             raise TypeError(f"{self.name()} returned a {type(gradient).__name__} for argument {index}, not a tensor")
         if self.inputs[index] is None:
@@ -94,15 +94,16 @@ class FunctionNode(Node):
             return None
         shape, dtype, device = self.inputs[index]
         if tuple(gradient._array.shape) != tuple(shape):
-            gradient = self._summed(index, gradient, shape)
+            gradient = self._sum_to_shape(index, gradient, shape)
         return gradient.to(dtype=from_numpy(dtype), device=device)
 
-    def _summed(self, index: int, gradient: Any, shape: Any) -> Any:
-        given = tuple(gradient._array.shape)
-        tail = given[len(given) - len(shape) :]
-        if len(given) < len(shape) or any(size not in (1, one) for size, one in zip(shape, tail, strict=True)):
+    def _sum_to_shape(self, index: int, gradient: Any, shape: Any) -> Any:
+        got = tuple(gradient._array.shape)
+        tail = got[len(got) - len(shape) :]
+        fits = len(got) >= len(shape) and all(size in (1, other) for size, other in zip(shape, tail, strict=True))
+        if not fits:
             raise AutogradError(
-                f"{self.name()} returned an invalid gradient at index {index}: got {format_shape(given)}, "
+                f"{self.name()} returned an invalid gradient at index {index}: got {format_shape(got)}, "
                 f"but the argument's shape is {format_shape(shape)}"
             )
         return gradient.sum_to_size(shape)

@@ -26,23 +26,23 @@ Tensors = tuple[Tensor, ...]
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return `func(*inputs)` and the vector-Jacobian product with `v`, which has the shape of the result."""
     with enable_grad():
-        call = _Call(func, inputs, create_graph, "vjp", strict)
-        seeds = _vectors(v, call.outputs, "v", "the function's result", one=True)
+        call = _FunctionCall(func, inputs, create_graph, "vjp", strict)
+        seeds = _vectors(v, call.outputs, "v", "the function's result", optional=True)
         products = call.gradients(call.outputs, seeds, create_graph, strict)
-    return call.result(create_graph), call.like_inputs(_cut(products, create_graph))
+    return call.result(create_graph), call.like_inputs(_with_history_if(products, create_graph))
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return `func(*inputs)` and the Jacobian-vector product with `v`, which has the shape of `inputs`."""
     with enable_grad():
-        call = _Call(func, inputs, create_graph, "jvp", strict)
-        vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
+        call = _FunctionCall(func, inputs, create_graph, "jvp", strict)
+        vectors = _vectors(v, call.inputs, "v", "the inputs", optional=True)
         seeds = tuple([zeros_like(out).requires_grad_() for out in call.outputs])
-        slopes = call.gradients(call.outputs, seeds, True, strict)
-        products = _zeros_if_none(_gradients(slopes, seeds, vectors, create_graph), call.outputs)
+        vjps = call.gradients(call.outputs, seeds, True, strict)
+        products = _zeros_if_none(_gradients(vjps, seeds, vectors, create_graph), call.outputs)
         if strict and create_graph:
             call.check_second(products)
-    return call.result(create_graph), call.like_outputs(_cut(products, create_graph))
+    return call.result(create_graph), call.like_outputs(_with_history_if(products, create_graph))
 
 
 def jacobian(
@@ -65,9 +65,9 @@ def jacobian(
     """
     _check_strategy(strategy, vectorize)
     with enable_grad():
-        call = _Call(func, inputs, create_graph, "jacobian", strict)
+        call = _FunctionCall(func, inputs, create_graph, "jacobian", strict)
         rows = [call.jacobian_of(out, create_graph, strict) for out in call.outputs]
-    rows = [_cut(row, create_graph) for row in rows]
+    rows = [_with_history_if(row, create_graph) for row in rows]
     return call.like_outputs(tuple([call.like_inputs(row) for row in rows]))
 
 
@@ -81,50 +81,50 @@ def hessian(
 ) -> Any:
     """Return the Hessian of a function with a one-element result: for each pair of inputs a tensor of both shapes."""
     _check_strategy(outer_jacobian_strategy, vectorize)
-    several = isinstance(inputs, tuple)
+    takes_tuple = isinstance(inputs, tuple)
 
-    def slope(*args: Tensor) -> Any:
-        found = jacobian(_single("hessian", func), args, create_graph=True, strict=strict)
-        return found if several else found[0]
+    def gradient_function(*args: Tensor) -> Any:
+        rows = jacobian(_require_scalar("hessian", func), args, create_graph=True, strict=strict)
+        return rows if takes_tuple else rows[0]
 
-    return jacobian(slope, inputs, create_graph=create_graph, strict=strict)
+    return jacobian(gradient_function, inputs, create_graph=create_graph, strict=strict)
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return `func(*inputs)` and the vector-Hessian product with `v`, which has the shape of `inputs`."""
     with enable_grad():
-        call = _Call(_single("vhp", func), inputs, create_graph, "vhp", strict)
-        vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
-        slopes = call.gradients(call.outputs, None, True, strict)
-        products = call.gradients(slopes, vectors, create_graph, strict)
-    return call.result(create_graph), call.like_inputs(_cut(products, create_graph))
+        call = _FunctionCall(_require_scalar("vhp", func), inputs, create_graph, "vhp", strict)
+        vectors = _vectors(v, call.inputs, "v", "the inputs", optional=True)
+        vjps = call.gradients(call.outputs, None, True, strict)
+        products = call.gradients(vjps, vectors, create_graph, strict)
+    return call.result(create_graph), call.like_inputs(_with_history_if(products, create_graph))
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return `func(*inputs)` and the Hessian-vector product with `v`. `vhp` is faster and equal."""
     with enable_grad():
-        call = _Call(_single("hvp", func), inputs, create_graph, "hvp", strict)
-        vectors = _vectors(v, call.inputs, "v", "the inputs", one=True)
-        slopes = call.gradients(call.outputs, None, True, strict)
+        call = _FunctionCall(_require_scalar("hvp", func), inputs, create_graph, "hvp", strict)
+        vectors = _vectors(v, call.inputs, "v", "the inputs", optional=True)
+        vjps = call.gradients(call.outputs, None, True, strict)
         seeds = tuple([zeros_like(tensor).requires_grad_() for tensor in call.inputs])
-        twice = call.gradients(slopes, seeds, True, strict)
-        products = _zeros_if_none(_gradients(twice, seeds, vectors, create_graph), call.inputs)
-    return call.result(create_graph), call.like_inputs(_cut(products, create_graph))
+        second_vjps = call.gradients(vjps, seeds, True, strict)
+        products = _zeros_if_none(_gradients(second_vjps, seeds, vectors, create_graph), call.inputs)
+    return call.result(create_graph), call.like_inputs(_with_history_if(products, create_graph))
 
 
 # -- implementation ---------------------------------------------------------------------------
 
 
-class _Call:
+class _FunctionCall:
     """Call of a function, with inputs prepared for differentiation."""
 
     def __init__(self, func: Function, inputs: Any, create_graph: bool, name: str, strict: bool) -> None:
         self.name = name
         self.one_input = isinstance(inputs, Tensor)
-        given = _tensors(inputs, f"{name}(): the inputs")
+        values = _tensors(inputs, f"{name}(): the inputs")
         # With create_graph the result must depend on the caller's tensors; otherwise their graph must not change.
         self.inputs = tuple(
-            [t.clone() if create_graph and t.requires_grad else t.detach().requires_grad_() for t in given]
+            [t.clone() if create_graph and t.requires_grad else t.detach().requires_grad_() for t in values]
         )
         outputs = func(*self.inputs)
         self.one_output = isinstance(outputs, Tensor)
@@ -139,20 +139,20 @@ class _Call:
 
     def gradients(self, outs: Tensors, seeds: Any, create_graph: bool, strict: bool) -> Tensors:
         """Return the gradients with respect to the inputs."""
-        found = _gradients(outs, self.inputs, seeds, create_graph)
-        if strict and None in found:
+        grads = _gradients(outs, self.inputs, seeds, create_graph)
+        if strict and None in grads:
             raise AutogradError(
-                f"{self.name}(): the function does not depend on input {found.index(None)}, or a "
+                f"{self.name}(): the function does not depend on input {grads.index(None)}, or a "
                 "derivative of lower order is constant.",
                 in_code="Omit strict=True to get zeros.",
             )
-        found = _zeros_if_none(found, self.inputs)
+        grads = _zeros_if_none(grads, self.inputs)
         if strict and create_graph:
-            self.check_second(found)
-        return found
+            self.check_second(grads)
+        return grads
 
-    def check_second(self, found: Tensors) -> None:
-        for number, gradient in enumerate(found):
+    def check_second(self, grads: Tensors) -> None:
+        for number, gradient in enumerate(grads):
             if not gradient.requires_grad:
                 raise AutogradError(
                     f"{self.name}(): derivative {number} does not depend on the inputs, so it cannot be "
@@ -170,7 +170,7 @@ class _Call:
         return tuple([stack(c).reshape(shape) for c, shape in zip(columns, shapes, strict=True)])
 
     def result(self, keep_history: bool) -> Any:
-        return self.like_outputs(_cut(self.outputs, keep_history))
+        return self.like_outputs(_with_history_if(self.outputs, keep_history))
 
     def like_outputs(self, values: Sequence[Any]) -> Any:
         return values[0] if self.one_output else tuple(values)
@@ -188,49 +188,49 @@ def _gradients(outs: Tensors, inputs: Tensors, seeds: Any, create_graph: bool) -
     return grad(outs, inputs, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True)
 
 
-def _zeros_if_none(found: Sequence[Tensor | None], like: Tensors) -> Tensors:
-    return tuple([zeros_like(t) if g is None else g for g, t in zip(found, like, strict=True)])
+def _zeros_if_none(grads: Sequence[Tensor | None], like: Tensors) -> Tensors:
+    return tuple([zeros_like(t) if g is None else g for g, t in zip(grads, like, strict=True)])
 
 
 def _tensors(value: Any, what: str) -> Tensors:
-    found = value if isinstance(value, tuple) else (value,)
-    for one in found:
-        if not isinstance(one, Tensor):
-            raise TypeError(f"{what} must be a tensor or a tuple of tensors, not {type(one).__name__}")
-    return found
+    tensors = value if isinstance(value, tuple) else (value,)
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{what} must be a tensor or a tuple of tensors, not {type(tensor).__name__}")
+    return tensors
 
 
-def _vectors(v: Any, like: Tensors, name: str, what: str, *, one: bool) -> Tensors | None:
+def _vectors(v: Any, like: Tensors, name: str, what: str, *, optional: bool) -> Tensors | None:
     """Return `v` after a check of its shape, or None if it is omitted for a one-element result."""
     if v is None:
-        if one and len(like) == 1 and like[0].numel() == 1:
+        if optional and len(like) == 1 and like[0].numel() == 1:
             return (zeros_like(like[0]) + 1,)
         raise AutogradError(f"{name} is required unless {what} has one element. Pass a tensor of its shape.")
-    found = _tensors(v, name)
-    if len(found) != len(like):
-        raise AutogradError(f"{name} must have one tensor for each of {what}: {len(like)}, not {len(found)}")
-    for number, (vector, tensor) in enumerate(zip(found, like, strict=True)):
+    vectors = _tensors(v, name)
+    if len(vectors) != len(like):
+        raise AutogradError(f"{name} must have one tensor for each of {what}: {len(like)}, not {len(vectors)}")
+    for number, (vector, tensor) in enumerate(zip(vectors, like, strict=True)):
         if tuple(vector.shape) != tuple(tensor.shape):
             raise ShapeError(
                 f"{name}[{number}] is {format_shape(vector.shape)}, but {what} {number} is {format_shape(tensor.shape)}"
             )
-    return found
+    return vectors
 
 
-def _single(name: str, func: Function) -> Function:
+def _require_scalar(name: str, func: Function) -> Function:
     """Wrap `func` with a check that its result has one element."""
 
     def checked(*args: Tensor) -> Tensor:
         out = func(*args)
         if not isinstance(out, Tensor) or out.numel() != 1:
-            given = format_shape(out.shape) if isinstance(out, Tensor) else type(out).__name__
-            raise AutogradError(f"{name}(): the function must return a tensor with one element, not {given}")
+            got = format_shape(out.shape) if isinstance(out, Tensor) else type(out).__name__
+            raise AutogradError(f"{name}(): the function must return a tensor with one element, not {got}")
         return out.reshape(())
 
     return checked
 
 
-def _cut(tensors: Sequence[Tensor], keep_history: bool) -> Tensors:
+def _with_history_if(tensors: Sequence[Tensor], keep_history: bool) -> Tensors:
     return tuple(tensors) if keep_history else tuple([tensor.detach() for tensor in tensors])
 
 

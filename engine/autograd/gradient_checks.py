@@ -22,7 +22,9 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Tolerance:
+class CheckOptions:
+    """Options of `gradcheck` for each comparison."""
+
     eps: float
     atol: float
     rtol: float
@@ -71,10 +73,10 @@ def gradcheck(
     """
     if check_forward_ad or check_batched_forward_grad:
         raise NotImplementedError("gradcheck: the engine only differentiates in reverse mode. Omit check_forward_ad.")
-    tolerance = _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes, check_batched_grad, fast_mode)
+    options = CheckOptions(eps, atol, rtol, nondet_tol, check_grad_dtypes, check_batched_grad, fast_mode)
     try:
         if check_backward_ad:
-            _check(func, (inputs,) if isinstance(inputs, Tensor) else tuple(inputs), tolerance)
+            _check(func, (inputs,) if isinstance(inputs, Tensor) else tuple(inputs), options)
     except GradcheckError:
         if raise_exception:
             raise
@@ -111,23 +113,23 @@ def gradgradcheck(
 
     The other arguments are those of `gradcheck`.
     """
-    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    outputs = _differentiable(func(*given))
+    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outputs = _differentiable(func(*arguments))
     if grad_outputs is None:
         weights = _weights(outputs, contiguous=not gen_non_contig_grad_outputs)
     else:
-        several = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
-        weights = [weight.detach().requires_grad_() for weight in several]
+        gradients = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+        weights = [weight.detach().requires_grad_() for weight in gradients]
     count = len(weights)
 
-    def slopes(*args: Any) -> tuple[Tensor, ...]:
+    def gradient_function(*args: Any) -> tuple[Tensor, ...]:
         values, seeds = args[: len(args) - count], args[len(args) - count :]
-        wanted = [value for value in values if isinstance(value, Tensor) and value.requires_grad]
-        found = grad(_differentiable(func(*values)), wanted, seeds, create_graph=True, allow_unused=True)
-        return tuple([gradient for gradient in found if gradient is not None])
+        differentiable = [value for value in values if isinstance(value, Tensor) and value.requires_grad]
+        grads = grad(_differentiable(func(*values)), differentiable, seeds, create_graph=True, allow_unused=True)
+        return tuple([gradient for gradient in grads if gradient is not None])
 
     return gradcheck(
-        slopes, (*given, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        gradient_function, (*arguments, *weights), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
@@ -137,7 +139,7 @@ def gradgradcheck(
 # -- implementation ---------------------------------------------------------------------------
 
 
-def _check(func: Function, inputs: tuple[Any, ...], tolerance: _Tolerance) -> None:
+def _check(func: Function, inputs: tuple[Any, ...], options: CheckOptions) -> None:
     checked = [i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.requires_grad]
     if not checked:
         raise ValueError("gradcheck needs at least one input with requires_grad=True")
@@ -149,8 +151,8 @@ def _check(func: Function, inputs: tuple[Any, ...], tolerance: _Tolerance) -> No
             continue
         for number in checked:
             block = (out_number, number)
-            compare = _compare_projection if tolerance.fast else _compare
-            compare(func, inputs, block, out, tolerance)
+            compare = _compare_projection if options.fast else _compare
+            compare(func, inputs, block, out, options)
 
 
 def _check_input(number: int, tensor: Tensor) -> None:
@@ -166,38 +168,40 @@ def _check_input(number: int, tensor: Tensor) -> None:
         )
 
 
-def _compare(func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, how: _Tolerance) -> None:
+def _compare(
+    func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, options: CheckOptions
+) -> None:
     """Compare every element of an output with respect to every element of an input."""
-    numeric = _numeric(func, inputs, block, out, how.eps)
-    analytic = _analytic(out, inputs[block[1]], block, how)
-    wrong = ~np.isclose(analytic, numeric, rtol=how.rtol, atol=how.atol, equal_nan=True)
-    if not wrong.any():
+    numeric = _numeric(func, inputs, block, out, options.eps)
+    analytic = _analytic(out, inputs[block[1]], block, options)
+    mismatch = ~np.isclose(analytic, numeric, rtol=options.rtol, atol=options.atol, equal_nan=True)
+    if not mismatch.any():
         return
-    off = np.where(wrong, np.nan_to_num(np.abs(analytic - numeric), nan=np.inf), -1)
-    row, column = np.unravel_index(int(off.argmax()), off.shape)
-    at_out = tuple(int(i) for i in np.unravel_index(row, tuple(out.shape) or (1,)))
-    at_in = tuple(int(i) for i in np.unravel_index(column, tuple(inputs[block[1]].shape) or (1,)))
+    errors = np.where(mismatch, np.nan_to_num(np.abs(analytic - numeric), nan=np.inf), -1)
+    row, column = np.unravel_index(int(errors.argmax()), errors.shape)
+    output_index = tuple(int(i) for i in np.unravel_index(row, tuple(out.shape) or (1,)))
+    input_index = tuple(int(i) for i in np.unravel_index(column, tuple(inputs[block[1]].shape) or (1,)))
     raise GradcheckError(
         f"gradcheck: Jacobian mismatch for output {block[0]} with respect to input {block[1]}: element "
-        f"{list(at_out)} of the output by element {list(at_in)} of the input is {analytic[row, column]:.6g} by the "
-        f"gradient and {numeric[row, column]:.6g} by finite differences ({int(wrong.sum())} of {wrong.size} entries "
-        f"differ).\nnumerical:\n{numeric}\nanalytical:\n{analytic}"
+        f"{list(output_index)} of the output by element {list(input_index)} of the input is "
+        f"{analytic[row, column]:.6g} by the gradient and {numeric[row, column]:.6g} by finite differences ({int(mismatch.sum())} of {mismatch.size} "
+        f"entries differ).\nnumerical:\n{numeric}\nanalytical:\n{analytic}"
     )
 
 
 def _numeric(func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, eps: float) -> Array:
     """Return the numerical Jacobian: rows are elements of the output, columns of the input."""
     array = inputs[block[1]]._numbers()
-    found = np.zeros((int(out.numel()), array.size))
-    for column, at in enumerate(itertools.product(*map(range, array.shape))):
-        middle = array[at].item()
-        array[at] = middle + eps
+    jacobian = np.zeros((int(out.numel()), array.size))
+    for column, index in enumerate(itertools.product(*map(range, array.shape))):
+        center = array[index].item()
+        array[index] = center + eps
         above = _value(func, inputs, block[0])
-        array[at] = middle - eps
+        array[index] = center - eps
         below = _value(func, inputs, block[0])
-        array[at] = middle
-        found[:, column] = (above - below) / (2 * eps)
-    return found
+        array[index] = center
+        jacobian[:, column] = (above - below) / (2 * eps)
+    return jacobian
 
 
 def _value(func: Function, inputs: tuple[Any, ...], number: int) -> Array:
@@ -205,35 +209,35 @@ def _value(func: Function, inputs: tuple[Any, ...], number: int) -> Array:
     return np.array(_outputs(func(*inputs))[number].detach().cpu().double().numpy()).reshape(-1)
 
 
-def _analytic(out: Tensor, value: Tensor, block: tuple[int, int], how: _Tolerance) -> Array:
+def _analytic(out: Tensor, value: Tensor, block: tuple[int, int], options: CheckOptions) -> Array:
     count = int(out.numel())
-    found = np.zeros((count, int(value.numel())))
+    jacobian = np.zeros((count, int(value.numel())))
     if not out.requires_grad:
-        return found
+        return jacobian
     seeds = np.eye(count).reshape(count, *out.shape)
     for row in range(count):
         seed = as_tensor(seeds[row]).to(dtype=out.dtype, device=out.device)
-        found[row] = _row(out, value, seed, block, how)
-    if how.batched and count:
+        jacobian[row] = _row(out, value, seed, block, options)
+    if options.batched and count:
         batch = as_tensor(seeds).to(dtype=out.dtype, device=out.device)
         (rows,) = grad(out, value, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
-        if rows is not None and not np.allclose(_numbers(rows).reshape(found.shape), found):
+        if rows is not None and not np.allclose(_numbers(rows).reshape(jacobian.shape), jacobian):
             raise GradcheckError(f"gradcheck: batched and single gradients differ for output {block[0]}")
-    return found
+    return jacobian
 
 
-def _row(out: Tensor, value: Tensor, seed: Tensor, block: tuple[int, int], how: _Tolerance) -> Array:
+def _row(out: Tensor, value: Tensor, seed: Tensor, block: tuple[int, int], options: CheckOptions) -> Array:
     """Return the gradient for one gradient of the output, after checks of dtype and determinism."""
     (first,) = grad(out, value, seed, retain_graph=True, allow_unused=True)
     (second,) = grad(out, value, seed, retain_graph=True, allow_unused=True)
     if first is None or second is None:
         return np.zeros(int(value.numel()))
-    if how.dtypes and first.dtype is not value.dtype:
+    if options.dtypes and first.dtype is not value.dtype:
         raise GradcheckError(
             f"gradcheck: the gradient of input {block[1]} is {first.dtype.name}, the input {value.dtype.name}"
         )
     a, b = _numbers(first), _numbers(second)
-    if not np.allclose(a, b, rtol=0, atol=how.nondet, equal_nan=True):
+    if not np.allclose(a, b, rtol=0, atol=options.nondet, equal_nan=True):
         raise GradcheckError(
             f"gradcheck: backward is not reentrant: two passes for output {block[0]} with respect to input {block[1]} "
             f"differ by up to {np.abs(a - b).max():.3g}. Raise nondet_tol if that is expected."
@@ -242,25 +246,25 @@ def _row(out: Tensor, value: Tensor, seed: Tensor, block: tuple[int, int], how: 
 
 
 def _compare_projection(
-    func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, how: _Tolerance
+    func: Function, inputs: tuple[Any, ...], block: tuple[int, int], out: Tensor, options: CheckOptions
 ) -> None:
     """Compare a random combination of the outputs along a random direction of the input."""
-    draw = Generator(0, stream=block[0] * 1000 + block[1])
+    generator = Generator(0, stream=block[0] * 1000 + block[1])
     value = inputs[block[1]]
     array = value._numbers()
-    v, u = draw.uniform(tuple(out.shape), float64), draw.uniform(array.shape, float64)
-    middle = array.copy()
-    array[...] = middle + how.eps * value.new_tensor(u)._numbers()
+    v, u = generator.uniform(tuple(out.shape), float64), generator.uniform(array.shape, float64)
+    center = array.copy()
+    array[...] = center + options.eps * value.new_tensor(u)._numbers()
     above = _value(func, inputs, block[0])
-    array[...] = middle - how.eps * value.new_tensor(u)._numbers()
+    array[...] = center - options.eps * value.new_tensor(u)._numbers()
     below = _value(func, inputs, block[0])
-    array[...] = middle
-    numeric = float(v.reshape(-1) @ (above - below)) / (2 * how.eps)
+    array[...] = center
+    numeric = float(v.reshape(-1) @ (above - below)) / (2 * options.eps)
     analytic = 0.0
     if out.requires_grad:
         seed = as_tensor(v).to(dtype=out.dtype, device=out.device)
-        analytic = float(_row(out, value, seed, block, how) @ u.reshape(-1))
-    if not np.isclose(analytic, numeric, rtol=how.rtol, atol=how.atol * max(1.0, float(v.sum() * u.sum()))):
+        analytic = float(_row(out, value, seed, block, options) @ u.reshape(-1))
+    if not np.isclose(analytic, numeric, rtol=options.rtol, atol=options.atol * max(1.0, float(v.sum() * u.sum()))):
         raise GradcheckError(
             f"gradcheck: Jacobian mismatch for output {block[0]} with respect to input {block[1]}: in a random "
             f"direction it is {analytic:.6g} by the gradient and {numeric:.6g} by finite differences.",
@@ -269,30 +273,30 @@ def _compare_projection(
 
 
 def _outputs(result: Any) -> tuple[Tensor, ...]:
-    found = (result,) if isinstance(result, Tensor) else tuple(result)
-    for one in found:
-        if not isinstance(one, Tensor):
-            raise TypeError(f"gradcheck: the function must return tensors, not {type(one).__name__}")
-    return found
+    outputs = (result,) if isinstance(result, Tensor) else tuple(result)
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            raise TypeError(f"gradcheck: the function must return tensors, not {type(output).__name__}")
+    return outputs
 
 
 def _differentiable(result: Any) -> tuple[Tensor, ...]:
-    found = tuple([out for out in _outputs(result) if out.requires_grad])
-    if not found:
+    outputs = tuple([out for out in _outputs(result) if out.requires_grad])
+    if not outputs:
         raise AutogradError("gradgradcheck: no output of the function requires gradients")
-    return found
+    return outputs
 
 
 def _weights(outputs: Sequence[Tensor], *, contiguous: bool) -> list[Tensor]:
     """Return random gradients of `outputs`; always the same, so that failures are reproducible."""
-    draw = Generator(0)
-    found: list[Tensor] = []
+    generator = Generator(0)
+    weights: list[Tensor] = []
     for out in outputs:
-        numbers = draw.normal(tuple(out.shape), float64)
+        numbers = generator.normal(tuple(out.shape), float64)
         if not contiguous:
             numbers = np.repeat(numbers[..., None], 2, -1)[..., 0]
-        found.append(as_tensor(numbers).to(dtype=out.dtype, device=out.device).requires_grad_())
-    return found
+        weights.append(as_tensor(numbers).to(dtype=out.dtype, device=out.device).requires_grad_())
+    return weights
 
 
 def _numbers(tensor: Tensor) -> Array:

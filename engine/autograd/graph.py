@@ -40,8 +40,8 @@ class saved_tensors_hooks:
         self._outer: list[Packing | None] = []
 
     def __enter__(self) -> None:
-        if MODES.packing_refused is not None:
-            raise AutogradError(MODES.packing_refused)
+        if MODES.packing_disabled_message is not None:
+            raise AutogradError(MODES.packing_disabled_message)
         self._outer.append(MODES.packing)
         MODES.packing = self._packing
 
@@ -67,11 +67,11 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Context manager: using `saved_tensors_hooks` raises an error with this message."""
     if MODES.packing is not None:
         raise AutogradError("saved_tensors_hooks are active, so they cannot be disabled")
-    outer, MODES.packing_refused = MODES.packing_refused, error_message
+    outer, MODES.packing_disabled_message = MODES.packing_disabled_message, error_message
     try:
         yield
     finally:
-        MODES.packing_refused = outer
+        MODES.packing_disabled_message = outer
 
 
 @contextmanager
@@ -91,10 +91,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Increment the version of `tensor`, after code outside the engine wrote to its memory."""
-    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if one.is_inference():
+    for value in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if value.is_inference():
             raise AutogradError("an inference tensor has no version counter")
-        one._storage.version += 1
+        value._storage.version += 1
 
 
 def register_multi_grad_hook(
@@ -125,7 +125,7 @@ def register_multi_grad_hook(
                 return
             if first:
                 backward_pass.at_end.append(lambda: collected.pop(id(backward_pass), None))
-            if sum(one is not None for one in grads) == sum(backward_pass.expects(edge) for edge in edges):
+            if sum(g is not None for g in grads) == sum(backward_pass.computes_gradient(edge) for edge in edges):
                 fn(grads)
 
         return hook

@@ -54,8 +54,8 @@ class _InferenceMarker(Relay):
     lines = False
 
     def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> Any:
-        known = {id(value._storage) for value in inputs if hasattr(value, "_storage")}
+        input_storages = {id(value._storage) for value in inputs if hasattr(value, "_storage")}
         for out in outs:
-            if id(out._storage) not in known and out._storage.version >= 0:
+            if id(out._storage) not in input_storages and out._storage.version >= 0:
                 out._storage.mark_inference()
         return super().call(op, inputs, statics, outs)

@@ -338,7 +338,7 @@ def _result_template(value: Any, index_of: dict[int, int], guarded: GuardedObjec
     if isinstance(value, Tensor):
         if id(value) in index_of:
             used.add(id(value))
-            if value._node is not None and any(node.kept() for node in reachable([(value._node, 0)])):
+            if value._node is not None and any(node.saved_values() for node in reachable([(value._node, 0)])):
                 raise ReplayUnsupported("a result has an autograd graph that backward() has not used yet")
             return _ComputedTensor(index_of[id(value)], value._node)
         source = guarded.source_of(value)

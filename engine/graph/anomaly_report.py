@@ -20,9 +20,9 @@ def explain(node: Node) -> str:
     return f"{text}, called at {file}:{line}" + (f": {code}" if code else "")
 
 
-def check_finite(node: Node, found: Sequence[Any]) -> None:
+def check_finite(node: Node, grads: Sequence[Any]) -> None:
     """Raise AutogradError if a gradient computed by `node` contains NaN."""
-    for index, gradient in enumerate(found):
+    for index, gradient in enumerate(grads):
         if gradient is not None and not gradient.is_meta and _has_nan(gradient._numbers()):
             raise AutogradError(
                 f"Function {node.name()!r} returned nan values in its {index}th output, in {explain(node)}"

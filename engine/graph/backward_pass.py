@@ -41,22 +41,22 @@ def run_backward(
         accumulate: add to `.grad` of the leaves; with `inputs`, only of the leaves among them
     """
     modes = MODES
-    outer, around = modes.grad, modes.backward_pass
-    running = None
+    outer, outer_pass = modes.grad, modes.backward_pass
+    backward_pass = None
     try:
         modes.grad = create_graph
         task = None
         if inputs is not None or observer is not None or modes.check_nan is not None:
             task = _GraphTask([edge for edge, _ in roots if edge is not None], inputs, observer, modes.check_nan)
-        modes.backward_pass = running = _BackwardPass(roots, retain_graph, accumulate, task)
-        running.send([edge for edge, _ in roots], [gradient for _, gradient in roots])
-        running.run()
-        for key in tuple(running.leaves):
-            running.deliver(key)
+        modes.backward_pass = backward_pass = _BackwardPass(roots, retain_graph, accumulate, task)
+        backward_pass.send([edge for edge, _ in roots], [gradient for _, gradient in roots])
+        backward_pass.run()
+        for key in tuple(backward_pass.leaves):
+            backward_pass.deliver(key)
     finally:
-        modes.grad, modes.backward_pass = outer, around
-        if running is not None:
-            for finish in running.at_end:
+        modes.grad, modes.backward_pass = outer, outer_pass
+        if backward_pass is not None:
+            for finish in backward_pass.at_end:
                 finish()
     return [task.captured.get((id(target), index)) for target, index in inputs or ()] if task is not None else []
 
@@ -64,7 +64,7 @@ def run_backward(
 class _GraphTask:
     """Targets of a backward pass: the gradients to return and the nodes that lead to them."""
 
-    __slots__ = ("captured", "check_nan", "observer", "useful", "wanted")
+    __slots__ = ("captured", "check_nan", "observer", "target_indices", "useful")
 
     def __init__(
         self,
@@ -76,17 +76,17 @@ class _GraphTask:
         self.captured: dict[tuple[int, int], Any] = {}
         self.observer = observer
         self.check_nan = check_nan
-        self.wanted: dict[int, list[int]] = {}
+        self.target_indices: dict[int, list[int]] = {}
         """Id of a node or leaf → output indices whose gradients are returned."""
         for target, index in inputs or ():
-            self.wanted.setdefault(id(target), []).append(index)
-        self.useful = None if inputs is None else leading_to(roots, set(self.wanted))
+            self.target_indices.setdefault(id(target), []).append(index)
+        self.useful = None if inputs is None else leading_to(roots, set(self.target_indices))
 
     def visit(self, node: Node, grads: list[Any]) -> bool:
         """Return whether the node must run."""
         if self.observer is not None:
             self.observer(node, grads)
-        indices = self.wanted.get(id(node))
+        indices = self.target_indices.get(id(node))
         if indices is None or self.useful is None:
             return True
         for index in indices:
@@ -98,7 +98,8 @@ class _BackwardPass:
     """State of a running backward pass: gradients waiting for their node or leaf."""
 
     __slots__ = (
-        "_below", "accumulate", "at_end", "heap", "keep", "leaves", "node", "pending", "remaining", "roots", "task",
+        "_reachable_ids", "accumulate", "at_end", "heap", "keep", "leaves", "node", "pending", "remaining", "roots",
+        "task",
     )  # fmt: skip
 
     def __init__(
@@ -108,7 +109,7 @@ class _BackwardPass:
         self.keep, self.accumulate, self.task = keep, accumulate, task
         self.at_end: list[Callable[[], Any]] = []
         """Callbacks at the end of the pass, also after an error."""
-        self._below: set[int] | None = None
+        self._reachable_ids: set[int] | None = None
         self.node: Node | None = None
         """The running node."""
         self.pending: dict[Node, list[Any]] = {}
@@ -132,26 +133,26 @@ class _BackwardPass:
             if hooks is not None:
                 grads = hooks.run_before(grads)
             try:
-                found = node.gradients(grads, keep, useful)
+                results = node.gradients(grads, keep, useful)
             except Exception as error:
                 if not isinstance(error, AutogradError):
                     error.add_note(f"in {explain(node)}")
                 raise
             if hooks is not None:
-                found = hooks.run_after(found, grads)
+                results = hooks.run_after(results, grads)
             if task is not None and task.check_nan:
-                check_finite(node, found)
+                check_finite(node, results)
             grads = None  # free the gradients before the next node runs
-            early = self.send(node.edges, found)
-            found = None
-            if early and heap:  # otherwise the pass is over, and all leaves receive their gradients
-                self._settle(node)
+            deliver_early = self.send(node.edges, results)
+            results = None
+            if deliver_early and heap:  # otherwise the pass is over, and all leaves receive their gradients
+                self._deliver_complete(node)
 
     def send(self, edges: Sequence[Edge], grads: Sequence[Any]) -> bool:
         """Add each gradient to the sum at its edge. Returns whether a leaf must receive its gradient before the end."""
         pending, leaves = self.pending, self.leaves
         useful = None if self.task is None else self.task.useful
-        early = self.remaining is not None
+        deliver_early = self.remaining is not None
         for edge, gradient in zip(edges, grads):  # noqa: B905 - strict takes a tenth of a microsecond
             if gradient is None or edge is None:
                 continue
@@ -159,21 +160,21 @@ class _BackwardPass:
             if useful is not None and id(target) not in useful:
                 continue
             if isinstance(target, Node):
-                waiting = pending.get(target)
-                if waiting is None:
-                    waiting = pending[target] = [None] * len(target.outputs)
+                sums = pending.get(target)
+                if sums is None:
+                    sums = pending[target] = [None] * len(target.outputs)
                     heappush(self.heap, (-target.sequence, target))
-                waiting[index] = gradient if waiting[index] is None else waiting[index] + gradient
+                sums[index] = gradient if sums[index] is None else sums[index] + gradient
                 continue
             entry = leaves.get(id(target))
             if entry is None:
                 leaves[id(target)] = [target, gradient]
-                early = early or target._hooks is not None or target._grad is not None
+                deliver_early = deliver_early or target._hooks is not None or target._grad is not None
             else:
                 entry[1] = entry[1] + gradient
-        return early
+        return deliver_early
 
-    def _settle(self, node: Node) -> None:
+    def _deliver_complete(self, node: Node) -> None:
         """Deliver the gradients of leaves that are complete after `node` has run."""
         if self.remaining is None:
             self.remaining = leaf_edges(node for _, node in self.heap)
@@ -194,7 +195,7 @@ class _BackwardPass:
             hooks.run_on_tensors(grads)
             entry.append((hooks.run_before(grads) if self.accumulate else grads).pop())
             grads = None
-        if self.task is not None and key in self.task.wanted:
+        if self.task is not None and key in self.task.target_indices:
             self.task.captured[key, 0] = entry[1]
         if not self.accumulate:
             return
@@ -206,19 +207,20 @@ class _BackwardPass:
             hooks.run_after([], entry[1:])
 
     @property
-    def for_all_leaves(self) -> bool:
+    def accumulates_all_leaves(self) -> bool:
         """Whether the pass adds to `.grad` of all leaves."""
         return self.accumulate and (self.task is None or self.task.useful is None)
 
-    def expects(self, edge: Edge) -> bool:
+    def computes_gradient(self, edge: Edge) -> bool:
         """Return whether the pass computes the gradient of `edge`."""
-        if self._below is None:
-            nodes = reachable([root for root in self.roots if root is not None])
-            self._below = {id(root[0]) for root in self.roots if root is not None} | {id(node) for node in nodes}
-            self._below |= {id(below[0]) for node in nodes for below in node.edges if below is not None}
+        if self._reachable_ids is None:
+            roots = [root for root in self.roots if root is not None]
+            nodes = reachable(roots)
+            ids = {id(root[0]) for root in roots} | {id(node) for node in nodes}
+            self._reachable_ids = ids | {id(edge[0]) for node in nodes for edge in node.edges if edge is not None}
             if self.task is not None and self.task.useful is not None:
-                self._below &= self.task.useful
-        return edge is not None and id(edge[0]) in self._below
+                self._reachable_ids &= self.task.useful
+        return edge is not None and id(edge[0]) in self._reachable_ids
 
 
 __all__ = ["Observer", "run_backward"]

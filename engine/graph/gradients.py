@@ -29,19 +29,19 @@ def backward(
         create_graph: record the backward pass, for higher-order gradients
         inputs: accumulate only into these tensors; default: all leaves
     """
-    outs = _several(tensors)
+    outs = _as_tuple(tensors)
     roots = list(zip(_edges(outs, "backward()"), _seeds(outs, grad_tensors, "backward()"), strict=True))
     keep = create_graph if retain_graph is None else retain_graph
-    wanted = None
+    input_edges = None
     if inputs is not None:
-        ins = _several(inputs.values() if isinstance(inputs, Mapping) else inputs)
+        ins = _as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
         if not ins:
             raise AutogradError("backward(): inputs is empty. Omit it to accumulate into all leaves.")
-        wanted = _input_edges(ins, "backward()")
+        input_edges = _input_edges(ins, "backward()")
         for tensor in ins:
             if not isinstance(tensor, GradientEdge) and not tensor.is_leaf:
                 tensor.retain_grad()
-    run_backward(roots, retain_graph=keep, create_graph=create_graph, inputs=wanted, observer=_observer())
+    run_backward(roots, retain_graph=keep, create_graph=create_graph, inputs=input_edges, observer=_observer())
 
 
 def grad(
@@ -69,39 +69,39 @@ def grad(
         materialize_grads: return zeros for unused inputs
     """
     if isinstance(inputs, Mapping):
-        found = grad(
+        grads = grad(
             outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
             is_grads_batched, materialize_grads,
         )  # fmt: skip
-        return dict(zip(inputs, found, strict=True))
+        return dict(zip(inputs, grads, strict=True))
     if not only_inputs:
         raise NotImplementedError("grad(): only_inputs=False is not supported. Use backward() for .grad of all leaves.")
     if materialize_grads and allow_unused is False:
         raise ValueError("grad(): materialize_grads=True allows unused inputs, so allow_unused cannot be False")
-    outs, ins = _several(outputs), _several(inputs)
+    outs, ins = _as_tuple(outputs), _as_tuple(inputs)
     if not ins:
         raise AutogradError("grad(): inputs is empty. Pass the tensors to differentiate with respect to.")
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        return _batched(outs, ins, grad_outputs, keep, create_graph, bool(allow_unused), materialize_grads)
+        return _grad_batched(outs, ins, grad_outputs, keep, create_graph, bool(allow_unused), materialize_grads)
     roots = list(zip(_edges(outs, "grad()"), _seeds(outs, grad_outputs, "grad()"), strict=True))
-    found = run_backward(
+    grads = run_backward(
         roots, retain_graph=keep, create_graph=create_graph, inputs=_input_edges(ins, "grad()"), accumulate=False,
         observer=_observer(),
     )  # fmt: skip
     if materialize_grads:
-        return tuple([ins[i].new_zeros(tuple(ins[i].shape)) if g is None else g for i, g in enumerate(found)])
-    if not allow_unused and any(gradient is None for gradient in found):
+        return tuple([ins[i].new_zeros(tuple(ins[i].shape)) if g is None else g for i, g in enumerate(grads)])
+    if not allow_unused and any(gradient is None for gradient in grads):
         raise AutogradError(
-            f"grad(): the outputs do not depend on input {found.index(None)}.",
+            f"grad(): the outputs do not depend on input {grads.index(None)}.",
             in_code="Pass allow_unused=True to get None for it, or materialize_grads=True for zeros.",
         )
-    return tuple(found)
+    return tuple(grads)
 
 
-def _batched(outs: Any, ins: Any, seeds: Any, keep: bool, create: bool, unused: bool, zeros: bool) -> Any:
+def _grad_batched(outs: Any, ins: Any, seeds: Any, keep: bool, create: bool, unused: bool, zeros: bool) -> Any:
     """Run one pass per row of `seeds` and stack the results."""
-    seeds = _several(seeds)
+    seeds = _as_tuple(seeds)
     sizes = {int(seed.shape[0]) for seed in seeds if seed is not None and seed.ndim}
     if len(sizes) != 1:
         raise ShapeError("grad(is_grads_batched=True) needs grad_outputs with first dimensions of equal size")
@@ -116,7 +116,7 @@ def _batched(outs: Any, ins: Any, seeds: Any, keep: bool, create: bool, unused: 
     return tuple([None if column[0] is None else stack(column) for column in zip(*rows, strict=True)])
 
 
-def _several(tensors: Any) -> tuple[Any, ...]:
+def _as_tuple(tensors: Any) -> tuple[Any, ...]:
     """Return one or several tensors as a tuple. Checks for containers, since tensors are iterable too."""
     if isinstance(tensors, GradientEdge) or not isinstance(tensors, (Sequence, Iterator, ValuesView)):
         return (tensors,)
@@ -146,7 +146,7 @@ def _input_edges(ins: Sequence[Any], call: str) -> list[Any]:
 
 def _seeds(outs: Sequence[Any], given: Any, call: str) -> list[Any]:
     """Return the initial gradients of a pass."""
-    seeds = (None,) * len(outs) if given is None else _several(given)
+    seeds = (None,) * len(outs) if given is None else _as_tuple(given)
     if len(seeds) != len(outs):
         raise AutogradError(
             f"{call}: got {len(outs)} tensors but {len(seeds)} gradients. Pass one per tensor, or None."

@@ -63,7 +63,7 @@ class Node:
         """Name of the forward op."""
         raise NotImplementedError
 
-    def kept(self) -> list[Any]:
+    def saved_values(self) -> list[Any]:
         """Arrays saved for the backward pass."""
         return []
 
@@ -169,7 +169,7 @@ class ErrorNode(Node):
 
     @property
     def label(self) -> str:
-        return "refusal"
+        return "error"
 
     def name(self) -> str:
         return "Error"

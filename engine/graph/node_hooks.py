@@ -36,20 +36,20 @@ class Hooks:
         """Run the tensor hooks on `grads`. A hook may remove itself."""
         for index, hook in tuple(self.tensors.values()):
             if grads[index] is not None:
-                grads[index] = _checked(hook(grads[index]), grads[index])
+                grads[index] = _check_replacement(hook(grads[index]), grads[index])
         for index, keep in self.retained.items():
             if grads[index] is not None:
                 keep(grads[index])
 
     def run_before(self, grads: list[Any]) -> list[Any]:
         for hook in tuple(self.before.values()):
-            grads = _replaced(hook(tuple(grads)), grads)
+            grads = _replace(hook(tuple(grads)), grads)
         return grads
 
-    def run_after(self, found: list[Any], grads: Sequence[Any]) -> list[Any]:
+    def run_after(self, results: list[Any], grads: Sequence[Any]) -> list[Any]:
         for hook in tuple(self.after.values()):
-            found = _replaced(hook(tuple(found), tuple(grads)), found)
-        return found
+            results = _replace(hook(tuple(results), tuple(grads)), results)
+        return results
 
 
 def _callable(hook: Hook) -> Hook:
@@ -58,25 +58,25 @@ def _callable(hook: Hook) -> Hook:
     return hook
 
 
-def _checked(found: Any, gradient: Any) -> Any:
-    if found is None:
+def _check_replacement(results: Any, gradient: Any) -> Any:
+    if results is None:
         return gradient
-    if getattr(found, "shape", None) != gradient.shape:
-        given = f"{type(found).__name__} of {format_shape(getattr(found, 'shape', ()))}"
+    if getattr(results, "shape", None) != gradient.shape:
+        got = f"{type(results).__name__} of {format_shape(getattr(results, 'shape', ()))}"
         raise AutogradError(
             f"a gradient hook must return None or a tensor of the gradient's shape {format_shape(gradient.shape)}, "
-            f"not a {given}"
+            f"not a {got}"
         )
-    return found
+    return results
 
 
-def _replaced(found: Any, grads: list[Any]) -> list[Any]:
-    if found is None:
+def _replace(results: Any, grads: list[Any]) -> list[Any]:
+    if results is None:
         return grads
-    found = list(found) if isinstance(found, (tuple, list)) else [found]
-    if len(found) != len(grads):
-        raise AutogradError(f"a hook must return as many gradients as it receives: {len(grads)}, not {len(found)}")
+    results = list(results) if isinstance(results, (tuple, list)) else [results]
+    if len(results) != len(grads):
+        raise AutogradError(f"a hook must return as many gradients as it receives: {len(grads)}, not {len(results)}")
     return [
-        gradient if gradient is None or old is None else _checked(gradient, old)
-        for gradient, old in zip(found, grads, strict=True)
+        gradient if gradient is None or old is None else _check_replacement(gradient, old)
+        for gradient, old in zip(results, grads, strict=True)
     ]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 Inputs: TypeAlias = Sequence[Any]
 """(shape, array dtype) of each input of the op; a Python number is stored as the number."""
 
-SAME: dict[str, str] = {
+PYTORCH_NAMES: dict[str, str] = {
     "assign": "CopyBackwards", "batch_norm": "NativeBatchNorm0", "cast": "ToCopy0", "clamp": "Clamp1",
     "clamp_max": "Clamp1", "clamp_min": "Clamp1", "convolution_transpose": "Convolution0", "copy_slices": "CopySlices",
     "cross_entropy": "NllLoss0", "det": "LinalgDet0", "dropout": "Mul0", "erfcx": "SpecialErfcx0",
@@ -34,8 +34,8 @@ def _linear(inputs: Inputs, _: dict[str, Any]) -> str:
 
 def _slice(_: Inputs, statics: dict[str, Any]) -> str:
     """Return the name for the last step of the index."""
-    done = [item for item in statics["index"] if item is not Ellipsis and item != slice(None)]
-    last = done[-1] if done else slice(None)
+    steps = [item for item in statics["index"] if item is not Ellipsis and item != slice(None)]
+    last = steps[-1] if steps else slice(None)
     return "Unsqueeze0" if last is None else "Slice0" if isinstance(last, slice) else "Select0"
 
 
@@ -58,8 +58,8 @@ def _of_dimensions(dim: Any) -> int:
 
 
 def _power(inputs: Inputs, _: dict[str, Any]) -> str:
-    of_numbers = [not isinstance(value, tuple) for value in inputs]
-    return "Pow2" if of_numbers[0] else "Pow0" if of_numbers[1] else "Pow1"
+    are_numbers = [not isinstance(value, tuple) for value in inputs]
+    return "Pow2" if are_numbers[0] else "Pow0" if are_numbers[1] else "Pow1"
 
 
 BY_CALL: dict[str, Callable[[Inputs, dict[str, Any]], str]] = {
@@ -92,7 +92,10 @@ def node_name(op: str, inputs: Inputs, statics: dict[str, Any]) -> str:
     if op in BY_CALL:
         name = BY_CALL[op](inputs, statics)
     else:
-        name = SAME.get(op) or "".join(_WORD.sub(lambda found: found[0].upper(), part) for part in op.split("_")) + "0"
+        name = (
+            PYTORCH_NAMES.get(op)
+            or "".join(_WORD.sub(lambda match: match[0].upper(), part) for part in op.split("_")) + "0"
+        )
     return f"{name[:-1]}Backward{name[-1]}" if name[-1].isdigit() else name
 
 

@@ -11,21 +11,21 @@ from engine.graph.node import Node
 
 def reachable(roots: Iterable[tuple[Any, int]]) -> list[Node]:
     """Return all nodes reachable from `roots`, in the order of their creation."""
-    seen: set[Node] = set()
+    visited: set[Node] = set()
     stack = [target for target, _ in roots]
     while stack:
         node = stack.pop()
-        if isinstance(node, Node) and node not in seen:
-            seen.add(node)
+        if isinstance(node, Node) and node not in visited:
+            visited.add(node)
             stack.extend([edge[0] for edge in node.edges if edge is not None])
-    return sorted(seen, key=lambda node: node.sequence)
+    return sorted(visited, key=lambda node: node.sequence)
 
 
 def leading_to(roots: Iterable[tuple[Any, int]], targets: set[int]) -> frozenset[int]:
     """Return the ids of all nodes and leaves from which a target is reachable, including the targets."""
     parents: dict[int, list[int]] = {}
     stack = [target for target, _ in roots]
-    seen = set(map(id, stack))
+    visited = set(map(id, stack))
     while stack:
         node = stack.pop()
         if not isinstance(node, Node):
@@ -34,15 +34,15 @@ def leading_to(roots: Iterable[tuple[Any, int]], targets: set[int]) -> frozenset
             if edge is not None:
                 key = id(edge[0])
                 parents.setdefault(key, []).append(id(node))
-                if key not in seen:
-                    seen.add(key)
+                if key not in visited:
+                    visited.add(key)
                     stack.append(edge[0])
-    useful, found = set(targets), list(targets)
-    while found:
-        for parent in parents.get(found.pop(), ()):
+    useful, pending = set(targets), list(targets)
+    while pending:
+        for parent in parents.get(pending.pop(), ()):
             if parent not in useful:
                 useful.add(parent)
-                found.append(parent)
+                pending.append(parent)
     return frozenset(useful)
 
 

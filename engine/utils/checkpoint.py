@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from engine.amp.cast_policy import CastCache, CastPolicy
-from engine.autograd.context import Kept
+from engine.autograd.context import SavedValue
 from engine.autograd.function import Function
 from engine.autograd.graph import saved_tensors_hooks
 from engine.errors import AutogradError, CheckpointError
@@ -171,7 +171,7 @@ class _Frame:
         self.names = list(kwargs)
         # Use the hooks of an enclosing checkpoint, which may drop the arguments too.
         self.args = [
-            Kept(value, None, number) if isinstance(value, Tensor) else value
+            SavedValue(value, None, number) if isinstance(value, Tensor) else value
             for number, value in enumerate((*args, *kwargs.values()))
         ]
         self.requires_grad = [isinstance(value, Tensor) and value.requires_grad for value in (*args, *kwargs.values())]
@@ -212,10 +212,9 @@ class _Frame:
         """Fill the placeholders."""
         values: list[Any] = []
         for value, requires_grad in zip(self.args, self.requires_grad, strict=True):
-            tensor = value.tensor(None, "checkpoint") if isinstance(value, Kept) else value
-            values.append(
-                tensor.detach().requires_grad_(requires_grad) if isinstance(value, Kept) and requires_grad else tensor
-            )
+            tensor = value.tensor(None, "checkpoint") if isinstance(value, SavedValue) else value
+            is_leaf = isinstance(value, SavedValue) and requires_grad
+            values.append(tensor.detach().requires_grad_(requires_grad) if is_leaf else tensor)
         count = len(values) - len(self.names)
         filled: list[tuple[Any, ...]] = []
 
@@ -322,7 +321,7 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if not MODES.backward_pass.for_all_leaves:
+        if not MODES.backward_pass.accumulates_all_leaves:
             raise AutogradError(
                 "checkpoint(use_reentrant=True) does not support grad() or backward(inputs=...).",
                 in_code="Use use_reentrant=False.",
