@@ -184,8 +184,8 @@ def _compare(
     raise GradcheckError(
         f"gradcheck: Jacobian mismatch for output {block[0]} with respect to input {block[1]}: element "
         f"{list(output_index)} of the output by element {list(input_index)} of the input is "
-        f"{analytic[row, column]:.6g} by the gradient and {numeric[row, column]:.6g} by finite differences ({int(mismatch.sum())} of {mismatch.size} "
-        f"entries differ).\nnumerical:\n{numeric}\nanalytical:\n{analytic}"
+        f"{analytic[row, column]:.6g} by the gradient and {numeric[row, column]:.6g} by finite differences "
+        f"({int(mismatch.sum())} of {mismatch.size} entries differ).\nnumerical:\n{numeric}\nanalytical:\n{analytic}"
     )
 
 
