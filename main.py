@@ -67,7 +67,7 @@ def _open_studio(paths: Sequence[Path]) -> int:
     try:
         app = importlib.import_module("studio.ui.app")
     except ImportError as error:
-        sys.stderr.write(f"gradwire: {_missing(error)}\n")
+        sys.stderr.write(f"error: {_missing(error)}\n")
         return NO_WINDOW
     _set_interrupt(_leave, signal.default_int_handler)
     return app.main(paths)

@@ -237,7 +237,7 @@ _NOUNS = {
     "ints": "whole numbers",
     "float": "a number",
     "floats": "numbers",
-    "str": "a text",
+    "str": "text",
     "path": "a path",
     "choice": "one of the choices",
 }

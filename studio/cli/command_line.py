@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from engine import lazy
 from studio.cli import interrupts, output_streams
-from studio.cli.error_output import BAD_INPUT, INTERRUPTED, print_text
+from studio.cli.error_output import INTERRUPTED, print_text
 from studio.cli.lazy_commands import lazy_group, load
 from studio.cli.output_streams import OutputError
 from studio.document import SUFFIX
@@ -92,7 +92,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
     try:
         code = app(_fill_resume(arguments), prog_name="gradwire", standalone_mode=False)
     except _ParserError as error:
-        return _report_usage(error, as_json="--json" in arguments)
+        return load("studio.cli.usage_errors:report_usage_error")(error, arguments, COMMANDS)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except (KeyboardInterrupt, typer.Abort):
@@ -100,29 +100,17 @@ def _exit_code(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _report_usage(error: Any, *, as_json: bool) -> int:
-    """Print an error of the option parser with the usage line. Returns the exit code."""
-    message = error.format_message()
-    if error.ctx is None or message == error.ctx.get_help():  # a group without a command: its help
-        sys.stderr.write(f"{message}\n")
-        return BAD_INPUT
-    load("studio.cli.error_reporting:print_usage_error")(message, as_json=as_json)
-    command = error.ctx.command_path
-    sys.stderr.write(f"\n{error.ctx.get_usage()}\n\nFor more information, run `{command} --help`.\n")
-    return BAD_INPUT
-
-
 def _fill_resume(arguments: Sequence[str]) -> list[str]:
     """Give `--resume` without a run an empty value: typer has no options with an optional value."""
-    found = list(arguments)
+    filled = list(arguments)
     for index, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=False)):
         if argument == "--resume" and (following.startswith("-") or following.endswith(SUFFIX)):
-            found[index] = "--resume="
-    return found
+            filled[index] = "--resume="
+    return filled
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         try:
             print_text(f"gradwire {metadata.version('gradwire')}")
         except metadata.PackageNotFoundError:

@@ -6,9 +6,11 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+
+Severity: TypeAlias = Literal["error", "warning"]
 
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -29,8 +31,9 @@ def print_text(text: str) -> None:
     sys.stdout.write(f"{escape_control(text)}\n")
 
 
-def print_error(message: str) -> None:
-    sys.stderr.write(f"gradwire: {escape_control(message)}\n")
+def print_error(message: str, severity: Severity = "error") -> None:
+    """Print "error: MESSAGE" or "warning: MESSAGE" on standard error."""
+    sys.stderr.write(f"{severity}: {escape_control(message)}\n")
 
 
 def print_json(content: Mapping[str, Any]) -> None:

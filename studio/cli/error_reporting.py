@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -46,27 +45,6 @@ def exit_with_error(problem: Problem, *, as_json: bool = False, code: int = BAD_
     """Print a problem and exit. Raises typer.Exit."""
     print_problem(problem, as_json=as_json)
     raise typer.Exit(code)
-
-
-_VALIDATION = re.compile(r"invalid value for '([^']+)'.*: (?:Value error, |Input should be )(?:a valid )?(.+)")
-"""A usage error of typer whose reason is a message of pydantic."""
-
-
-def print_usage_error(message: str, *, as_json: bool) -> None:
-    """Print an error of the option parser like any other error."""
-    message = f"{message[:1].lower()}{message[1:]}".partition(", unable to parse")[0].rstrip(".")
-    message = _VALIDATION.sub(_describe_invalid_value, message)
-    message = re.sub(r" \(Possible options: (.*)\)$", r". Did you mean \1", message)
-    ending = "?" if "Did you mean" in message and not message.endswith("?") else "" if message.endswith("?") else "."
-    print_problem(Problem("error", "bad-usage", message + ending), as_json=as_json)
-
-
-def _describe_invalid_value(found: re.Match[str]) -> str:
-    name, reason = found.groups()
-    if match := re.fullmatch(r"('.*') is not one of (.+)", reason):
-        return f"{name} must be one of {match[2]}, not {match[1]}"
-    number = {"integer": "an integer", "number": "a number"}.get(reason, reason)
-    return f"{name} must be {number}"
 
 
 def print_problem(problem: Problem, *, as_json: bool = False) -> None:

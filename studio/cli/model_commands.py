@@ -136,7 +136,7 @@ def predict(
             which = f"{len(wrong)} of {len(answered)} predictions are NaN or infinite, first for sample {first}"
             told.append(f"{which}. Check the inputs of that sample.")
         for message in told:
-            print_error(f"warning: {message}")
+            print_error(message, "warning")
             if as_json and out is not None:
                 print_json({"event": "warning", **Problem("warning", "answers", message).as_dict()})
         try:

@@ -72,7 +72,7 @@ class ProgressDisplay:
             case Warned():
                 self.print_message(f"warning: {event.message}", always=True)
             case Failed():
-                self.print_message(f"gradwire: {event.node + ': ' if event.node else ''}{event.message}", always=True)
+                self.print_message(f"error: {event.node + ': ' if event.node else ''}{event.message}", always=True)
             case _:
                 pass
 

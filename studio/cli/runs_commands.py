@@ -39,7 +39,7 @@ def list_runs(file: File, as_json: Json = False) -> None:
         runs = _load_runs(file)
     for run in runs:
         if run.trouble:
-            print_error(f"{run.folder}: {run.trouble}")
+            print_error(f"{run.folder}: {run.trouble}", "warning")
     if as_json:
         for run in runs:
             print_json(_run_record(run))
@@ -132,7 +132,7 @@ def _load_metrics(run: Run) -> None:
         if news.is_all:
             break
     if run.trouble:
-        print_error(f"{run.name}: {run.trouble}")
+        print_error(f"{run.name}: {run.trouble}", "warning")
 
 
 def _run_record(run: Run) -> dict[str, Any]:

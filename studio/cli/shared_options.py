@@ -75,7 +75,7 @@ def print_problems(file: Path, document: Document, problems: Sequence[Problem], 
         if as_json:
             print_json({"event": "problem", **problem.as_dict()})
         else:
-            print_error(f"{problem.severity}: {problem_text(file, problem)}")
+            print_error(problem_text(file, problem), problem.severity)
 
 
 def problem_text(file: Path, problem: Problem) -> str:

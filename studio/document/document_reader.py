@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Mapping
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -12,6 +11,7 @@ from studio.document import node_names as naming
 from studio.document.json_values import JsonError, format_json, validated_copy
 from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.document.strict_json import child_path
+from studio.document.validation_messages import unknown_field, validation_problem
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ def read_document(file: Mapping[str, Any]) -> Document:
     """Convert a migrated file to a document."""
     for field in file:
         if field not in FIELDS:
-            raise _unknown_field(child_path("", field), FIELDS)
+            raise unknown_field(child_path("", field), FIELDS)
     nodes = read_nodes(_required(file, "nodes"))
     return Document(
         nodes=nodes,
@@ -50,11 +50,11 @@ def read_wires(raw: object, nodes: Container[str], *, field: str = "wires") -> t
         wire = read_wire(text, location)
         for end in (wire.source, wire.target):
             if end.node not in nodes:
-                problem = f'the wire "{wire}" leads to a node "{end.node}" that is not in the file'
+                problem = f'the file has no node "{end.node}", which the wire "{wire}" connects'
                 raise JsonError(location, problem, "Remove the wire or add the node.")
         if (other := wires.setdefault(wire.target, wire)) is not wire:
             if other == wire:
-                raise JsonError(location, f'the wire "{wire}" is there twice', "Remove one of the two.")
+                raise JsonError(location, f'the wire "{wire}" occurs twice', "Remove one of the two.")
             problem = f'the input "{wire.target}" has two wires, from "{other.source}" and from "{wire.source}"'
             raise JsonError(location, problem, "An input takes one wire: remove the other.")
     return tuple(sorted(wires.values()))
@@ -72,7 +72,7 @@ def read_wire(text: object, location: str) -> Wire:
 def _node(name: str, raw: object) -> Node:
     location = child_path("nodes", name)
     if (problem := naming.problem(name)) is not None:
-        raise JsonError(location, f"the name {format_json(name)} {problem}", "Rename it, in the wires too.")
+        raise JsonError(location, f"the name {format_json(name)} {problem}", "Rename the node, also in the wires.")
     node = _convert(raw, Node, location)
     for param, value in node.params.items():
         try:
@@ -86,47 +86,12 @@ def _node(name: str, raw: object) -> Node:
 
 def _required(file: Mapping[str, Any], field: str) -> object:
     if field not in file:
-        raise JsonError("", f'the field "{field}" is missing', "Restore an earlier version of the file.")
+        raise JsonError("", f'has no field "{field}"', "Restore an earlier version of the file.")
     return file[field]
-
-
-# -- translation of msgspec errors ------------------------------------------------------------
-
-_MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<location>.*)`)?", re.DOTALL)
-_FIELD = re.compile(r"Object (?P<how>contains unknown|missing required) field `(?P<field>.*)`", re.DOTALL)
-_WORDS = {
-    "`str`": "a text",
-    "`int`": "a whole number",
-    "`float`": "a number",
-    "`bool`": "true or false",
-    "`array`": "a list",
-    "`object`": "an object",
-    "`null`": "null",
-}
 
 
 def _convert(raw: object, type: type[T], location: str) -> T:
     try:
         return msgspec.convert(raw, type)
     except msgspec.ValidationError as error:
-        raise _to_json_error(str(error), type, location) from None
-
-
-def _to_json_error(message: str, type: type[Any], location: str) -> JsonError:
-    found = _MESSAGE.fullmatch(message)
-    what, inside = (found["what"], found["location"] or "") if found else (message, "")
-    location += inside
-    if (field := _FIELD.fullmatch(what)) is not None and issubclass(type, msgspec.Struct):
-        if field["how"] == "contains unknown":
-            return _unknown_field(child_path(location, field["field"]), type.__struct_fields__)
-        return JsonError(location, f'the field "{field["field"]}" is missing', "Add it, or remove the whole entry.")
-    if what.startswith("Invalid enum value"):
-        choices = get_args(get_type_hints(type)[inside.removeprefix(".")])
-        return JsonError(location, f"must be one of {', '.join(choices)}, not{what.removeprefix('Invalid enum value')}")
-    for name, word in _WORDS.items():
-        what = what.replace(name, word)
-    return JsonError(location, what[:1].lower() + what[1:])
-
-
-def _unknown_field(location: str, known: tuple[str, ...]) -> JsonError:
-    return JsonError(location, "is not a known field", f"Remove it or correct its name; known are {', '.join(known)}.")
+        raise validation_problem(error, raw, type, location) from None

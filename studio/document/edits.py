@@ -17,6 +17,7 @@ from studio.document import node_names as naming
 from studio.document.document_errors import EditError
 from studio.document.json_values import JsonError, equal_json, validated_copy
 from studio.document.model import MAX_COORDINATE, Document, Endpoint, Json, Node, TrainingSettings, Wire
+from studio.document.validation_messages import validation_problem
 
 # -- nodes ------------------------------------------------------------------------------------
 
@@ -117,7 +118,7 @@ def set_note(document: Document, name: str, note: str) -> Document:
     node = _node(document, name)
     if node.note == note:
         return document
-    _checked_value(f"the note of {name}", note)
+    _checked_value(f"The note of {name}", note)
     return _with_nodes(document, {name: replace(node, note=note)})
 
 
@@ -165,16 +166,17 @@ def set_training(document: Document, **changes: Any) -> Document:
         if field not in TrainingSettings.__struct_fields__:
             known = ", ".join(TrainingSettings.__struct_fields__)
             raise EditError(f"There is no training setting {field!r}. Choose one of: {known}.")
+    values = {**asdict(document.training), **changes}
     try:
-        training = msgspec.convert({**asdict(document.training), **changes}, TrainingSettings)
+        training = msgspec.convert(values, TrainingSettings)
     except msgspec.ValidationError as error:
-        raise EditError(f"Training settings: {error}.") from None
+        raise _edit_error(validation_problem(error, values, TrainingSettings, "training")) from None
     return document if training == document.training else replace(document, training=training)
 
 
 def set_description(document: Document, description: str) -> Document:
     """With another description."""
-    _checked_value("the description", description)
+    _checked_value("The description", description)
     return document if description == document.description else replace(document, description=description)
 
 
@@ -217,7 +219,11 @@ def _checked_value(location: str, value: object) -> Json:
     try:
         return validated_copy(value)
     except JsonError as error:
-        raise EditError(f"{location}{error.location}: {error.problem}.") from None
+        raise EditError(f"{location}{error.location} {error.problem}.") from None
+
+
+def _edit_error(error: JsonError) -> EditError:
+    return EditError(f"{error.location} {error.problem}. {error.remedy}".rstrip())
 
 
 def _checked_node(name: str, node: Node) -> Node:
@@ -226,11 +232,11 @@ def _checked_node(name: str, node: Node) -> Node:
     fields: dict[str, Any] = {**asdict(node), "at": _checked_position(name, node.at)}
     del fields["params"]
     for field in ("type", "note"):
-        _checked_value(f"the {field} of {name}", fields[field])
+        _checked_value(f"The {field} of {name}", fields[field])
     try:
         return replace(msgspec.convert(fields, Node), params=params)
     except msgspec.ValidationError as error:
-        raise EditError(f"Node {name!r}: {error}.") from None
+        raise _edit_error(validation_problem(error, fields, Node, name)) from None
 
 
 def _checked_position(name: str, at: tuple[float, float]) -> tuple[float, float]:

@@ -16,11 +16,16 @@ _INTEGERS = range(-(2**63), 2**64)
 
 
 class JsonError(Exception):
-    """Invalid JSON: location, problem and next step. Callers add the file or edit."""
+    """Invalid JSON. Callers add the name of the file or edit.
+
+    Args:
+        location: an access path such as "nodes.hidden.at[0]", or a line and column; empty for the whole text
+        problem: the rest of a sentence that begins with the location: "must be a list, not 3"
+        remedy: the next step, as a sentence; may be empty
+    """
 
     def __init__(self, location: str, problem: str, remedy: str = "") -> None:
         self.location = location
-        """A path into the value, such as "nodes.hidden.at[0]", or a line and column; empty for the whole."""
         self.problem = problem
         self.remedy = remedy
         super().__init__(f"{location}: {problem}" if location else problem)
@@ -65,36 +70,36 @@ class _Validator:
             return self._text(value, location)
         if isinstance(value, int):
             if value not in _INTEGERS:
-                raise JsonError(location, "a whole number does not fit in 64 bits")
+                raise JsonError(location, "must be a whole number of at most 64 bits")
             return int(value)
         if isinstance(value, float):
             if not math.isfinite(value):
-                raise JsonError(location, f"{value} is not a finite number")
+                raise JsonError(location, f"must be a finite number, not {value}")
             return float(value)
         if isinstance(value, (list, tuple, dict)) and depth >= MAX_DEPTH:
-            raise JsonError("", f"lists and objects are nested more than {MAX_DEPTH} levels deep")
+            raise JsonError("", f"is nested more than {MAX_DEPTH} levels deep")
         if isinstance(value, (list, tuple)):
             items = cast("list[object]", value)
             return [self.value(item, f"{location}[{index}]", depth + 1) for index, item in enumerate(items)]
         if isinstance(value, dict):
             return self._object(cast("dict[object, object]", value), location, depth)
-        raise JsonError(location, f"{type(value).__name__} is not a JSON value")
+        raise JsonError(location, f"must be a JSON value, not {type(value).__name__}")
 
     def _object(self, value: dict[object, object], location: str, depth: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise JsonError(location, f"the key {key!r} is not a text")
+                raise JsonError(location, f"has the key {key!r}, but keys must be text")
             result[self._text(key, location)] = self.value(item, f"{location}.{key}", depth + 1)
         return result
 
     def _text(self, text: str, location: str) -> str:
         self._count(len(text))
         if (problem := text_problem(text)) is not None:
-            raise JsonError(location, f"the text {problem}")
+            raise JsonError(location, problem)
         return str(text)
 
     def _count(self, amount: int) -> None:
         self.size += amount
         if self.size > MAX_SIZE:
-            raise JsonError("", f"holds more than {MAX_SIZE:,} values and characters")
+            raise JsonError("", f"contains more than {MAX_SIZE:,} values and characters")

@@ -14,7 +14,7 @@ MAX_FILE_BYTES = 32 * 2**20
 """Maximum file size in bytes; a project of 2,000 nodes has half a million."""
 
 _MAX_DEPTH = MAX_DEPTH + 8
-"""Enough for a parameter, which lies in nodes → node → params; whose own bound then gives the better message."""
+"""Parameters lie below nodes, node and params. Their bound is checked later, with a better message."""
 
 
 def decode(data: bytes) -> str:
@@ -28,14 +28,14 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
-        problem = f"byte 0x{data[error.start]:02X} is not UTF-8"
+        problem = f"contains byte 0x{data[error.start]:02X}, which is not UTF-8"
         raise JsonError(f"line {line}, column {column}", problem, "Convert the file to UTF-8.") from None
 
 
 def parse(text: str) -> Any:
     """Parse JSON text. Raises JsonError with line and column, or with an access path."""
     if len(text) > MAX_FILE_BYTES:
-        raise JsonError("", f"has more than {MAX_FILE_BYTES:,} characters", "Paste a project.")
+        raise JsonError("", f"has more than {MAX_FILE_BYTES:,} characters", "Use a smaller project.")
     text = text.removeprefix("\N{BYTE ORDER MARK}")
     if not text.strip():
         raise JsonError("", "is empty")
@@ -102,7 +102,7 @@ def _int(text: str) -> int | _InvalidNumber:
 def _check(value: object, location: str, depth: int) -> None:
     if isinstance(value, _InvalidNumber):
         shown = value.text if len(value.text) <= 30 else f"{value.text[:30]}…"
-        raise JsonError(location, f"{shown} is not a number that can be stored", "Write a finite number of 64 bits.")
+        raise JsonError(location, f"must be a finite number of at most 64 bits, not {shown}")
     if isinstance(value, str):
         _check_text(value, location)
     elif isinstance(value, (list, dict)) and depth >= _MAX_DEPTH:
@@ -112,7 +112,7 @@ def _check(value: object, location: str, depth: int) -> None:
             _check(item, f"{location}[{index}]", depth + 1)
     elif isinstance(value, dict):
         if isinstance(value, _DuplicateKeys):
-            raise JsonError(child_path(location, value.key), "is there twice", "Rename or remove one of the two.")
+            raise JsonError(child_path(location, value.key), "occurs twice", "Rename or remove one of the two.")
         for key, item in cast("dict[str, object]", value).items():
             _check_text(key, location)
             _check(item, child_path(location, key), depth + 1)
@@ -120,12 +120,12 @@ def _check(value: object, location: str, depth: int) -> None:
 
 def _check_text(text: str, location: str) -> None:
     if not text.isascii() and (problem := text_problem(text)) is not None:
-        raise JsonError(location, f"the text {problem}")
+        raise JsonError(location, problem)
 
 
 # -- errors -----------------------------------------------------------------------------------
 
-_TOO_DEEP = f"lists and objects are nested more than {_MAX_DEPTH} levels deep"
+_TOO_DEEP = f"is nested more than {_MAX_DEPTH} levels deep"
 
 
 def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
@@ -135,5 +135,5 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
             return JsonError(f"line {number}", "contains merge conflict markers", remedy)
     location = f"line {error.lineno}, column {error.colno}"
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-        return JsonError(location, "the text ends unexpectedly")
+        return JsonError(location, "is the end of the text, but the JSON is incomplete")
     return JsonError(location, f"is not JSON ({error.msg[:1].lower()}{error.msg[1:]})")

@@ -23,7 +23,7 @@ class TrainingSetting:
 
     @property
     def allowed(self) -> str:
-        """The allowed values in words: "a whole number ≥ 1", "one of 'auto', 'cpu', 'cuda'"."""
+        """The allowed values in words: "a whole number ≥ 1", "auto, cpu or cuda"."""
         parameter = self.parameter
         match parameter.kind:
             case "int":
@@ -31,11 +31,12 @@ class TrainingSetting:
             case "float":
                 text = f"a number {parameter.range}"
             case "choice":
-                text = f"one of {', '.join(map(repr, parameter.choices))}"
+                *others, last = map(str, parameter.choices)
+                text = f"{', '.join(others)} or {last}"
             case "bool":
                 text = "true or false"
             case _:
-                text = "a text"
+                text = "text"
         return f"{text} or none" if parameter.optional else text
 
 

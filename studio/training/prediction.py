@@ -53,7 +53,7 @@ def replace_source_path(document: Document, catalogue: Catalogue, path: Path) ->
         declared = catalogue[document.nodes[name].type].params
         found += [(name, param.name) for param in declared if param.kind == "path"][:1]
     if len(found) != 1:
-        problem = "the project does not have exactly one data source with a path to replace"
+        problem = "cannot be used: the project does not have exactly one data source with a path to replace"
         raise FileError(str(path), "", problem, f"Pass samples as an array: {' or '.join(ARRAY_SUFFIXES)}.")
     [(name, param)] = found
     node = document.nodes[name]
@@ -126,8 +126,9 @@ def stored_array(path: Path) -> StoredArray:
     arrays = read_array_headers(path)
     known = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
     if not known:
-        problem = f"holds {', '.join(arrays) or 'nothing'}"
-        raise FileError(str(path), "", problem, "Name the array of samples `input`.")
+        names = ", ".join(arrays)
+        problem = f"contains several arrays ({names})" if arrays else "contains no array"
+        raise FileError(str(path), "", problem, "Name the array of samples `input` or `x`.")
     return arrays[known[0]]
 
 
@@ -135,16 +136,16 @@ def _read_matching(path: Path, inputs: StoredArray, like: Samples) -> NDArray[An
     """Read an array that has the shape and dtype of the source's samples, else raise FileError."""
     if not inputs.shape or not inputs.shape[0]:
         problem = "has no rows" if inputs.shape else "contains a single number"
-        raise FileError(str(path), "", problem, "Pass an array of samples, N×….")
+        raise FileError(str(path), "", problem, "Pass an array of shape N×…, with one sample per row.")
     first: Tensor = first_samples(like, 1).batch(np.array([0]))[0]
     if inputs.shape[1:] != tuple(first.shape[1:]):
         mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
         raise FileError(
-            str(path), "", f"holds samples of shape {mine}, but the network was trained on {theirs}", "Reshape them."
+            str(path), "", f"contains samples of shape {mine}, but the network was trained on {theirs}", "Reshape them."
         )
     wanted = first.numpy().dtype
     if not np.can_cast(inputs.dtype, wanted, "same_kind"):
-        problem = f"holds {inputs.dtype}, but the data source provides {wanted}"
+        problem = f"has dtype {inputs.dtype}, but the data source provides {wanted}"
         raise FileError(str(path), "", problem, f"Save the array as {wanted}.")
     return inputs.read().astype(wanted, copy=False)
 

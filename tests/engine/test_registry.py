@@ -171,7 +171,7 @@ def test_help_of_arguments_is_inherited() -> None:
         ("size", [2, "a"], "must be whole numbers, not 'a'"),
         ("momentum", None, None),
         ("momentum", -0.1, "must be ≥ 0, not -0.1"),
-        ("text", 3, "must be a text, not 3"),
+        ("text", 3, "must be text, not 3"),
         ("path", 3, "must be a path, not 3"),
     ],
 )

@@ -20,6 +20,7 @@ from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.document.project_format import dumps, loads
 from studio.document.strict_json import MAX_FILE_BYTES
+from studio.document.validation_messages import validation_problem
 from studio.nodes.catalogue import catalogue
 from studio.training.run_settings import Device
 from studio.training.runs.run_metadata import read_metadata
@@ -124,14 +125,17 @@ def extend_plan(path: Path, plan: SweepPlan, epochs: int | None, steps: int | No
 
 def read_plan(path: Path) -> SweepPlan:
     """Read a sweep file. Raises FileError if it is not a valid one."""
+    content = None
     try:
-        return msgspec.json.decode(read_regular(path, 2 * MAX_FILE_BYTES), type=SweepPlan)
+        content = msgspec.json.decode(read_regular(path, 2 * MAX_FILE_BYTES))
+        return msgspec.convert(content, SweepPlan)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be read", error) from None
+    except msgspec.ValidationError as error:
+        problem = str(validation_problem(error, content, SweepPlan, ""))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise FileError(
-            str(path), "", f"is not a valid sweep file: {error}", f"Choose a file that ends in {SUFFIX}."
-        ) from None
+        problem = str(error)
+    raise FileError(str(path), "", f"is not a valid sweep file ({problem})", f"Choose a file that ends in {SUFFIX}.")
 
 
 def find_sweep(runs: Path, name: str = "") -> Path:

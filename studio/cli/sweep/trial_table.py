@@ -81,7 +81,7 @@ class TrialTable:
         """Print the result of a trial: failures always, others only without a live table."""
         if row.state == "failed":
             self.print_message(
-                f"gradwire: trial {row.number} failed: {format_values(row.values)}: {row.message}", always=True
+                f"error: trial {row.number} failed: {format_values(row.values)}: {row.message}", always=True
             )
         elif self._live is None:
             self.print_message(

@@ -21,6 +21,7 @@ from engine.errors import WeightsError
 from engine.io import atomic_file
 from engine.io.checkpoint import dumps
 from studio.document.document_errors import FileError
+from studio.document.validation_messages import validation_problem
 from studio.training.runs.background_writer import BackgroundWriter
 
 FOLDER = "checkpoints"
@@ -226,7 +227,10 @@ def validate_checkpoint(content: dict[str, Any], path: Path) -> dict[str, Any]:
         AttributeError,
         TypeError,
     ) as error:  # a tensor instead of an object
-        raise FileError(str(path), "", f"is a damaged checkpoint ({error})", "Use another checkpoint.") from None
+        found = str(error)
+        if isinstance(error, msgspec.ValidationError):
+            found = str(validation_problem(error, content, _Checkpoint, ""))
+        raise FileError(str(path), "", f"is a damaged checkpoint ({found})", "Use another checkpoint.") from None
     return content
 
 

@@ -10,8 +10,9 @@ from msgspec import Meta
 
 from engine.system.files import read_regular
 from studio.document.document_errors import FileError
+from studio.document.validation_messages import validation_problem
 
-_LARGEST = 32 * 2**20
+_MAX_BYTES = 32 * 2**20
 """Maximum size in bytes; with 10,000 data files, run.json has 2 MB."""
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
 _Figures = dict[str, float | None]
@@ -54,13 +55,16 @@ class _Metadata(TypedDict, total=False):
 
 def read_metadata(path: Path) -> dict[str, Any]:
     """Read run.json. Raises FileError if it cannot be read, is damaged, or a field has the wrong type."""
+    about: Any = None
     try:
-        about = msgspec.json.decode(read_regular(path, _LARGEST))
+        about = msgspec.json.decode(read_regular(path, _MAX_BYTES))
         msgspec.convert(about, _Metadata)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be read", error) from None
     except RecursionError:
         problem = "it is nested too deeply"
+    except msgspec.ValidationError as error:
+        problem = str(validation_problem(error, about, _Metadata, ""))
     except (msgspec.MsgspecError, ValueError) as error:
         problem = str(error)
     else:

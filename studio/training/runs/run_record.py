@@ -60,7 +60,7 @@ def create_run_folder(runs: Path) -> Path:
                 raise FileError(str(runs), "", "is a file, not a folder", "Choose another output folder.") from None
             number += 1
         except OSError as error:
-            raise FileError.from_os_error(folder, "cannot be made", error) from None
+            raise FileError.from_os_error(folder, "cannot be created", error) from None
         else:
             return folder
 
@@ -129,7 +129,7 @@ class RunRecord:
     def _start(self) -> None:
         if (self.folder / RUN_FILE).exists():
             remedy = "Choose another output folder, or delete that run."
-            raise FileError(str(self.folder), "", "already holds a run", remedy)
+            raise FileError(str(self.folder), "", "already contains a run", remedy)
         (self.folder / GRAPH_FILE).write_text(self.graph, encoding="utf-8")
         self._lines = JsonlFile(self.folder / METRICS_FILE)
         with numbering_lock(self.folder.parent):

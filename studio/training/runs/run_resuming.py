@@ -149,7 +149,7 @@ def load_run(folder: Path) -> ResumedRun:
 
 def _refuse_another_document(document: Document, text: str, folder: Path) -> None:
     """Raise FileError if graph.gradwire differs from the graph in the checkpoint."""
-    trained = loads(text, f"{folder}: graph of the checkpoint")
+    trained = loads(text, f"{folder}, graph of the checkpoint")
     if document.wires != trained.wires or _computed(document) != _computed(trained):
         problem = "differs from the graph in the run's checkpoint"
         raise FileError(str(folder / GRAPH_FILE), "", problem, f"Restore the file. {_NEW_RUN}")
@@ -298,7 +298,8 @@ def check_same_data(run: ResumedRun, found: Sequence[Mapping[str, Any]]) -> None
         if before["sha256"] != now["sha256"]:
             raise FileError(str(now["path"]), "", "has changed since the run started", _NEW_RUN)
     if len(known) != len(found):
-        raise FileError("data", "", "come from other files than at the start of the run", _NEW_RUN)
+        problem = f"started with {len(known)} data files, but the project now reads {len(found)}"
+        raise FileError(str(run.folder), "", problem, _NEW_RUN)
 
 
 def reject_other_graph(run: ResumedRun, task: fit.Task) -> None:
@@ -306,8 +307,8 @@ def reject_other_graph(run: ResumedRun, task: fit.Task) -> None:
     if run.checkpoint is None:
         return
     found = fit.match_weights(task.model, weights_in_checkpoint(run.checkpoint))
-    problem = f"is a checkpoint of another graph. Weights: {found}"
-    raise FileError("run", "", problem, "Resume it with its graph, or start a new run with --start-from.")
+    problem = f"is a checkpoint of another graph ({found})"
+    raise FileError(str(run.file), "", problem, "Resume it with its graph, or start a new run with --start-from.")
 
 
 def load_initial_weights(path: Path, task: fit.Task) -> list[str]:
@@ -321,7 +322,7 @@ def load_initial_weights(path: Path, task: fit.Task) -> list[str]:
 def load_weights(path: Path) -> Mapping[str, Tensor]:
     """Load the weights of a model from a run folder (the last weights), a checkpoint or a weights file."""
     if not os.path.exists(path):
-        raise FileError(str(path), "", "there is no such run, checkpoint or weights file", "Check the path.")
+        raise FileError(str(path), "", "is not a run, checkpoint or weights file", "Check the path.")
     if path.is_dir():
         if (path / WEIGHTS_FILE).exists():
             return load_weights(path / WEIGHTS_FILE)

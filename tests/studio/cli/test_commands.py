@@ -27,7 +27,7 @@ def test_check_names_what_is_wrong(gradwire, project: Path) -> None:
     project.write_text(json.dumps(content))
     result = gradwire("check", project)
     assert result.code == 2
-    assert f"gradwire: error: {project}: " in result.err
+    assert f"error: {project}: " in result.err
     assert result.err.count("error: ") == 2
     *problems, last = gradwire("check", project, "--json").lines
     assert {problem["node"] for problem in problems} == {"hidden", "dropout"}
@@ -84,7 +84,7 @@ def test_bad_files(gradwire, tmp_path: Path, command: str, name: str) -> None:
     assert any(line["event"] in ("failed", "problem") and line["message"] for line in result.lines)
     plain = gradwire(command, path)
     assert plain.code == 2
-    assert all(text.startswith("gradwire: ") and str(path) in text for text in plain.err.splitlines() if text)
+    assert all(text.startswith("error: ") and str(path) in text for text in plain.err.splitlines() if text)
     assert {each.name for each in tmp_path.iterdir()} <= {name}, "nothing is left behind"
 
 
@@ -141,16 +141,16 @@ def test_wrong_usage(gradwire, arguments: list[str]) -> None:
     result = gradwire(*arguments)
     assert result.code == 2
     assert "Traceback" not in result.err
-    assert result.err.startswith("gradwire: ") and "Usage: gradwire" in result.err
+    assert result.err.startswith("error: ") and "Usage: gradwire" in result.err
     assert result.out == ""
     [record] = gradwire(*arguments, "--json").lines
     assert (record["event"], record["code"]) == ("failed", "bad-usage")
-    assert result.err.startswith(f"gradwire: {record['message']}\n")
+    assert result.err.startswith(f"error: {record['message']}\n")
 
 
 def test_a_wrong_device(gradwire, project: Path) -> None:
     result = gradwire("run", project, "--device", "tpu")
-    assert (result.code, result.err) == (2, "gradwire: invalid value 'tpu' for --device. Choose auto, cpu or cuda.\n")
+    assert (result.code, result.err) == (2, "error: invalid value 'tpu' for --device. Choose auto, cpu or cuda.\n")
 
 
 def test_help_and_version(gradwire) -> None:
@@ -168,9 +168,9 @@ def test_help_names_arguments_without_braces_types_and_ranges(gradwire) -> None:
 
 def test_wrong_option_values_name_the_option(gradwire) -> None:
     for arguments, message in {
-        ("run", "a", "--epochs", "x"): "--epochs must be an integer.",
-        ("find-rate", "a", "--steps", 1): "--steps must be greater than or equal to 2.",
-        ("predict", "a", "b", "-w", 1, "--unseen", "bad"): "--unseen must be one of 'zeros', 'refuse', not 'bad'.",
+        ("run", "a", "--epochs", "x"): "--epochs must be a whole number, not 'x'.",
+        ("find-rate", "a", "--steps", 1): "--steps must be at least 2, not 1.",
+        ("predict", "a", "b", "-w", 1, "--unseen", "bad"): "--unseen must be zeros or refuse, not 'bad'.",
     }.items():
         result = gradwire(*arguments)
-        assert (result.code, result.err.splitlines()[0]) == (2, f"gradwire: {message}")
+        assert (result.code, result.err.splitlines()[0]) == (2, f"error: {message}")

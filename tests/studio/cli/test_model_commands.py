@@ -100,9 +100,9 @@ def test_arrays_of_other_numbers_are_taken_as_the_source_gives_them(gradwire, tm
     )
     assert damaged.out.splitlines()[2] == "1,,nan,nan"
     for array, problem in (
-        (inputs[:0], "has no rows. Pass an array of samples"),
+        (inputs[:0], "has no rows. Pass an array of shape N×…"),
         (inputs[:3].astype(np.complex64), "has dtype complex64, but numbers are needed"),
-        (inputs[:3, :2], "holds samples of shape 2, but the network was trained on 3"),
+        (inputs[:3, :2], "contains samples of shape 2, but the network was trained on 3"),
     ):
         refused = answered(array)
         assert refused.code == 2 and problem in refused.err
@@ -246,7 +246,7 @@ def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> Non
     (folder / "damaged.npz").write_bytes((folder / "two.npz").read_bytes()[:-9])
     (folder / "new.csv").write_text("a,b\n1,2\n")
     for name, said in {
-        "flat.npy": "holds samples of shape 5, but the network was trained on 1×8×8",
+        "flat.npy": "contains samples of shape 5, but the network was trained on 1×8×8",
         "objects.npy": "contains Python objects, which are never loaded",
         "text.npy": "is not a .npy or .npz file",
         "damaged.npz": "is damaged",
@@ -267,7 +267,7 @@ def test_what_cannot_be_predicted(gradwire, project: Path, trained: Path) -> Non
     nowhere = gradwire("evaluate", project, "-w", folder / "nowhere")
     assert (nowhere.code, nowhere.err) == (
         2,
-        f"gradwire: {folder / 'nowhere'}: there is no such run, checkpoint or weights file. Check the path.\n",
+        f"error: {folder / 'nowhere'} is not a run, checkpoint or weights file. Check the path.\n",
     )
 
 
@@ -329,6 +329,6 @@ def test_a_seed_that_cannot_be_says_the_range(gradwire, project: Path, seed: int
     result = gradwire("run", project, f"--seed={seed}")
     assert result.code == 2
     assert "--seed" in result.err
-    assert {-1: "greater than or equal to 0", 2**63: "9223372036854775807", "x": "integer"}[seed] in " ".join(
-        result.err.split()
-    )
+    assert {-1: "at least 0, not -1", 2**63: "at most 9,223,372,036,854,775,807", "x": "a whole number, not 'x'"}[
+        seed
+    ] in " ".join(result.err.split())

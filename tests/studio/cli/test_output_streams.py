@@ -86,12 +86,12 @@ def test_every_command_ends_in_a_sentence(gradwire: Run, project: Path, commands
     for command in commands:
         given = command.replace("FILE", str(project)).replace("NEW", str(project.parent / "new.gradwire")).split()
         code, err = gradwire(errno.ENOSPC, *given)
-        told = f"gradwire: cannot write to standard output: {FULL}. Redirect it to a file on another disk."
+        told = f"error: cannot write to standard output: {FULL}. Redirect it to a file on another disk."
         assert code == 1 and err.splitlines()[-1] == told, (command, code, err)
         assert "Traceback" not in err
     assert gradwire(None, "nodes") == (
         1,
-        "gradwire: cannot write to standard output: it is closed. Redirect it to a file.\n",
+        "error: cannot write to standard output: it is closed. Redirect it to a file.\n",
     )
     assert gradwire(errno.EPIPE, "nodes") == (141, "")
 

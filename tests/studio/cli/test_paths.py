@@ -33,7 +33,7 @@ _TABLE = {
 
 def refused(result, *names: str) -> None:
     assert result.code == 2, result
-    assert result.err.startswith("gradwire: ") and result.err.count("\n") == 1, result.err
+    assert result.err.startswith("error: ") and result.err.count("\n") == 1, result.err
     for name in names:
         assert name in result.err
 
@@ -55,7 +55,7 @@ def test_names_that_are_too_long(gradwire, project: Path, tmp_path: Path) -> Non
     refused(gradwire("run", project, "--steps", 1, "--quiet", "--out", long), "the name is too long")
     refused(gradwire("run", project, "--start-from", long), "there is no run, checkpoint or weights file")
     refused(gradwire("run", project, "--resume", long), "is not a run")
-    refused(gradwire("evaluate", project, "--weights", long), "there is no such run")
+    refused(gradwire("evaluate", project, "--weights", long), "is not a run, checkpoint or weights file")
     refused(gradwire("sweep", project, "--param", "adam.lr=0.1,0.2", "--out", long), "the name is too long")
     refused(gradwire("sweep", project, "--resume", long), "is not a sweep")
 

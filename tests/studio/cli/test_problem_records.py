@@ -57,7 +57,7 @@ def test_a_run_begins_with_the_warnings_of_the_check(gradwire, project: Path) ->
     run = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=600, check=True)
     assert [json.loads(text) for text in run.stdout.splitlines()][:2] == checked
     shown = gradwire("run", project, "--steps", 1).err
-    assert all(f"gradwire: warning: {project}: {line['message']}" in shown for line in checked)
+    assert all(f"warning: {project}: {line['message']}" in shown for line in checked)
 
 
 def test_errors_are_the_same_records_in_check_and_run(gradwire, project: Path) -> None:

@@ -148,4 +148,4 @@ def test_a_run_is_found_by_number_and_by_name(gradwire, project: Path) -> None:
     assert gradwire("run", project, "--resume", "1", "--epochs", 2).code == 0
     assert lines(folder)[-1]["epochs"] == 2
     refused = gradwire("run", project, "--resume", "9")
-    assert refused.code == 2 and "9: is not a run. Choose the number, name or folder" in refused.err
+    assert refused.code == 2 and "9 is not a run. Choose the number, name or folder" in refused.err

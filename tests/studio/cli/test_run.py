@@ -92,7 +92,7 @@ def test_a_run_that_fails(gradwire, project: Path, monkeypatch: pytest.MonkeyPat
     assert result.code == 1
     problem = Problem("error", "run-failed", "RuntimeError: boom")
     assert result.lines == [{"event": "failed", **problem.as_dict()}]
-    assert result.err == "gradwire: RuntimeError: boom\n"
+    assert result.err == "error: RuntimeError: boom\n"
     assert "Traceback" not in gradwire("run", project).err
 
 
@@ -218,6 +218,6 @@ def test_weights_that_could_not_be_written_are_no_success(
     monkeypatch.setattr("studio.training.session._RETRY_SECONDS", 0.0)
     result = gradwire("run", project, "--epochs", 1, "--out", project.parent / "out")
     assert result.code == 1
-    assert "weights.safetensors: cannot be written" in result.err
+    assert "weights.safetensors cannot be written" in result.err
     told = "Training finished. Cannot write best.safetensors, weights.safetensors, checkpoints. Other results are in "
     assert result.err.splitlines()[-1].startswith(told)

@@ -118,7 +118,7 @@ def test_a_lock_ends_with_its_process_and_clocks_do_not_matter(gradwire, project
         assert listed() == "running" and is_run_locked(folder)
         refused = gradwire("run", project, "--resume", folder, "--epochs", 2)
         assert refused.code == 2 and refused.err.count("\n") == 1
-        assert f"{folder}: is being trained by process {holder.pid} on " in refused.err
+        assert f"{folder} is being trained by process {holder.pid} on " in refused.err
         holder.kill()
         holder.wait()
     assert listed() == "interrupted" and (folder / LOCK_FILE).exists()

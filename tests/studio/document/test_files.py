@@ -56,7 +56,7 @@ def test_save_and_load(path: Path) -> None:
 @pytest.mark.parametrize("step", ["os.fsync", "os.replace", "shutil.copystat"])
 @pytest.mark.parametrize(
     ("number", "reason"),
-    [(errno.ENOSPC, "the disk is full"), (errno.EDQUOT, "quota"), (errno.EIO, "the disk reports an error")],
+    [(errno.ENOSPC, "the disk is full"), (errno.EDQUOT, "quota"), (errno.EIO, "the disk reports an I/O error")],
 )
 def test_the_old_version_survives_any_failure(
     path: Path, monkeypatch: pytest.MonkeyPatch, step: str, number: int, reason: str
@@ -109,7 +109,7 @@ def test_a_real_limit_on_file_size(path: Path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=1000, cwd=ROOT)
     assert done.returncode == 1
     assert done.stderr.strip() == (
-        f"{path}: cannot be saved: the quota or size limit for files is used up. "
+        f"{path} cannot be saved: the disk quota or file size limit is exceeded. "
         "Free some space. Existing files are unchanged."
     )
     assert project_files.load(path) == OLD
@@ -147,7 +147,7 @@ def test_a_folder_that_refuses_new_files(path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("missing/net.gradwire", "there is no such file or folder"),
+        ("missing/net.gradwire", "no such file or folder"),
         ("net.gradwire/inside.gradwire", "a part of the path is a file"),
         (".", "it is a folder"),
         (f"{'n' * 300}.gradwire", "the name is too long"),
@@ -215,8 +215,8 @@ def test_links_in_a_circle(tmp_path: Path) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         project_files.load(tmp_path / "net.gradwire")
-    problem = "cannot be opened: there is no such file or folder. Check the path; it may have been moved or deleted."
-    assert str(caught.value) == f"{tmp_path / 'net.gradwire'}: {problem}"
+    problem = "cannot be opened: no such file or folder. Check the path."
+    assert str(caught.value) == f"{tmp_path / 'net.gradwire'} {problem}"
 
 
 def test_a_folder(tmp_path: Path) -> None:

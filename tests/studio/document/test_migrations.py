@@ -50,10 +50,10 @@ def test_the_present_version_is_passed_on() -> None:
         (('["a", "output", "b", "input"]', '["a", "output", "b"]'), "wires[0]", "must be a wire such as"),
         (('["a", "output", "b", "input"]', '["a", "output", 3, "input"]'), "wires[0]", "must be a wire such as"),
         (('[["a", "output", "b", "input"]]', "3"), "wires", "must be a list of wires, not 3"),
-        (('"b": {"type": "nn.ReLU"}', '"b": 3'), "nodes.b", "expected an object, got a whole number"),
+        (('"b": {"type": "nn.ReLU"}', '"b": 3'), "nodes.b", "must be an object, not 3"),
         (('"position": [8, 16]', '"position": [8, 16], "at": [0, 0]'), "nodes.a.position", "is not a known field"),
-        (('"position": [8, 16]', '"position": "left"'), "nodes.a.at", "expected a list, got a text"),
-        (('"b", "input"', '"ghost", "input"'), "wires[0]", 'leads to a node "ghost" that is not in the file'),
+        (('"position": [8, 16]', '"position": "left"'), "nodes.a.at", 'must be a list, not "left"'),
+        (('"b", "input"', '"ghost", "input"'), "wires[0]", 'the file has no node "ghost"'),
         (('"nodes"', '"knots"'), "nodes", "must be an object of nodes by name, not null"),
     ],
 )

@@ -26,18 +26,18 @@ def test_a_copy_comes_back() -> None:
 @pytest.mark.parametrize(
     ("value", "location", "problem"),
     [
-        (math.nan, "", "nan is not a finite number"),
-        ({"a": [0, -math.inf]}, ".a[1]", "-inf is not a finite number"),
-        (2**64, "", "a whole number does not fit in 64 bits"),
-        (-(2**63) - 1, "", "a whole number does not fit in 64 bits"),
-        ({1: 2}, "", "the key 1 is not a text"),
-        ([b"x"], "[0]", "bytes is not a JSON value"),
-        (["\ud800"], "[0]", "the text contains half a surrogate pair (U+D800) at character 1"),
-        ({"\ud800": 1}, "", "the text contains half a surrogate pair"),
+        (math.nan, "", "must be a finite number, not nan"),
+        ({"a": [0, -math.inf]}, ".a[1]", "must be a finite number, not -inf"),
+        (2**64, "", "must be a whole number of at most 64 bits"),
+        (-(2**63) - 1, "", "must be a whole number of at most 64 bits"),
+        ({1: 2}, "", "has the key 1, but keys must be text"),
+        ([b"x"], "[0]", "must be a JSON value, not bytes"),
+        (["\ud800"], "[0]", "contains half a surrogate pair (U+D800) at character 1"),
+        ({"\ud800": 1}, "", "contains half a surrogate pair"),
         (nested(MAX_DEPTH + 1), "", f"nested more than {MAX_DEPTH} levels"),
         (nested(100_000), "", f"nested more than {MAX_DEPTH} levels"),
-        ([0] * 100_000, "", "holds more than 100,000 values and characters"),
-        ("x" * 100_000, "", "holds more than 100,000 values and characters"),
+        ([0] * 100_000, "", "contains more than 100,000 values and characters"),
+        ("x" * 100_000, "", "contains more than 100,000 values and characters"),
     ],
 )
 def test_refusals(value: object, location: str, problem: str) -> None:

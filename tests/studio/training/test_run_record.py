@@ -137,7 +137,7 @@ def test_a_disk_that_gets_full_does_not_end_the_training(session, tmp_path: Path
     events = finished(run)
     assert set(run.unwritten) == {"best.safetensors", "weights.safetensors", "checkpoints"}
     warnings = [event.message for event in events if isinstance(event, Warned)]
-    assert any("best.safetensors: cannot be written: the disk is full" in message for message in warnings)
+    assert any("best.safetensors cannot be written: the disk is full" in message for message in warnings)
     assert any("checkpoints" in message and "Training continues" in message for message in warnings)
     assert any("/weights.safetensors" in message for message in warnings)
     assert [line["event"] for line in lines_of(tmp_path)][-1] == "done", "figures are written all the same"

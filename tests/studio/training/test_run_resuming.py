@@ -205,7 +205,7 @@ def test_lost_lines_are_reported_with_the_checkpoints(session, cut, left: bytes)
 def test_a_name_that_a_damaged_run_may_have(cut) -> None:
     folder = cut()
     (folder / "run.json").write_text("[")
-    with pytest.raises(FileError, match=rf"1: is not a run; the run.json of {folder.name} is damaged"):
+    with pytest.raises(FileError, match=rf"1 is not a run; the run.json of {folder.name} is damaged"):
         run_resuming.find_resumable(folder.parent, "1")
 
 
@@ -245,7 +245,7 @@ def test_data_that_have_changed_since(session, cut, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("studio.training.session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}])
     _, events = resume(session, folder)
     failed = next(event for event in events if isinstance(event, Failed))
-    assert "digits: has changed since the run started" in failed.message
+    assert "digits has changed since the run started" in failed.message
     assert failed.refused
     assert json.loads((folder / "run.json").read_text())["state"] == "running", "at the time of the interruption"
 
@@ -257,7 +257,7 @@ def test_a_run_is_resumed_once_at_a_time(session, cut, whole: Path) -> None:
     first.step()
     while first.state != "paused":
         first.events(0.05)
-    with pytest.raises(FileError, match=r"cut: is being trained by this process\. Wait until the run has ended"):
+    with pytest.raises(FileError, match=r"cut is being trained by this process\. Wait until the run has ended"):
         run_resuming.load_run(folder)
     second = session(late.document, resume=late)
     [refused] = [event for event in finished(second) if isinstance(event, Failed)]
@@ -265,7 +265,7 @@ def test_a_run_is_resumed_once_at_a_time(session, cut, whole: Path) -> None:
     finished(first)
     third = session(late.document, resume=late)
     [refused] = [event for event in finished(third) if isinstance(event, Failed)]
-    assert refused.message == f"{folder}: was changed by another process while it was loaded. Resume the run again."
+    assert refused.message == f"{folder} was changed by another process while it was loaded. Resume the run again."
     assert_same_run(folder, whole)
     assert not (folder / "run.lock").exists()
 
@@ -305,10 +305,10 @@ def test_a_full_disk_is_reported_when_its_state_changes(session, digits, whole: 
     warnings = [event.message for event in events if isinstance(event, Warned)]
     file = str(folder / "checkpoints" / "step-{:09}.safetensors")
     assert [warning.split(". ")[0] for warning in warnings] == [
-        f"{file.format(6)}: cannot be written: the disk is full",
+        f"{file.format(6)} cannot be written: the disk is full",
         "Writing checkpoints succeeded",
-        f"{file.format(21)}: cannot be written: the disk is full",
-        f"{file.format(24)}: cannot be written: permission denied",
+        f"{file.format(21)} cannot be written: the disk is full",
+        f"{file.format(24)} cannot be written: permission denied",
         "Writing checkpoints succeeded",
     ]
     begun, again, anew, other, at_last = warnings
@@ -346,7 +346,7 @@ def test_the_best_weights_that_could_not_be_written_are_tried_again(digits, tmp_
 
     best(0.5)
     [full] = tried()
-    assert "best.safetensors: cannot be written: the disk is full" in full and "kept in memory" in full
+    assert "best.safetensors cannot be written: the disk is full" in full and "kept in memory" in full
     assert tried() == [], "nothing has changed"
     [again] = tried()
     assert again.startswith("Writing the best weights succeeded")

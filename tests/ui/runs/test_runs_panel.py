@@ -83,7 +83,7 @@ def test_a_run_of_another_process_is_followed(
     assert not panel.run_actions.can_delete() and not panel.run_actions.can_resume()
     with qtbot.waitSignal(project.runner.refused) as refused:
         project.runner.resume(run)
-    assert f"{whole}: is being trained by this process. Wait until" in refused.args[0]
+    assert f"{whole} is being trained by this process. Wait until" in refused.args[0]
     lock.release()
     qtbot.waitUntil(lambda: run.state == "interrupted")
 
