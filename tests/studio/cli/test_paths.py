@@ -70,4 +70,4 @@ def test_pipes_and_devices(gradwire, project: Path, tmp_path: Path) -> None:
     refused(gradwire("evaluate", project, "--weights", tmp_path / "pipe.npy"), "it is a pipe, not a file")
     command = [sys.executable, "main.py", "run", project, "--steps", "1", "--quiet", "--start-from", "/dev/zero"]
     ended = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=120, check=False)
-    refused(Result(ended.returncode, ended.stdout, ended.stderr), "/dev/zero: cannot be read: it is a device")
+    refused(Result(ended.returncode, ended.stdout, ended.stderr), "/dev/zero cannot be read: it is a device")
