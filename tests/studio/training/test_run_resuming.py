@@ -216,10 +216,7 @@ def test_a_run_of_another_graph_says_what_fits(session, digits, cut) -> None:
     run = session(digits(epochs=3, hidden={"out_features": 31}), resume=found)
     failed = next(event for event in finished(run) if isinstance(event, Failed))
     assert failed.by_input
-    assert (
-        "another graph (1 fit; different shape: hidden.weight has 31×64, the checkpoint 32×64"
-        in failed.message
-    )
+    assert "another graph (1 fit; different shape: hidden.weight has 31×64, the checkpoint 32×64" in failed.message
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
