@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.nodes.types import Port, PortType
+from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.geometry import GRID, Box, Point, bounds, snap, snap_up
 from studio.ui.canvas.nodes.node_content import NodeContent
 from studio.ui.canvas.nodes.node_layout import FIRST_PORT, TextRole, node_layout
+from studio.ui.canvas.nodes.node_painter import prepare_drawing
+from studio.ui.theme.theme import current
 
 coordinates = st.floats(-5000, 5000)
 points = st.tuples(coordinates, coordinates)
@@ -81,3 +87,20 @@ def test_snapping(value: float) -> None:
 def test_bounds() -> None:
     assert bounds([]) is None
     assert bounds([Box(0, 5, 10, 8), Box(-3, 6, 4, 20)]) == Box(-3, 5, 10, 20)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_the_name_has_priority_over_the_type() -> None:
+    content = replace(node_content(name="discriminator_loss"), kind="Binary cross entropy with logits")
+    style = CanvasStyle(current())
+    drawing = prepare_drawing(content, node_layout(content, style.measure), style)
+    assert drawing.name == "discriminator_loss"
+    assert drawing.kind.startswith("Bin") and drawing.kind.endswith("…")
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_type_without_room_is_left_out() -> None:
+    content = replace(node_content(name="n" * 200), kind="Linear")
+    style = CanvasStyle(current())
+    drawing = prepare_drawing(content, node_layout(content, style.measure), style)
+    assert drawing.name.endswith("…") and drawing.kind == ""

@@ -20,6 +20,8 @@ MARGIN = 14.0
 _ICON = 16.0
 _BADGE = 16.0
 _FAR_TEXT = 11
+_SHORTEST_KIND = 24.0
+"""Beside a long name, a type that would have less room is left out."""
 
 
 @dataclass(slots=True)
@@ -66,16 +68,16 @@ def prepare_drawing(content: NodeContent, layout: NodeLayout, style: CanvasStyle
     inner.addRoundedRect(edge.adjusted(0.5, 0.5, -0.5, -0.5), CORNER - 0.5, CORNER - 0.5)
     strip = QPainterPath()
     strip.addRect(QRectF(0, 0, width, HEADER))
-    name_room = width - 28 - 12 - (8 + style.measure(content.kind, "text") if content.kind else 0)
-    name = style.elided(content.name, "name", max(name_room, 48))
+    name = style.elided(content.name, "name", width - 28 - 12)
     kind_x = 28 + style.measure(name, "name") + 8
+    kind_width = width - kind_x - 8
     return NodeDrawing(
         content,
         layout,
         body,
         inner if content.collapsed else inner.intersected(strip),
         name,
-        style.elided(content.kind, "text", max(width - kind_x - 8, 0)) if content.kind else "",
+        style.elided(content.kind, "text", kind_width) if kind_width >= _SHORTEST_KIND else "",
         kind_x,
         style.elided(content.line, "mono", width - 24),
         tuple(
