@@ -64,9 +64,9 @@ def measure(document: Document) -> dict[str, list[float]]:
     for kind, before, after in [("from scratch", None, document), ("nothing", document, document), *edited(document)]:
         if before is not None:
             checker.check(before, types)
-        began = time.perf_counter()
+        start = time.perf_counter()
         checker.check(after, types)
-        seconds.setdefault(kind, []).append(time.perf_counter() - began)
+        seconds.setdefault(kind, []).append(time.perf_counter() - start)
     return seconds
 
 

@@ -37,14 +37,17 @@ from studio.training.runs.run_checkpoints import CheckpointManager
 
 IMAGES = 60_000
 TURNS = 10
-"""Batches in an epoch."""
+"""Turns in an epoch."""
 
 
 def idx_files(folder: Path) -> Path:
     """Files like MNIST's, with random pixels."""
-    draw = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     for part, count in (("train", IMAGES), ("t10k", 64)):
-        images, labels = draw.integers(0, 256, (count, 28, 28), np.uint8), draw.integers(0, 10, count, np.uint8)
+        images, labels = (
+            generator.integers(0, 256, (count, 28, 28), np.uint8),
+            generator.integers(0, 10, count, np.uint8),
+        )
         for kind, array in (("images-idx3", images), ("labels-idx1", labels)):
             header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
             (folder / f"{part}-{kind}-ubyte").write_bytes(header + array.tobytes())
@@ -62,7 +65,7 @@ def steps(events: fit.Training) -> Iterator[fit.Step]:
     return (event for event in events if isinstance(event, fit.Step))
 
 
-class Turn:
+class TrainingInTurns:
     """A training that runs some batches at a time."""
 
     def __init__(self, folder: Path) -> None:
@@ -76,21 +79,21 @@ class Turn:
             next(self.steps)
 
 
-def measured(rounds: int) -> dict[str, float]:
+def measure(rounds: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = idx_files(Path(name))
-        plain, saving = Turn(folder), Turn(folder)
+        plain, saving = TrainingInTurns(folder), TrainingInTurns(folder)
         writer = BackgroundWriter()
         checkpoints = CheckpointManager(folder, writer, seconds=0, steps=None, keep=2)
-        times: dict[Turn, list[float]] = {plain: [], saving: []}
+        times: dict[TrainingInTurns, list[float]] = {plain: [], saving: []}
         work: list[float] = []
         for number in range(rounds + 1):
-            for turn in (plain, saving) if number % 2 else (saving, plain):
+            for run in (plain, saving) if number % 2 else (saving, plain):
                 start = time.perf_counter()
-                if turn is saving:
-                    checkpoints.make(turn.training.step, lambda: {"training": saving.training.state_dict()})
-                turn.take()
-                times[turn].append(time.perf_counter() - start)
+                if run is saving:
+                    checkpoints.make(run.training.step, lambda: {"training": saving.training.state_dict()})
+                run.take()
+                times[run].append(time.perf_counter() - start)
             work.append(checkpoints.cost)
         writer.close()
         if problems := writer.messages():
@@ -99,14 +102,14 @@ def measured(rounds: int) -> dict[str, float]:
         plain.training.close()
         saving.training.close()
     epoch = TURNS * statistics.median(times[plain][1:])
-    longer = (after - before for before, after in zip(times[plain][1:], times[saving][1:], strict=True))
-    with_one = epoch + statistics.median(longer)
+    differences = (after - before for before, after in zip(times[plain][1:], times[saving][1:], strict=True))
+    with_checkpoint = epoch + statistics.median(differences)
     return {
         "epoch_ms": epoch * 1e3,
-        "saving_ms": with_one * 1e3,
+        "saving_ms": with_checkpoint * 1e3,
         "work_ms": statistics.median(work[1:]) * 1e3,
         "size_kb": size / 1e3,
-        "ratio": with_one / epoch,
+        "ratio": with_checkpoint / epoch,
     }
 
 
@@ -115,7 +118,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30, help="tenths of an epoch")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     options = parser.parse_args()
-    row: dict[str, Any] = {"benchmark": "digits-cnn on 60,000 images", **measured(options.rounds)}
+    row: dict[str, Any] = {"benchmark": "digits-cnn on 60,000 images", **measure(options.rounds)}
     if options.json:
         print(json.dumps(row))
     else:

@@ -43,7 +43,7 @@ CONTESTANTS = {
     "jax": "jax",
 }
 """Contestants, each with the library that it needs. "engine" is a step as `fit` runs it in the studio, by its
-plan alone; "function" is one that `engine.compile` made, whose Python runs on every call."""
+plan alone; "function" is the result of `engine.compile`, whose Python code runs on every call."""
 COMPILED = {"engine": "fit", "function": "function"}
 WARM_UP = 5
 ROUND = 0.2
@@ -83,10 +83,10 @@ def parse() -> argparse.Namespace:
 class Worker:
     """A contestant in a separate process, warmed up."""
 
-    def __init__(self, who: str, name: str, options: argparse.Namespace) -> None:
-        self.who = who
+    def __init__(self, contestant: str, name: str, options: argparse.Namespace) -> None:
+        self.contestant = contestant
         self._process = subprocess.Popen(
-            command(who, name, "steps", options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command(contestant, name, "steps", options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._answer()
 
@@ -106,15 +106,15 @@ class Worker:
         for line in self._process.stdout:
             if line.startswith("answer "):
                 return json.loads(line.partition(" ")[2])
-        raise SystemExit(f"the process of {self.who} exited without a result")
+        raise SystemExit(f"the process of {self.contestant} exited without a result")
 
 
-def command(who: str, name: str, work: str, options: argparse.Namespace) -> list[str]:
-    found = [
+def command(contestant: str, name: str, work: str, options: argparse.Namespace) -> list[str]:
+    arguments = [
         sys.executable,
         __file__,
         "--inside",
-        who,
+        contestant,
         "--work",
         work,
         "--only",
@@ -122,33 +122,33 @@ def command(who: str, name: str, work: str, options: argparse.Namespace) -> list
         "--threads",
         str(options.threads),
     ]
-    return found + ["--cpu"] * options.cpu
+    return arguments + ["--cpu"] * options.cpu
 
 
-def answer(found: Any) -> None:
-    print("answer", json.dumps(found), flush=True)
+def answer(result: Any) -> None:
+    print("answer", json.dumps(result), flush=True)
 
 
 def measure(name: str, options: argparse.Namespace) -> dict[str, float]:
     """Median step time of each contestant in ms. They take turns in alternating order."""
-    taken: dict[str, list[float]] = {
-        who: []
-        for who, library in CONTESTANTS.items()
-        if who not in options.without and importlib.util.find_spec(library)
+    times: dict[str, list[float]] = {
+        contestant: []
+        for contestant, library in CONTESTANTS.items()
+        if contestant not in options.without and importlib.util.find_spec(library)
     }
     workers: dict[str, Worker] = {}
     try:
-        for who in taken:
-            workers[who] = Worker(who, name, options)
-        order, end = list(taken), time.perf_counter() + options.seconds
-        while time.perf_counter() < end or len(taken[order[0]]) < 5:
+        for contestant in times:
+            workers[contestant] = Worker(contestant, name, options)
+        order, end = list(times), time.perf_counter() + options.seconds
+        while time.perf_counter() < end or len(times[order[0]]) < 5:
             order.reverse()
-            for who in order:
-                taken[who] += workers[who].turn()
+            for contestant in order:
+                times[contestant] += workers[contestant].turn()
     finally:
         for worker in workers.values():
             worker.end()
-    return {f"{who}_ms": round(statistics.median(times) * 1e3, 4) for who, times in taken.items()}
+    return {f"{contestant}_ms": round(statistics.median(seconds) * 1e3, 4) for contestant, seconds in times.items()}
 
 
 def take_steps(options: argparse.Namespace) -> None:
@@ -159,29 +159,29 @@ def take_steps(options: argparse.Namespace) -> None:
     clock = time.process_time if options.cpu else time.perf_counter
     answer([])
     for _ in sys.stdin:
-        taken: list[float] = []
+        times: list[float] = []
         end = time.perf_counter() + ROUND
-        while not taken or time.perf_counter() < end:
+        while not times or time.perf_counter() < end:
             start = clock()
             step()
-            taken.append(clock() - start)
-        answer(taken)
+            times.append(clock() - start)
+        answer(times)
 
 
-def contestant(options: argparse.Namespace, who: str) -> Any:
+def contestant(options: argparse.Namespace, name: str) -> Any:
     """The step of a contestant, compiled if requested."""
-    [name] = options.only
+    [benchmark] = options.only
     set_threads(options.threads)
-    if who == "jax":
+    if name == "jax":
         numpy = importlib.import_module("numpy")
-        arrays = batch_of(_Arrays(numpy), BENCHMARKS[name])
-        return importlib.import_module("jax_steps").step_of(name, *arrays)
-    library = load(CONTESTANTS[who])
-    if who.startswith("torch"):
+        arrays = batch_of(_Arrays(numpy), BENCHMARKS[benchmark])
+        return importlib.import_module("jax_steps").step_of(benchmark, *arrays)
+    library = load(CONTESTANTS[name])
+    if name.startswith("torch"):
         library.set_num_threads(options.threads)
-    step = fresh(library, name, library.compile if who == "torch.compile" else lambda model: model)
-    if who in COMPILED:
-        step = compiled(step, by=COMPILED[who])
+    step = fresh(library, benchmark, library.compile if name == "torch.compile" else lambda model: model)
+    if name in COMPILED:
+        step = compiled(step, by=COMPILED[name])
         for _ in range(4):
             step()
         library.compiler.wait()
@@ -189,7 +189,7 @@ def contestant(options: argparse.Namespace, who: str) -> Any:
 
 
 class _Arrays:
-    """Stands in for a library where NumPy arrays are needed."""
+    """The part of a library's interface that `batch_of` uses, for NumPy arrays."""
 
     def __init__(self, numpy: Any) -> None:
         self.tensor = numpy.asarray
@@ -211,29 +211,29 @@ def fresh(library: Any, name: str, prepare: Callable[[Any], Any] = lambda model:
 
 def costs(name: str, options: argparse.Namespace) -> dict[str, float]:
     """First step, kernel loading, recording overhead and memory, each measured in a separate process."""
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GRADWIRE_KERNELS"] = folder
-        found["first_ms"], found["compiled_ms"], _ = once("engine", name, "first", options)
-        _, found["ready_ms"], found["loaded_ms"] = once("engine", name, "first", options)
+        figures["first_ms"], figures["compiled_ms"], _ = once("engine", name, "first", options)
+        _, figures["ready_ms"], figures["loaded_ms"] = once("engine", name, "first", options)
         del os.environ["GRADWIRE_KERNELS"]
-    found["eager_first_ms"] = once("eager", name, "first", options)[0]
-    found |= once("engine", name, "python", options)
-    found["memory_mb"] = once("engine", name, "memory", options)
+    figures["eager_first_ms"] = once("eager", name, "first", options)[0]
+    figures |= once("engine", name, "python", options)
+    figures["memory_mb"] = once("engine", name, "memory", options)
     if importlib.util.find_spec("torch") and "torch" not in options.without:
-        found["torch_memory_mb"] = once("torch", name, "memory", options)
-    return found
+        figures["torch_memory_mb"] = once("torch", name, "memory", options)
+    return figures
 
 
-def once(who: str, name: str, work: str, options: argparse.Namespace) -> Any:
-    done = subprocess.run(command(who, name, work, options), stdout=subprocess.PIPE, text=True, check=True)
-    [line] = [line for line in done.stdout.splitlines() if line.startswith("answer ")]
+def once(contestant: str, name: str, work: str, options: argparse.Namespace) -> Any:
+    process = subprocess.run(command(contestant, name, work, options), stdout=subprocess.PIPE, text=True, check=True)
+    [line] = [line for line in process.stdout.splitlines() if line.startswith("answer ")]
     return json.loads(line.partition(" ")[2])
 
 
 def take_first_step(options: argparse.Namespace) -> None:
-    """Milliseconds until the first step is done, and until all kernels are there that two more steps have asked for;
-    and how many of these went into loading kernels, the import of LLVM included.
+    """Answer with milliseconds: the first step; from there until two more steps and their kernels are done; and the
+    part of both that was spent on loading kernels, including the import of LLVM.
     """
     set_threads(options.threads)
     engine = load("engine")
@@ -251,16 +251,16 @@ def take_first_step(options: argparse.Namespace) -> None:
     answer([round(seconds * 1e3, 3) for seconds in (first - start, time.perf_counter() - first, sum(loading))])
 
 
-def _time(kind: Any, name: str, taken: list[float]) -> None:
+def _time(kind: Any, name: str, times: list[float]) -> None:
     """Add the seconds of each call of a method to a total."""
     method = getattr(kind, name)
 
-    def timed(*given: Any) -> Any:
+    def timed(*arguments: Any) -> Any:
         start = time.perf_counter()
         try:
-            return method(*given)
+            return method(*arguments)
         finally:
-            taken.append(time.perf_counter() - start)
+            times.append(time.perf_counter() - start)
 
     setattr(kind, name, timed)
 
@@ -268,21 +268,21 @@ def _time(kind: Any, name: str, taken: list[float]) -> None:
 def call_through_python(options: argparse.Namespace) -> None:
     """Extra time per op of a call through Python over a replay, and peak NumPy allocations of a replay."""
     function, replayed = contestant(options, "function"), contestant(options, "engine")
-    ops = sum(ran.node.depth for ran in function.func.trace_call(*function.args))
+    ops = sum(entry.node.depth for entry in function.func.trace_call(*function.args))
     times: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(30):
         for index, step in enumerate((function, replayed)):
             start = time.perf_counter()
             step()
             times[index].append(time.perf_counter() - start)
-    longer = statistics.median(times[0]) - statistics.median(times[1])
+    difference = statistics.median(times[0]) - statistics.median(times[1])
     tracemalloc.start()
     replayed()
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     replayed()
-    new = tracemalloc.get_traced_memory()[1] - before
-    answer({"python_us": round(longer / ops * 1e6, 3), "new_kb": round(new / 1024, 2)})
+    allocated = tracemalloc.get_traced_memory()[1] - before
+    answer({"python_us": round(difference / ops * 1e6, 3), "new_kb": round(allocated / 1024, 2)})
 
 
 def record_op(options: argparse.Namespace) -> None:
@@ -311,10 +311,10 @@ def record_op(options: argparse.Namespace) -> None:
 
 def measure_memory(options: argparse.Namespace) -> None:
     """MB that compiled steps need beyond model, data and optimizer state."""
-    found = memory.grown(
+    kilobytes = memory.memory_growth(
         options.only[0], CONTESTANTS[options.inside], options.threads, is_compiled=options.inside == "engine"
     )
-    answer(round(found / memory.MB, 2))
+    answer(round(kilobytes / memory.MB, 2))
 
 
 WORK: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -326,13 +326,17 @@ WORK: dict[str, Callable[[argparse.Namespace], None]] = {
 }
 
 
-def report(name: str, found: dict[str, float], options: argparse.Namespace) -> None:
-    peers = {who: found[f"{who}_ms"] for who in ("torch", "torch.compile", "jax") if f"{who}_ms" in found}
-    ratio = found["engine_ms"] / min(peers.values()) if peers and "engine_ms" in found else None
+def report(name: str, results: dict[str, float], options: argparse.Namespace) -> None:
+    peers = {
+        contestant: results[f"{contestant}_ms"]
+        for contestant in ("torch", "torch.compile", "jax")
+        if f"{contestant}_ms" in results
+    }
+    ratio = results["engine_ms"] / min(peers.values()) if peers and "engine_ms" in results else None
     if options.json:
-        print(json.dumps({"benchmark": name, "threads": options.threads, "ratio": ratio} | found), flush=True)
+        print(json.dumps({"benchmark": name, "threads": options.threads, "ratio": ratio} | results), flush=True)
         return
-    figures = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in found.items())
+    figures = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in results.items())
     print(f"{name:<12} {f'{ratio:5.2f}x' if ratio else ''}   {figures}", flush=True)
 
 

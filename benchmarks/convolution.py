@@ -34,7 +34,7 @@ class Layer(NamedTuple):
 
 
 class Times(NamedTuple):
-    """Return the median seconds of each library."""
+    """Median seconds of a library."""
 
     forward: float
     backward: float
@@ -87,8 +87,8 @@ def as_line(title: str, ours: Times, theirs: Times) -> str:
 
 
 def as_object(title: str, ours: Times, theirs: Times) -> str:
-    found = {"ratio": ours.both / theirs.both, "engine_ms": ours.both * 1e3, "torch_ms": theirs.both * 1e3}
-    return json.dumps({"benchmark": title, **found})
+    milliseconds = {"ratio": ours.both / theirs.both, "engine_ms": ours.both * 1e3, "torch_ms": theirs.both * 1e3}
+    return json.dumps({"benchmark": title, **milliseconds})
 
 
 def measured(layer: Layer, libraries: list[Any], rounds: int) -> list[list[tuple[float, float]]]:
@@ -96,9 +96,9 @@ def measured(layer: Layer, libraries: list[Any], rounds: int) -> list[list[tuple
     steps = [step_of(layer, library) for library in libraries]
     times: list[list[tuple[float, float]]] = [[] for _ in steps]
     for _ in range(rounds + 2):
-        for taken, step in zip(times, steps, strict=True):
-            taken.append(step())
-    return [taken[2:] for taken in times]
+        for seconds, step in zip(times, steps, strict=True):
+            seconds.append(step())
+    return [seconds[2:] for seconds in times]
 
 
 def step_of(layer: Layer, library: Any) -> Callable[[], tuple[float, float]]:

@@ -28,21 +28,21 @@ FRAMES, BATCHES = 10, 1000
 
 def run(number: int, points: int) -> Run:
     """Two noisy metrics, one falling and one rising."""
-    made = Run(number, is_own=True)
-    made.take([fit.Started(points // BATCHES, None, BATCHES, 64 * BATCHES, 0, 1, "cpu", 0)])
-    extend(made, 0, points)
-    return made
+    run = Run(number, is_own=True)
+    run.take([fit.Started(points // BATCHES, None, BATCHES, 64 * BATCHES, 0, 1, "cpu", 0)])
+    extend(run, 0, points)
+    return run
 
 
-def extend(made: Run, begin: int, count: int) -> None:
+def extend(run: Run, begin: int, count: int) -> None:
     steps = np.arange(begin + 1.0, begin + count + 1)
-    noise = np.random.default_rng(made.number + begin).normal(size=count)
+    noise = np.random.default_rng(run.number + begin).normal(size=count)
     fall = np.exp(-steps / 3e5)
     values = {"loss": fall * (1 + 0.2 * noise) + 0.1, "accuracy": 1 - fall * (0.6 + 0.02 * noise)}
-    made.add([MetricPoints("steps", steps, steps * 1e-3, values)])
+    run.add([MetricPoints("steps", steps, steps * 1e-3, values)])
     is_end = steps % BATCHES == 0
     ends = {name: value[is_end] for name, value in values.items()}
-    made.add([MetricPoints("validation", steps[is_end], steps[is_end] * 1e-3, ends)])
+    run.add([MetricPoints("validation", steps[is_end], steps[is_end] * 1e-3, ends)])
 
 
 def reading(points: int) -> None:
@@ -60,11 +60,11 @@ def reading(points: int) -> None:
                 file.write(json.dumps({"event": "step", **position, **figures, **rest}) + "\n")
         read, follower, begin, longest = Run(1), MetricsFollower(Path(folder)), time.perf_counter(), 0.0
         while True:
-            part = time.perf_counter()
-            news = follower.read()
-            read.catch_up(news)
-            longest = max(longest, time.perf_counter() - part)
-            if news.is_all:
+            start = time.perf_counter()
+            update = follower.read()
+            read.catch_up(update)
+            longest = max(longest, time.perf_counter() - start)
+            if update.is_all:
                 break
         seconds = time.perf_counter() - begin
     print(f"{f'reading {points:,} lines':<44} {seconds:7.2f} s, at most {longest * 1000:.1f} ms at once")

@@ -18,7 +18,7 @@ Model = Callable[[Any, Any, Any, Any], Any]
 
 def step_of(name: str, inputs: np.ndarray[Any, Any], classes: np.ndarray[Any, Any]) -> Callable[[], Any]:
     """A step that keeps parameters, moments and running statistics in JAX buffers, and waits for its result."""
-    model, parameters, statistics = MODELS[name](Drawn())
+    model, parameters, statistics = MODELS[name](WeightInitializer())
     state = [parameters, jax.tree.map(jnp.zeros_like, parameters), jax.tree.map(jnp.zeros_like, parameters)]
     x, y = jnp.asarray(inputs), jnp.asarray(classes)
 
@@ -48,24 +48,24 @@ def step_of(name: str, inputs: np.ndarray[Any, Any], classes: np.ndarray[Any, An
     return step
 
 
-class Drawn:
-    """Draws weights from the same distributions as PyTorch's layers."""
+class WeightInitializer:
+    """Initializes weights from the same distributions as PyTorch's layers."""
 
     def __init__(self) -> None:
-        self.draw = np.random.default_rng(0)
+        self.generator = np.random.default_rng(0)
 
     def weights(self, shape: tuple[int, ...], inner: int) -> Any:
         bound = 1 / math.sqrt(inner)
-        return jnp.asarray(self.draw.uniform(-bound, bound, shape).astype(np.float32))
+        return jnp.asarray(self.generator.uniform(-bound, bound, shape).astype(np.float32))
 
     def linear(self, inner: int, outer: int, *, bias: bool = True) -> dict[str, Any]:
-        found = {"w": self.weights((inner, outer), inner)}
-        return found | {"b": self.weights((outer,), inner)} if bias else found
+        parameters = {"w": self.weights((inner, outer), inner)}
+        return parameters | {"b": self.weights((outer,), inner)} if bias else parameters
 
     def conv(self, inner: int, outer: int, size: int, *, bias: bool = True) -> dict[str, Any]:
         fan = inner * size * size
-        found = {"w": self.weights((size, size, inner, outer), fan)}
-        return found | {"b": self.weights((outer,), fan)} if bias else found
+        parameters = {"w": self.weights((size, size, inner, outer), fan)}
+        return parameters | {"b": self.weights((outer,), fan)} if bias else parameters
 
 
 def norm(width: int) -> dict[str, Any]:
@@ -112,8 +112,8 @@ def max_pool(x: Any) -> Any:
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
-def mlp(drawn: Drawn) -> Any:
-    parameters = [drawn.linear(784, 256), drawn.linear(256, 128), drawn.linear(128, 10)]
+def mlp(initializer: WeightInitializer) -> Any:
+    parameters = [initializer.linear(784, 256), initializer.linear(256, 128), initializer.linear(128, 10)]
 
     def run(p: Any, s: Any, x: Any, key: Any) -> Any:
         for index, part in enumerate(p[:-1]):
@@ -123,66 +123,66 @@ def mlp(drawn: Drawn) -> Any:
     return run, parameters, ()
 
 
-def cnn(drawn: Drawn) -> Any:
-    convolutions = [(drawn.conv(1, 32, 3), norm(32)), (drawn.conv(32, 64, 3), norm(64))]
-    parameters = [convolutions, [drawn.linear(64 * 49, 128), drawn.linear(128, 10)]]
+def cnn(initializer: WeightInitializer) -> Any:
+    convolutions = [(initializer.conv(1, 32, 3), norm(32)), (initializer.conv(32, 64, 3), norm(64))]
+    parameters = [convolutions, [initializer.linear(64 * 49, 128), initializer.linear(128, 10)]]
 
     def run(p: Any, s: Any, x: Any, key: Any) -> Any:
         x, new = x.transpose(0, 2, 3, 1), []
         for (kernel, scale), statistics in zip(p[0], s, strict=True):
-            x, found = batch_norm(scale, statistics, conv(kernel, x))
+            x, updated = batch_norm(scale, statistics, conv(kernel, x))
             x = max_pool(nn.relu(x))
-            new.append(found)
+            new.append(updated)
         return linear(p[1][1], nn.relu(linear(p[1][0], x.reshape(x.shape[0], -1)))), new
 
     return run, parameters, [running(32), running(64)]
 
 
-def lstm(drawn: Drawn) -> Any:
+def lstm(initializer: WeightInitializer) -> Any:
     inner, width = 32, 128
     parameters = {
-        "x": drawn.weights((inner, 4 * width), width),
-        "h": drawn.weights((width, 4 * width), width),
-        "bx": drawn.weights((4 * width,), width),
-        "bh": drawn.weights((4 * width,), width),
-        "logits": drawn.linear(width, 10),
+        "x": initializer.weights((inner, 4 * width), width),
+        "h": initializer.weights((width, 4 * width), width),
+        "bx": initializer.weights((4 * width,), width),
+        "bh": initializer.weights((4 * width,), width),
+        "logits": initializer.linear(width, 10),
     }
 
     def run(p: Any, s: Any, x: Any, key: Any) -> Any:
-        given = (x @ p["x"] + p["bx"] + p["bh"]).transpose(1, 0, 2)
+        gates = (x @ p["x"] + p["bx"] + p["bh"]).transpose(1, 0, 2)
 
-        def advance(state: Any, one: Any) -> Any:
+        def advance(state: Any, gates_of_step: Any) -> Any:
             h, c = state
-            i, f, g, o = jnp.split(one + h @ p["h"], 4, -1)
+            i, f, g, o = jnp.split(gates_of_step + h @ p["h"], 4, -1)
             c = nn.sigmoid(f) * c + nn.sigmoid(i) * jnp.tanh(g)
             return (nn.sigmoid(o) * jnp.tanh(c), c), None
 
-        nothing = jnp.zeros((x.shape[0], width))
-        (h, _), _ = lax.scan(advance, (nothing, nothing), given)
+        zeros = jnp.zeros((x.shape[0], width))
+        (h, _), _ = lax.scan(advance, (zeros, zeros), gates)
         return linear(p["logits"], h), s
 
     return run, parameters, ()
 
 
-def gpt(drawn: Drawn) -> Any:
+def gpt(initializer: WeightInitializer) -> Any:
     width, heads, context, vocabulary = 128, 4, 128, 256
 
     def block() -> dict[str, Any]:
         return {
-            "norm1": norm(width), "norm2": norm(width), "qkv": drawn.linear(width, 3 * width),
-            "projection": drawn.linear(width, width), "mlp_in": drawn.linear(width, 4 * width),
-            "mlp_out": drawn.linear(4 * width, width),
+            "norm1": norm(width), "norm2": norm(width), "qkv": initializer.linear(width, 3 * width),
+            "projection": initializer.linear(width, width), "mlp_in": initializer.linear(width, 4 * width),
+            "mlp_out": initializer.linear(4 * width, width),
         }  # fmt: skip
 
     parameters = {
-        "token_embedding": jnp.asarray(drawn.draw.standard_normal((vocabulary, width)).astype(np.float32)),
-        "position_embedding": jnp.asarray(drawn.draw.standard_normal((context, width)).astype(np.float32)),
+        "token_embedding": jnp.asarray(initializer.generator.standard_normal((vocabulary, width)).astype(np.float32)),
+        "position_embedding": jnp.asarray(initializer.generator.standard_normal((context, width)).astype(np.float32)),
         "blocks": [block() for _ in range(4)],
         "norm": norm(width),
-        "head": drawn.linear(width, vocabulary, bias=False),
+        "head": initializer.linear(width, vocabulary, bias=False),
     }
 
-    def attended(p: Any, x: Any) -> Any:
+    def attention(p: Any, x: Any) -> Any:
         batch, length, _ = x.shape
         parts = linear(p["qkv"], x).reshape(batch, length, 3, heads, width // heads)
         query, key, value = parts.transpose(2, 0, 3, 1, 4)
@@ -194,7 +194,7 @@ def gpt(drawn: Drawn) -> Any:
     def run(p: Any, s: Any, x: Any, key: Any) -> Any:
         x = p["token_embedding"][x] + p["position_embedding"]
         for part in p["blocks"]:
-            x = x + attended(part, layer_norm(part["norm1"], x))
+            x = x + attention(part, layer_norm(part["norm1"], x))
             wide = nn.gelu(linear(part["mlp_in"], layer_norm(part["norm2"], x)), approximate=False)
             x = x + linear(part["mlp_out"], wide)
         return linear(p["head"], layer_norm(p["norm"], x)).reshape(-1, vocabulary), s
@@ -202,16 +202,20 @@ def gpt(drawn: Drawn) -> Any:
     return run, parameters, ()
 
 
-def resnet20(drawn: Drawn) -> Any:
+def resnet20(initializer: WeightInitializer) -> Any:
     sizes = [(16, 16, 1)] * 3 + [(16, 32, 2)] + [(32, 32, 1)] * 2 + [(32, 64, 2)] + [(64, 64, 1)] * 2
 
     def block(inner: int, outer: int, stride: int) -> tuple[Any, Any]:
         shapes = [(inner, outer, 3), (outer, outer, 3)] + [(inner, outer, 1)] * (stride > 1)
-        kernels = [(drawn.conv(*shape, bias=False), norm(outer)) for shape in shapes]
+        kernels = [(initializer.conv(*shape, bias=False), norm(outer)) for shape in shapes]
         return kernels, [running(outer) for _ in shapes]
 
     blocks = [block(*size) for size in sizes]
-    parameters = [(drawn.conv(3, 16, 3, bias=False), norm(16)), [one for one, _ in blocks], drawn.linear(64, 10)]
+    parameters = [
+        (initializer.conv(3, 16, 3, bias=False), norm(16)),
+        [one for one, _ in blocks],
+        initializer.linear(64, 10),
+    ]
 
     def normalized(p: Any, s: Any, x: Any, stride: int = 1) -> Any:
         return batch_norm(p[1], s, conv(p[0], x, stride))
@@ -220,20 +224,20 @@ def resnet20(drawn: Drawn) -> Any:
         x, first = normalized(p[0], s[0], x.transpose(0, 2, 3, 1))
         x, new = nn.relu(x), []
         for part, statistics, (_, _, stride) in zip(p[1], s[1], sizes, strict=True):
-            inside, one = normalized(part[0], statistics[0], x, stride)
-            inside, two = normalized(part[1], statistics[1], nn.relu(inside))
-            found = [one, two]
+            residual, one = normalized(part[0], statistics[0], x, stride)
+            residual, two = normalized(part[1], statistics[1], nn.relu(residual))
+            updated = [one, two]
             if stride > 1:
                 x, three = normalized(part[2], statistics[2], x, stride)
-                found.append(three)
-            x = nn.relu(inside + x)
-            new.append(found)
+                updated.append(three)
+            x = nn.relu(residual + x)
+            new.append(updated)
         return linear(p[2], x.mean((1, 2))), [first, new]
 
     return run, parameters, [running(16), [one for _, one in blocks]]
 
 
-MODELS: dict[str, Callable[[Drawn], Any]] = {
+MODELS: dict[str, Callable[[WeightInitializer], Any]] = {
     "mlp-64": mlp,
     "mlp-512": mlp,
     "cnn-64": cnn,

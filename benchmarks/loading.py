@@ -60,11 +60,11 @@ WORKERS = (0, 1, 2)
 
 @cache
 def digits(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    draw = np.random.default_rng(0)
-    return draw.integers(0, 256, (count, 1, 28, 28), dtype=np.uint8), draw.integers(0, 10, count)
+    generator = np.random.default_rng(0)
+    return generator.integers(0, 256, (count, 1, 28, 28), dtype=np.uint8), generator.integers(0, 10, count)
 
 
-BORDER = np.array([(0, 0), (2, 2), (2, 2)])
+PADDING = np.array([(0, 0), (2, 2), (2, 2)])
 
 
 class OneByOne(data.Dataset, TheirDataset):
@@ -77,7 +77,7 @@ class OneByOne(data.Dataset, TheirDataset):
         return len(self.images)
 
     def __getitem__(self, index: int) -> Any:
-        padded = np.pad(self.images[index], BORDER)
+        padded = np.pad(self.images[index], PADDING)
         top, left = np.random.randint(5, size=2)  # noqa: NPY002 - workers seed it
         image = padded[:, top : top + 28, left : left + 28].astype(np.float32)
         image -= MEAN
@@ -128,17 +128,17 @@ class Files:
 
 
 def ours(dataset: Any, workers: int, context: str = "forkserver") -> data.DataLoader:
-    more = {"persistent_workers": True, "multiprocessing_context": context} if workers else {}
-    return data.DataLoader(dataset, BATCH, shuffle=True, num_workers=workers, **more)
+    options = {"persistent_workers": True, "multiprocessing_context": context} if workers else {}
+    return data.DataLoader(dataset, BATCH, shuffle=True, num_workers=workers, **options)
 
 
-def theirs(dataset: Any, workers: int, *, whole: bool = False) -> Any:
+def theirs(dataset: Any, workers: int, *, batched: bool = False) -> Any:
     loading = torch.utils.data
-    more = {"persistent_workers": True, "multiprocessing_context": "forkserver"} if workers else {}
-    if whole:
+    options = {"persistent_workers": True, "multiprocessing_context": "forkserver"} if workers else {}
+    if batched:
         order = loading.BatchSampler(loading.RandomSampler(dataset), BATCH, drop_last=False)
-        return loading.DataLoader(dataset, batch_size=None, sampler=order, num_workers=workers, **more)
-    return loading.DataLoader(dataset, BATCH, shuffle=True, num_workers=workers, **more)
+        return loading.DataLoader(dataset, batch_size=None, sampler=order, num_workers=workers, **options)
+    return loading.DataLoader(dataset, BATCH, shuffle=True, num_workers=workers, **options)
 
 
 def arrays(count: int) -> Any:
@@ -152,13 +152,13 @@ def photographs(count: int) -> str:
     """A temporary folder of 256×256 JPEG files."""
     pillow = importlib.import_module("PIL.Image")
     folder = tempfile.TemporaryDirectory()
-    photographs_kept.append(folder)
-    draw = np.random.default_rng(0)
+    _temporary_folders.append(folder)
+    generator = np.random.default_rng(0)
     encoded: list[bytes] = []
     for _ in range(min(count, 250)):
-        rough = pillow.fromarray(draw.integers(0, 256, (24, 24, 3), dtype=np.uint8))
+        image = pillow.fromarray(generator.integers(0, 256, (24, 24, 3), dtype=np.uint8))
         file = io.BytesIO()
-        rough.resize((256, 256), pillow.Resampling.BICUBIC).save(file, "jpeg", quality=85)
+        image.resize((256, 256), pillow.Resampling.BICUBIC).save(file, "jpeg", quality=85)
         encoded.append(file.getvalue())
     for number in range(count):
         path = Path(folder.name) / f"class {number % 2}" / f"{number:05}.jpg"
@@ -167,7 +167,7 @@ def photographs(count: int) -> str:
     return folder.name
 
 
-photographs_kept: list[Any] = []
+_temporary_folders: list[Any] = []
 
 
 def files(count: int) -> Any:
@@ -179,18 +179,18 @@ def loaders(name: str, options: argparse.Namespace) -> dict[str, Any]:
     kind, _, number = name.partition("-")
     workers = int(number)
     if kind == "jpeg":
-        mine, others = files(options.files), lambda: Files(photographs(options.files))
+        engine_data, torch_data = files(options.files), lambda: Files(photographs(options.files))
     elif kind == "samples":
-        mine, others = OneByOne(options.samples), lambda: OneByOne(options.samples)
+        engine_data, torch_data = OneByOne(options.samples), lambda: OneByOne(options.samples)
     else:
         count = options.images if kind == "images" else options.images // 2
-        mine, others = arrays(count), lambda: Tensors(count)
-    found = {"engine": ours(mine, workers)}
+        engine_data, torch_data = arrays(count), lambda: Tensors(count)
+    by_name = {"engine": ours(engine_data, workers)}
     if workers:
-        found["threads"] = ours(mine, workers, "threads")
+        by_name["threads"] = ours(engine_data, workers, "threads")
     if torch:
-        found["torch"] = theirs(others(), workers, whole=kind == "arrays")
-    return found
+        by_name["torch"] = theirs(torch_data(), workers, batched=kind == "arrays")
+    return by_name
 
 
 class Pass:
@@ -204,7 +204,7 @@ class Pass:
     """
 
     def __init__(self, batches: Any, workers: int, turns: int, use: Callable[[Any], Any] | None = None) -> None:
-        self._rest = iter(batches)
+        self._batches = iter(batches)
         self._ahead, self._use = AHEAD * workers, use
         self._count = len(batches) // turns - self._ahead
         self._take(1)  # starts the workers
@@ -221,12 +221,12 @@ class Pass:
         self._take(None)
 
     def _take(self, count: int | None) -> None:
-        for batch in islice(self._rest, count):
+        for batch in islice(self._batches, count):
             if self._use is not None:
                 self._use(batch)
 
 
-class Again:
+class RepeatedBatch:
     """Repeats one batch as often as the loader yields batches."""
 
     def __init__(self, loader: data.DataLoader) -> None:
@@ -240,8 +240,8 @@ class Again:
         return (self.batch for _ in range(self.times))
 
 
-class Computing(Again):
-    """The same, while another process computes as long per batch as a worker."""
+class BusyProcess(RepeatedBatch):
+    """A `RepeatedBatch` while another process computes as long per batch as a worker."""
 
     def __init__(self, loader: data.DataLoader) -> None:
         super().__init__(loader)
@@ -250,7 +250,7 @@ class Computing(Again):
         seconds = (time.process_time() - start) / batches
         context = multiprocessing.get_context("forkserver")
         self.connection, other = context.Pipe()
-        context.Process(target=computing, args=(other, seconds), daemon=True).start()
+        context.Process(target=compute_batches, args=(other, seconds), daemon=True).start()
 
     def __iter__(self) -> Iterator[Any]:
         for _ in range(AHEAD):
@@ -261,7 +261,7 @@ class Computing(Again):
             yield batch
 
 
-def computing(connection: Any, seconds: float) -> None:
+def compute_batches(connection: Any, seconds: float) -> None:
     numbers = np.ones(50_000, np.float32)
     with contextlib.suppress(EOFError, OSError):  # the parent has closed its end
         while True:
@@ -272,8 +272,8 @@ def computing(connection: Any, seconds: float) -> None:
             connection.send(None)
 
 
-class Engines:
-    """Converts batches of PyTorch to engine tensors."""
+class EngineBatches:
+    """Batches of a PyTorch loader as engine tensors."""
 
     def __init__(self, loader: Any) -> None:
         self.loader = loader
@@ -310,50 +310,52 @@ def training() -> Callable[[Any], Any]:
 def steps(options: argparse.Namespace) -> dict[str, Pass]:
     engine.set_num_threads(max((os.cpu_count() or 1) - 1, 1))
     dataset, step = arrays(options.images // 4), training()
-    found: dict[str, tuple[Any, int]] = {
-        "alone": (Again(ours(dataset, 0)), 0),
+    loaders: dict[str, tuple[Any, int]] = {
+        "alone": (RepeatedBatch(ours(dataset, 0)), 0),
         "here": (ours(dataset, 0), 0),
         "thread": (ours(dataset, 1, "threads"), 1),
         "process": (ours(dataset, 1), 1),
-        "computing": (Computing(ours(dataset, 0)), 1),
+        "computing": (BusyProcess(ours(dataset, 0)), 1),
     }
     if torch:
-        found["peer"] = Engines(theirs(Tensors(options.images // 4), 1, whole=True)), 1
-    return {name: Pass(loader, workers, STEP_TURNS * options.turns, step) for name, (loader, workers) in found.items()}
+        loaders["peer"] = EngineBatches(theirs(Tensors(options.images // 4), 1, batched=True)), 1
+    return {
+        name: Pass(loader, workers, STEP_TURNS * options.turns, step) for name, (loader, workers) in loaders.items()
+    }
 
 
 def measured(passes: dict[str, Pass], turns: int) -> dict[str, list[float]]:
     """Milliseconds per batch in each turn. The order alternates."""
-    taken: dict[str, list[float]] = {name: [] for name in passes}
+    times: dict[str, list[float]] = {name: [] for name in passes}
     order = list(passes)
     for _ in range(turns):
         order.reverse()
         for name in order:
             seconds, batches = passes[name].turn()
-            taken[name].append(seconds * 1e3 / batches)
-    for each in passes.values():
-        each.end()
-    return taken
+            times[name].append(seconds * 1e3 / batches)
+    for one_pass in passes.values():
+        one_pass.end()
+    return times
 
 
-def ratio(taken: dict[str, list[float]], name: str, other: str) -> float | None:
+def ratio(times: dict[str, list[float]], name: str, other: str) -> float | None:
     """Median ratio of two interleaved measurements."""
-    if other not in taken:
+    if other not in times:
         return None
-    return statistics.median(mine / theirs for mine, theirs in zip(taken[name], taken[other], strict=True))
+    return statistics.median(first / second for first, second in zip(times[name], times[other], strict=True))
 
 
 def rows(name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     if name == "step":
-        taken = measured(steps(options), STEP_TURNS * options.turns)
-        yield {"benchmark": "step beside a thread", "ratio": ratio(taken, "thread", "alone")}
-        factor, which = 1.0, {"benchmark": "step beside a process", "ratio": ratio(taken, "process", "alone")}
+        times = measured(steps(options), STEP_TURNS * options.turns)
+        yield {"benchmark": "step beside a thread", "ratio": ratio(times, "thread", "alone")}
+        factor, row = 1.0, {"benchmark": "step beside a process", "ratio": ratio(times, "process", "alone")}
     else:
         workers = int(name.rpartition("-")[2])
-        found = loaders(name, options).items()
-        taken = measured({each: Pass(loader, workers, options.turns) for each, loader in found}, options.turns)
-        factor, which = 1000 / BATCH, {"benchmark": name, "ratio": ratio(taken, "engine", "torch")}
-    yield which | {f"{key}_ms": round(factor * statistics.median(values), 4) for key, values in taken.items()}
+        by_name = loaders(name, options).items()
+        times = measured({key: Pass(loader, workers, options.turns) for key, loader in by_name}, options.turns)
+        factor, row = 1000 / BATCH, {"benchmark": name, "ratio": ratio(times, "engine", "torch")}
+    yield row | {f"{key}_ms": round(factor * statistics.median(values), 4) for key, values in times.items()}
 
 
 def names() -> list[str]:
@@ -375,8 +377,8 @@ def main() -> None:
             if options.json:
                 print(json.dumps(row), flush=True)
                 continue
-            found = row["ratio"]
-            label = f"{row.pop('benchmark'):<22} {'' if found is None else f'{found:.2f}':5}   "
+            ratio = row["ratio"]
+            label = f"{row.pop('benchmark'):<22} {'' if ratio is None else f'{ratio:.2f}':5}   "
             figures = ", ".join(f"{key.removesuffix('_ms')} {row[key]:.3g}" for key in row if key != "ratio")
             print(f"{label}{figures} ms {'a step' if name == 'step' else 'for 1000 samples'}", flush=True)
 

@@ -29,14 +29,18 @@ MB = 1024
 def main() -> None:
     options = parse()
     if options.inside:
-        print(grown(options.only[0], options.inside, options.threads))
+        print(memory_growth(options.only[0], options.inside, options.threads))
         return
     if not RESET.exists():
         print("peak memory can only be measured on Linux", file=sys.stderr)
         return
     libraries = ["engine", *(["torch"] if importlib.util.find_spec("torch") else [])]
     for name in options.only or models.EAGER:
-        report(name, {library: apart(name, library, options.threads) / MB for library in libraries}, options.json)
+        report(
+            name,
+            {library: measure_in_process(name, library, options.threads) / MB for library in libraries},
+            options.json,
+        )
 
 
 def parse() -> argparse.Namespace:
@@ -48,13 +52,13 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def apart(name: str, library: str, threads: int) -> int:
+def measure_in_process(name: str, library: str, threads: int) -> int:
     """Measure the kB that `library` needs, in a separate process."""
     command = [sys.executable, __file__, "--inside", library, "--only", name, "--threads", str(threads)]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def grown(name: str, library: str, threads: int, *, is_compiled: bool = False) -> int:
+def memory_growth(name: str, library: str, threads: int, *, is_compiled: bool = False) -> int:
     """kB from before the first step, plus optimizer state, to the peak of some steps.
 
     Compiled steps run once before, so that memory of the compiler is not counted; buffers of the plan are.
@@ -96,8 +100,8 @@ def report(name: str, peaks: dict[str, float], as_json: bool) -> None:
         figures = {f"{library}_mb": round(peak, 2) for library, peak in peaks.items()}
         print(json.dumps({"benchmark": name, "ratio": ratio} | figures), flush=True)
         return
-    times = ", ".join(f"{library} {peak:.1f} MB" for library, peak in peaks.items())
-    print(f"{name:<8} {f'{ratio:5.2f}x PyTorch' if ratio else ''}   {times}", flush=True)
+    values = ", ".join(f"{library} {peak:.1f} MB" for library, peak in peaks.items())
+    print(f"{name:<8} {f'{ratio:5.2f}x PyTorch' if ratio else ''}   {values}", flush=True)
 
 
 if __name__ == "__main__":

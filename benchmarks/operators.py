@@ -101,8 +101,8 @@ def parse() -> argparse.Namespace:
 
 def report(title: str, threads: int, ours: float, theirs: float, *, as_json: bool) -> None:
     if as_json:
-        named = f"{title}, {threads} thread{'s' if threads > 1 else ''}"
-        print(json.dumps({"title": named, "engine_ms": ours, "torch_ms": theirs, "ratio": ours / theirs}), flush=True)
+        row = f"{title}, {threads} thread{'s' if threads > 1 else ''}"
+        print(json.dumps({"title": row, "engine_ms": ours, "torch_ms": theirs, "ratio": ours / theirs}), flush=True)
     else:
         print(f"{title:<40}{ours:10.2f} ms{theirs:10.2f} ms{ours / theirs:7.2f}", flush=True)
 
@@ -113,12 +113,12 @@ def measured(make: Make, libraries: list[Any], rounds: int, threads: int) -> lis
     steps = [step_of(make, library) for library in libraries]
     times: list[list[float]] = [[] for _ in steps]
     for _ in range(rounds + 2):
-        for taken, (step, repeats) in zip(times, steps, strict=True):
+        for seconds, (step, repeats) in zip(times, steps, strict=True):
             start = clock()
             for _ in range(repeats):
                 step()
-            taken.append((clock() - start) / repeats)
-    return [statistics.median(taken[2:]) for taken in times]
+            seconds.append((clock() - start) / repeats)
+    return [statistics.median(seconds[2:]) for seconds in times]
 
 
 def step_of(make: Make, library: Any) -> tuple[Callable[[], None], int]:

@@ -40,8 +40,8 @@ def main() -> None:
             print(f"\n{group:<34}" + "".join(f"{name + ' µs':>12}" for name in libraries) + "     ratio")
         calls = {name: rows(library) for name, library in libraries.items()}
         for title in calls["engine"]:
-            taken = measure({name: found[title] for name, found in calls.items()}, options.seconds)
-            report(f"{title}, {group}" if options.json else title, taken, options)
+            times = measure({name: by_title[title] for name, by_title in calls.items()}, options.seconds)
+            report(f"{title}, {group}" if options.json else title, times, options)
 
 
 def parse() -> argparse.Namespace:
@@ -72,7 +72,7 @@ def ops(library: Any) -> dict[str, Call]:
     }
 
 
-def recorded(library: Any) -> dict[str, Call]:
+def ops_with_gradients(library: Any) -> dict[str, Call]:
     """Ops with gradients."""
     x, y = pair(library)
     x.requires_grad_()
@@ -142,7 +142,7 @@ def steps(library: Any) -> dict[str, Call]:
 
 GROUPS: dict[str, Callable[[Any], dict[str, Call]]] = {
     "no gradient": ops,
-    "with gradient": recorded,
+    "with gradient": ops_with_gradients,
     "in place": in_place,
     "view": views,
     "backward": backward,
@@ -164,15 +164,15 @@ def step_of(library: Any, name: str, options: dict[str, Any]) -> Call:
 # -- measuring --------------------------------------------------------------------------------
 
 
-def measure(calls: dict[str, Call], seconds: float) -> dict[str, float]:
+def measure(calls: dict[str, Call], duration: float) -> dict[str, float]:
     """The least CPU time per call of each library in µs, averaged over a round of calls."""
     counts = {name: round_of(call) for name, call in calls.items()}
     best = dict.fromkeys(calls, float("inf"))
-    end = time.perf_counter() + seconds * len(calls)
+    end = time.perf_counter() + duration * len(calls)
     while time.perf_counter() < end:
         for name, call in calls.items():
             best[name] = min(best[name], timed(call, counts[name]))
-    return {name: taken * 1e6 for name, taken in best.items()}
+    return {name: seconds * 1e6 for name, seconds in best.items()}
 
 
 def round_of(call: Call) -> int:
@@ -189,13 +189,17 @@ def timed(call: Call, count: int) -> float:
     return (time.process_time() - start) / count
 
 
-def report(title: str, taken: dict[str, float], options: argparse.Namespace) -> None:
-    ratio = taken["engine"] / taken["torch"] if "torch" in taken else None
+def report(title: str, microseconds: dict[str, float], options: argparse.Namespace) -> None:
+    ratio = microseconds["engine"] / microseconds["torch"] if "torch" in microseconds else None
     if options.json:
-        print(json.dumps({"call": title, "ratio": ratio} | {f"{name}_us": round(us, 3) for name, us in taken.items()}))
+        print(
+            json.dumps(
+                {"call": title, "ratio": ratio} | {f"{name}_us": round(us, 3) for name, us in microseconds.items()}
+            )
+        )
         return
-    times = "".join(f"{us:12.2f}" for us in taken.values())
-    print(f"  {title:<32}{times}{f'{ratio:9.2f}x' if ratio else ''}", flush=True)
+    cells = "".join(f"{us:12.2f}" for us in microseconds.values())
+    print(f"  {title:<32}{cells}{f'{ratio:9.2f}x' if ratio else ''}", flush=True)
 
 
 if __name__ == "__main__":

@@ -120,10 +120,10 @@ def rows_of(name: str, threads: int) -> list[dict[str, Any]]:
 
 def table_of(suite: Suite, rows: list[dict[str, Any]]) -> str:
     """Return the tables of a suite in Markdown: ratios, then other columns."""
-    found = f"\n{heading(suite)}\n{table(suite.columns, rows, has_ratio=True)}"
+    text = f"\n{heading(suite)}\n{table(suite.columns, rows, has_ratio=True)}"
     if suite.costs:
-        found += f"\n{table(suite.costs, rows, has_ratio=False)}"
-    return found + "\n"
+        text += f"\n{table(suite.costs, rows, has_ratio=False)}"
+    return text + "\n"
 
 
 def heading(suite: Suite) -> str:
@@ -146,15 +146,15 @@ def table(columns: tuple[tuple[str, str], ...], rows: list[dict[str, Any]], *, h
 
 def figure(row: dict[str, Any], name: str) -> str:
     """Format the value of a key with a unit, such as `engine_ms`, with three digits."""
-    found = next(((key.rpartition("_")[2], row[key]) for key in row if key.rpartition("_")[0] == name), None)
-    if found is None:
+    item = next(((key.rpartition("_")[2], row[key]) for key in row if key.rpartition("_")[0] == name), None)
+    if item is None:
         return ""
-    (unit, larger), value = UNITS[found[0]], found[1]
+    (unit, larger), value = UNITS[item[0]], item[1]
     return f"{value / 1000:.3g} {larger}" if value >= 999.5 else f"{value:.3g} {unit}"
 
 
 def machine(threads: int) -> str:
-    packages = ", ".join(f"{name} {found}" for name in ("numpy", "torch", "jax") if (found := version_of(name)))
+    packages = ", ".join(f"{name} {number}" for name in ("numpy", "torch", "jax") if (number := version_of(name)))
     cores = os.cpu_count()
     return (
         f"\nMeasured with Python {platform.python_version()}, {packages}, {threads} threads on {cores} cores of: "
@@ -180,8 +180,8 @@ def replaced(text: str, name: str, block: str) -> str:
     """Replace the text between the markers of `name`."""
     start, end = BLOCK.format(name=name, text="\0").split("\0")
     before, _, rest = text.partition(start)
-    _, found, after = rest.partition(end)
-    if not found:
+    _, end_marker, after = rest.partition(end)
+    if not end_marker:
         raise SystemExit(
             f"{DOCUMENT.name} has no markers for {name!r}: add the lines {start.strip()} and {end.strip()}"
         )

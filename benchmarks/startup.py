@@ -62,10 +62,10 @@ class Row(NamedTuple):
 
 
 def rows() -> list[Row]:
-    found = [Row("Python", ("-c", "pass")), Row("import numpy", ("-c", "import numpy"))]
+    all_rows = [Row("Python", ("-c", "pass")), Row("import numpy", ("-c", "import numpy"))]
     if importlib.util.find_spec("torch"):
-        found.append(Row("import torch", ("-c", "import torch")))
-    found += [
+        all_rows.append(Row("import torch", ("-c", "import torch")))
+    all_rows += [
         Row("import engine", ("-c", "import engine"), times_numpy=2),
         Row("first tensor", ("-c", "import engine; engine.tensor([1.0])")),
         Row("import engine.nn", ("-c", "import engine.nn")),
@@ -73,8 +73,8 @@ def rows() -> list[Row]:
         Row("gradwire check", ("main.py", "check", TEMPLATE), 1.0),
     ]
     if importlib.util.find_spec("PySide6"):
-        found.append(Row("window usable", ("-c", WINDOW), 1.5))
-    return found
+        all_rows.append(Row("window usable", ("-c", WINDOW), 1.5))
+    return all_rows
 
 
 def main() -> int:
@@ -94,8 +94,8 @@ def main() -> int:
                 )
             )
         else:
-            against = f"{target:>9.2f}{seconds / target:>11.2f}" if target is not None else " " * 20
-            print(f"{row.title:<20}{seconds:>9.3f}{cpu:>9.3f}{against}{seconds / numpy:>9.1f}")
+            columns = f"{target:>9.2f}{seconds / target:>11.2f}" if target is not None else " " * 20
+            print(f"{row.title:<20}{seconds:>9.3f}{cpu:>9.3f}{columns}{seconds / numpy:>9.1f}")
     return int(failed)
 
 
@@ -106,35 +106,35 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(listed: list[Row], rounds: int) -> dict[Row, tuple[float, float]]:
+def measure(all_rows: list[Row], rounds: int) -> dict[Row, tuple[float, float]]:
     """Return the least seconds and CPU seconds of each row; for imports without the start of Python itself."""
-    best = {row: (float("inf"), float("inf")) for row in listed}
+    best = {row: (float("inf"), float("inf")) for row in all_rows}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPYCACHEPREFIX": folder}
         environment |= {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder, "XDG_STATE_HOME": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for turn in range(rounds + 1):
-            for row in listed:
-                taken = run(row, environment)
+            for row in all_rows:
+                times = run(row, environment)
                 if turn:  # the first one writes the byte code
-                    best[row] = min(best[row][0], taken[0]), min(best[row][1], taken[1])
-    start = best[listed[0]]
+                    best[row] = min(best[row][0], times[0]), min(best[row][1], times[1])
+    start = best[all_rows[0]]
     return {
-        row: (taken[0] - start[0], taken[1] - start[1]) if row.arguments[1].startswith("import ") else taken
-        for row, taken in best.items()
+        row: (times[0] - start[0], times[1] - start[1]) if row.arguments[1].startswith("import ") else times
+        for row, times in best.items()
     }
 
 
 def run(row: Row, environment: dict[str, str]) -> tuple[float, float]:
-    begun, before = time.perf_counter(), os.times()
-    ended = subprocess.run(
+    start, before = time.perf_counter(), os.times()
+    process = subprocess.run(
         [sys.executable, *row.arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
-    seconds, after = time.perf_counter() - begun, os.times()
-    if ended.returncode:
-        raise SystemExit(f"{row.title} failed:\n{ended.stderr}")
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return seconds, used
+    seconds, after = time.perf_counter() - start, os.times()
+    if process.returncode:
+        raise SystemExit(f"{row.title} failed:\n{process.stderr}")
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return seconds, cpu
 
 
 if __name__ == "__main__":

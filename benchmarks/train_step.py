@@ -95,13 +95,13 @@ def same_steps(benchmark: Benchmark, libraries: dict[str, Any]) -> dict[str, Ste
 def batch_of(library: Any, benchmark: Benchmark) -> tuple[Any, Any]:
     """Inputs and classes, equal for all libraries."""
     numpy = importlib.import_module("numpy")
-    draw, shape, vocabulary = numpy.random.default_rng(0), benchmark.input, benchmark.vocabulary
+    generator, shape, vocabulary = numpy.random.default_rng(0), benchmark.input, benchmark.vocabulary
     if vocabulary:
-        return library.tensor(draw.integers(0, vocabulary, shape)), library.tensor(
-            draw.integers(0, vocabulary, numpy.prod(shape))
+        return library.tensor(generator.integers(0, vocabulary, shape)), library.tensor(
+            generator.integers(0, vocabulary, numpy.prod(shape))
         )
-    images = draw.standard_normal(shape).astype(numpy.float32)
-    return library.tensor(images), library.tensor(draw.integers(0, 10, shape[0]))
+    images = generator.standard_normal(shape).astype(numpy.float32)
+    return library.tensor(images), library.tensor(generator.integers(0, 10, shape[0]))
 
 
 def train(model: Any, loss_function: Any, optimizer: Any, images: Any, classes: Any) -> Any:
@@ -131,30 +131,30 @@ def measure(steps: dict[str, Step], seconds: float) -> dict[str, list[float]]:
     for step in steps.values():
         for _ in range(5):
             step()
-    taken: dict[str, list[float]] = {name: [] for name in steps}
+    times: dict[str, list[float]] = {name: [] for name in steps}
     end = time.perf_counter() + seconds
     order = list(steps)
-    while time.perf_counter() < end or len(taken[order[0]]) < 10:
+    while time.perf_counter() < end or len(times[order[0]]) < 10:
         order.reverse()
         for name in order:
             start = time.perf_counter()
             steps[name]()
-            taken[name].append(time.perf_counter() - start)
-    return taken
+            times[name].append(time.perf_counter() - start)
+    return times
 
 
-def report(name: str, benchmark: Benchmark, taken: dict[str, list[float]], options: argparse.Namespace) -> None:
-    medians = {library: statistics.median(seconds) for library, seconds in taken.items()}
+def report(name: str, benchmark: Benchmark, times: dict[str, list[float]], options: argparse.Namespace) -> None:
+    medians = {library: statistics.median(seconds) for library, seconds in times.items()}
     ratio = medians["engine"] / medians["torch"] if "torch" in medians else None
     if options.json:
         milliseconds = {f"{library}_ms": round(median * 1e3, 4) for library, median in medians.items()}
-        steps = len(taken["engine"])
+        steps = len(times["engine"])
         print(
             json.dumps({"benchmark": name, "threads": options.threads, "steps": steps, "ratio": ratio} | milliseconds)
         )
         return
-    times = ", ".join(f"{library} {spread(seconds)}" for library, seconds in taken.items())
-    print(f"{name:<8} {f'{ratio:5.2f}x PyTorch' if ratio else ''}   {times}   {benchmark.title}", flush=True)
+    medians_text = ", ".join(f"{library} {spread(seconds)}" for library, seconds in times.items())
+    print(f"{name:<8} {f'{ratio:5.2f}x PyTorch' if ratio else ''}   {medians_text}   {benchmark.title}", flush=True)
 
 
 def spread(seconds: list[float]) -> str:

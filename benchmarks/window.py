@@ -34,7 +34,7 @@ SETTLING = 0.3
 """Seconds at the start of a turn that are not counted, while the window resumes."""
 
 
-class Alone:
+class HeadlessRun:
     """A session without a window."""
 
     def __init__(self, document: Document, folder: Path) -> None:
@@ -44,7 +44,7 @@ class Alone:
     def steps(self) -> int:
         return self.session.steps
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self.session.start()
 
     def pause(self) -> None:
@@ -54,8 +54,8 @@ class Alone:
 
     def wait(self, seconds: float) -> None:
         end = time.perf_counter() + seconds
-        while (left := end - time.perf_counter()) > 0:
-            self.session.join(min(POLL_SECONDS, left))
+        while (remaining := end - time.perf_counter()) > 0:
+            self.session.join(min(POLL_SECONDS, remaining))
             self.session.events()
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class Alone:
         self.session.join()
 
 
-class Shown:
+class WindowRun:
     """A run in the window."""
 
     def __init__(self, project: Project) -> None:
@@ -73,7 +73,7 @@ class Shown:
     def steps(self) -> int:
         return self._runner.steps
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._runner.start()
 
     def pause(self) -> None:
@@ -88,15 +88,15 @@ class Shown:
         until(lambda: not self._runner.is_active)
 
 
-def turn(who: Alone | Shown, seconds: float) -> tuple[float, float]:
+def turn(run: HeadlessRun | WindowRun, seconds: float) -> tuple[float, float]:
     """Batches per second, and the share of time in which this thread computes."""
-    who.go_on()
-    who.wait(SETTLING)
-    first, begin, computed = who.steps, time.perf_counter(), time.thread_time()
-    who.wait(seconds)
-    steps, passed = who.steps - first, time.perf_counter() - begin
+    run.resume()
+    run.wait(SETTLING)
+    first, begin, computed = run.steps, time.perf_counter(), time.thread_time()
+    run.wait(seconds)
+    steps, passed = run.steps - first, time.perf_counter() - begin
     share = (time.thread_time() - computed) / passed
-    who.pause()
+    run.pause()
     return steps / passed, share
 
 
@@ -107,8 +107,8 @@ def wait(seconds: float) -> None:
     loop.exec()
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    while not is_so():
+def until(condition: Callable[[], bool]) -> None:
+    while not condition():
         wait(0.002)
 
 
@@ -128,20 +128,20 @@ def main() -> None:
         assert project is not None
         window.docks["runs"].reveal()
         until(lambda: project.store.is_checked)
-        both = [Alone(document, folder), Shown(project)]
-        taken: list[dict[int, tuple[float, float]]] = []
+        trainings = [HeadlessRun(document, folder), WindowRun(project)]
+        results: list[dict[int, tuple[float, float]]] = []
         for number in range(-4, turns):  # kernels compile during the first batches
             order = (0, 1) if number % 2 else (1, 0)
-            found = {which: turn(both[which], seconds) for which in order}
+            rates = {index: turn(trainings[index], seconds) for index in order}
             if number >= 0:
-                taken.append(found)
-        for each in both:
-            each.close()
+                results.append(rates)
+        for training in trainings:
+            training.close()
         window.open_projects.close(project)
         window.close()
-    low, ratio, high = statistics.quantiles([found[1][0] / found[0][0] for found in taken], n=4)
-    alone, shown = (statistics.median(found[which][0] for found in taken) for which in (0, 1))
-    share = statistics.median(found[1][1] for found in taken)
+    low, ratio, high = statistics.quantiles([rates[1][0] / rates[0][0] for rates in results], n=4)
+    alone, shown = (statistics.median(rates[index][0] for rates in results) for index in (0, 1))
+    share = statistics.median(rates[1][1] for rates in results)
     print(
         f"alone {alone:.0f}/s, in the window {shown:.0f}/s, ratio {ratio:.3f} (half between {low:.3f} and {high:.3f})"
     )

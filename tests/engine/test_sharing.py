@@ -93,7 +93,7 @@ def test_arrays_that_cannot_be_shared_are_copied_by_tensor() -> None:
 
 
 def test_a_read_only_array_is_said_once() -> None:
-    from_data._warn_of_readonly.cache_clear()
+    from_data._warn_about_readonly.cache_clear()
     array = np.frombuffer(b"\0\0\x80?", np.float32)
     with pytest.warns(UserWarning, match="not writable"):
         x = engine.from_numpy(array)

@@ -65,7 +65,7 @@ def test_messages() -> None:
         assert_close({"a": 1}, {"a": 1, "b": 1})
     with pytest.raises(AssertionError, match="cannot be compared with 1"):
         assert_close(engine.ones(1), 1)
-    with pytest.raises(ValueError, match="both of rtol and atol"):
+    with pytest.raises(ValueError, match="pass both rtol and atol"):
         assert_close(1, 1, rtol=1)
 
 

@@ -214,7 +214,7 @@ def test_shared_memory_is_not_sent_as_a_copy_that_seems_to_be_shared() -> None:
     parameter.share_memory_()
     with pytest.raises(SharingError, match=r'get_context\("fork"\)'):
         send(parameter)
-    assert sharing._reduced(parameter.detach().clone())
+    assert sharing._reduce(parameter.detach().clone())
 
 
 # -- backends, version, types ------------------------------------------------------------------
