@@ -17,7 +17,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("PYTEST_QT_API", "pyside6")
 
-from engine.compiler.kernels.kernel_cache import VARIABLE
+from engine.compiler.kernels.kernel_cache import FOLDER_VARIABLE
 from engine.random import manual_seed
 from tests.compiled import CompiledTests, add_options
 
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("cacheprovider"):  # kernels are kept from run to run, apart from the user's
-        os.environ.setdefault(VARIABLE, str(config.cache.mkdir("kernels")))  # pyright: ignore[reportOptionalMemberAccess]
+        os.environ.setdefault(FOLDER_VARIABLE, str(config.cache.mkdir("kernels")))  # pyright: ignore[reportOptionalMemberAccess]
     if config.option.compiled:
         config.pluginmanager.register(CompiledTests(config), "compiled-tests")
 

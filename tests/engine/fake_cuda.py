@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from engine.backend import cuda_available
-from engine.compiler.kernels.kernel_cache import VARIABLE
+from engine.compiler.kernels.kernel_cache import FOLDER_VARIABLE
 
 SHIM = Path(__file__).parent / "cuda_shim"
 COMPILER = shutil.which("g++")
@@ -33,7 +33,7 @@ _WAITS = ("__syncthreads", "__syncwarp", "__shfl_xor_sync")
 
 def folder() -> Path:
     """Where compiled sources are kept from run to run, beside the CPU's kernels."""
-    return Path(os.environ.get(VARIABLE) or tempfile.gettempdir()) / "cuda_shim"
+    return Path(os.environ.get(FOLDER_VARIABLE) or tempfile.gettempdir()) / "cuda_shim"
 
 
 class RawModule:

@@ -28,10 +28,10 @@ def matmul_tile(rows: int, vectors: int) -> Any:
     def code_of(
         typing: Any, factors: Any, down: Any, along: Any, x: Any, step: Any, count: Any, out: Any, pitch: Any, adds: Any
     ) -> Any:
-        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            factors_, down_, along_, x_, step_, count_, out_, pitch_, adds_ = given
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            factors_, down_, along_, x_, step_, count_, out_, pitch_, adds_ = args
             tile = Tile(context, builder, x.dtype)
-            lines = [builder.mul(down_, _index(row)) for row in range(rows)]
+            row_offsets = [builder.mul(down_, _index(row)) for row in range(rows)]
             indices = [
                 builder.add(builder.mul(pitch_, _index(row)), _index(vector * tile.lanes))
                 for row in range(rows)
@@ -39,12 +39,16 @@ def matmul_tile(rows: int, vectors: int) -> Any:
             ]
 
             def next_sums(k: Any, sums: list[Any]) -> list[Any]:
-                seen, own = builder.mul(k, step_), builder.mul(k, along_)
-                found = [tile.load(x, x_, builder.add(seen, _index(one * tile.lanes))) for one in range(vectors)]
+                x_offset, factor_offset = builder.mul(k, step_), builder.mul(k, along_)
+                x_vectors = [
+                    tile.load(x, x_, builder.add(x_offset, _index(one * tile.lanes))) for one in range(vectors)
+                ]
                 new: list[Any] = []
-                for row, line in enumerate(lines):
-                    factor = tile.spread(tile.number(factors, factors_, builder.add(line, own)))
-                    new += [tile.fma(factor, one, sums[row * vectors + position]) for position, one in enumerate(found)]
+                for row, row_offset in enumerate(row_offsets):
+                    factor = tile.spread(tile.number(factors, factors_, builder.add(row_offset, factor_offset)))
+                    new += [
+                        tile.fma(factor, one, sums[row * vectors + position]) for position, one in enumerate(x_vectors)
+                    ]
                 return new
 
             for position in indices:
@@ -83,36 +87,36 @@ def tiled_matmul(number: Any) -> Any:
     Memory is given by addresses. With `adds`, sums start with the content of `out`.
     """
     lanes, width = LANES[number], number.bitwidth // 8
-    most, two, one = (matmul_tile(ROWS, size) for size in (VECTORS, 2, 1))
-    line, single = matmul_tile(1, VECTORS), matmul_tile(1, 1)
+    wide_tile, two_vector_tile, one_vector_tile = (matmul_tile(ROWS, size) for size in (VECTORS, 2, 1))
+    wide_row, one_vector_row = matmul_tile(1, VECTORS), matmul_tile(1, 1)
 
     @njit(nogil=True, error_model="numpy")
     def multiply(factors, down, along, x, step, count, out, pitch, rows, vectors, adds):
         row = 0
         while row < rows:
-            full = row + ROWS <= rows
-            own = memory_at(factors + row * down * width, number, 1)
+            is_full = row + ROWS <= rows
+            row_factors = memory_at(factors + row * down * width, number, 1)
             vector = 0
             while vector < vectors:
-                seen = memory_at(x + vector * lanes * width, number, 2)
+                columns = memory_at(x + vector * lanes * width, number, 2)
                 to = memory_at(out + (row * pitch + vector * lanes) * width, number, 3)
-                if full:
+                if is_full:
                     if vector + VECTORS <= vectors:
-                        most(own, down, along, seen, step, count, to, pitch, adds)
+                        wide_tile(row_factors, down, along, columns, step, count, to, pitch, adds)
                         vector += VECTORS
                     elif vector + 2 <= vectors:
-                        two(own, down, along, seen, step, count, to, pitch, adds)
+                        two_vector_tile(row_factors, down, along, columns, step, count, to, pitch, adds)
                         vector += 2
                     else:
-                        one(own, down, along, seen, step, count, to, pitch, adds)
+                        one_vector_tile(row_factors, down, along, columns, step, count, to, pitch, adds)
                         vector += 1
                 elif vector + VECTORS <= vectors:
-                    line(own, down, along, seen, step, count, to, pitch, adds)
+                    wide_row(row_factors, down, along, columns, step, count, to, pitch, adds)
                     vector += VECTORS
                 else:
-                    single(own, down, along, seen, step, count, to, pitch, adds)
+                    one_vector_row(row_factors, down, along, columns, step, count, to, pitch, adds)
                     vector += 1
-            row += ROWS if full else 1
+            row += ROWS if is_full else 1
 
     return multiply
 
@@ -121,7 +125,7 @@ def padded_copies(number: Any) -> tuple[Any, Any, Any]:
     """Functions that copy rows to padded rows, rows to padded columns, and padded rows times a factor back to rows."""
 
     @njit(nogil=True, error_model="numpy")
-    def padded(x, step, rows, columns, out, pitch):
+    def pad(x, step, rows, columns, out, pitch):
         source, to = memory_at(x, number, 1), memory_at(out, number, 2)
         for row in range(rows):
             for column in range(columns):
@@ -130,7 +134,7 @@ def padded_copies(number: Any) -> tuple[Any, Any, Any]:
                 to[row * pitch + column] = number(0.0)
 
     @njit(nogil=True, error_model="numpy")
-    def turned(x, step, rows, columns, out, pitch):
+    def transpose(x, step, rows, columns, out, pitch):
         source, to = memory_at(x, number, 1), memory_at(out, number, 2)
         for column in range(columns):
             for row in range(rows):
@@ -139,13 +143,13 @@ def padded_copies(number: Any) -> tuple[Any, Any, Any]:
                 to[column * pitch + row] = number(0.0)
 
     @njit(nogil=True, error_model="numpy")
-    def back(x, pitch, rows, columns, out, step, factor):
+    def unpad(x, pitch, rows, columns, out, step, factor):
         source, to = memory_at(x, number, 1), memory_at(out, number, 2)
         for row in range(rows):
             for column in range(columns):
                 to[row * step + column] = source[row * pitch + column] * factor
 
-    return padded, turned, back
+    return pad, transpose, unpad
 
 
 __all__ = ["PANEL_VECTORS", "TILE_HEIGHTS", "array_address", "matmul_tile", "padded_copies", "tiled_matmul"]

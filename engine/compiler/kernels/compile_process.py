@@ -47,7 +47,7 @@ class CompileProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_asked = False
+        self._is_waiting = False
         """Whether an answer is pending."""
         self._has_answered = False
         self._owner = os.getpid()
@@ -58,7 +58,7 @@ class CompileProcess:
         with self._lock:
             for _ in range(2):  # it may have ended just now, for lack of work
                 try:
-                    return self._asked(source, file)
+                    return self._request(source, file)
                 except (OSError, EOFError, ValueError) as error:
                     has_exited = isinstance(error, EOFError)
                     self._end()
@@ -71,13 +71,13 @@ class CompileProcess:
         with self._lock:
             self._end()
 
-    def _asked(self, source: str, file: str) -> ObjectCode:
-        if self._is_asked:  # the previous request was interrupted, and its answer is still pending
+    def _request(self, source: str, file: str) -> ObjectCode:
+        if self._is_waiting:  # the previous request was interrupted, and its answer is still pending
             self._end()
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
-        self._is_asked = True
+        self._is_waiting = True
         process.stdin.write(json.dumps([source, file]).encode() + b"\n")
         process.stdin.flush()
         answer = process.stdout.readline()
@@ -87,7 +87,7 @@ class CompileProcess:
         code = process.stdout.read(size)
         if len(code) < size:
             raise EOFError
-        self._is_asked, self._has_answered = False, True
+        self._is_waiting, self._has_answered = False, True
         if error is not None:
             raise KernelCompileError(error) if is_available else CompilerUnavailableError(error)
         return ObjectCode(code, tuple(needs))
@@ -106,14 +106,16 @@ class CompileProcess:
             )
             atexit.unregister(self._end)
             atexit.register(self._end)
-            thread = threading.Thread(target=self._attend, args=(self._process,), name=WATCHER_THREAD_NAME, daemon=True)
+            thread = threading.Thread(
+                target=self._clean_up_after, args=(self._process,), name=WATCHER_THREAD_NAME, daemon=True
+            )
             try:
                 thread.start()
             except RuntimeError as error:  # this process compiles instead
                 raise OSError(str(error)) from None
         return self._process
 
-    def _attend(self, process: subprocess.Popen[bytes]) -> None:
+    def _clean_up_after(self, process: subprocess.Popen[bytes]) -> None:
         """Cleans up after a process that ended."""
         process.wait()
         with self._lock:
@@ -121,7 +123,7 @@ class CompileProcess:
                 self._end()
 
     def _end(self) -> None:
-        process, self._process, self._is_asked = self._process, None, False
+        process, self._process, self._is_waiting = self._process, None, False
         if process is None or self._owner != os.getpid():
             return
         process.kill()
@@ -155,11 +157,11 @@ def serve() -> None:
     """Main loop of the compile process. Ends after some seconds without requests."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # keeps output of the compiler out of the answers
-    asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(sys.stdin.buffer, asked), daemon=True).start()
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(sys.stdin.buffer, requests), daemon=True).start()
     while True:
         try:
-            line = asked.get(timeout=IDLE_SECONDS)
+            line = requests.get(timeout=IDLE_SECONDS)
         except queue.Empty:
             line = b""
         if not line:
@@ -174,10 +176,10 @@ def serve() -> None:
         answers.flush()
 
 
-def _read(lines: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
+def _read(lines: BinaryIO, requests: queue.SimpleQueue[bytes]) -> None:
     for line in lines:
-        asked.put(line)
-    asked.put(b"")
+        requests.put(line)
+    requests.put(b"")
 
 
 __all__ = [

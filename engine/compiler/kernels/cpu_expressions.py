@@ -21,8 +21,8 @@ _OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "bitwise_and": "&", 
 _COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
                 "greater_equal": ">="}  # fmt: skip
 ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
-_OWN = {"exp": "exp{}", "exp2": "exp2_{}", "expm1": "expm1_{}", "tanh": "tanh{}", "log": "log{}", "log2": "log2_{}",
-        "log10": "log10_{}", "log1p": "log1p{}", "logaddexp": "logaddexp{}"}  # fmt: skip
+_FUNCTIONS_BY_DTYPE = {"exp": "exp{}", "exp2": "exp2_{}", "expm1": "expm1_{}", "tanh": "tanh{}", "log": "log{}",
+        "log2": "log2_{}", "log10": "log10_{}", "log1p": "log1p{}", "logaddexp": "logaddexp{}"}  # fmt: skip
 """Functions of this package per dtype, with a placeholder for the bits."""
 _SHARED = {"maximum", "minimum", "fmax", "fmin"}
 """Functions of this package for all dtypes."""
@@ -83,20 +83,20 @@ def expression_text(one: Expression, args: Sequence[str], names: ImportedNames) 
         return special(one, args, names)
     if one.name in ROUNDINGS:
         return args[0] if kind in "iub" else f"{names.function(one.name)}({args[0]})"
-    own = own_function(one)
-    if own is not None:
-        return _kept(one, f"{names.function(own)}({', '.join(args)})", names)
+    function = package_function(one)
+    if function is not None:
+        return _narrowed(one, f"{names.function(function)}({', '.join(args)})", names)
     if one.name in LIBRARY and kind == "f":
         wide = ", ".join(f"{names.type(FLOAT)}({arg})" for arg in args)
         return f"{names.type(one.dtype)}({names.math(_of_library(one.name))}({wide}))"
     raise LoweringUnsupported(f"numpy.{one.name} is not supported in kernels")
 
 
-def own_function(one: Expression) -> str | None:
+def package_function(one: Expression) -> str | None:
     """The function of this package that computes an expression, if any."""
     kind = one.args[0].dtype.kind if one.args else one.dtype.kind
-    if (one.name in _OWN or one.name == "power") and kind == "f":
-        return _OWN.get(one.name, "power{}").format(one.dtype.itemsize * 8)
+    if (one.name in _FUNCTIONS_BY_DTYPE or one.name == "power") and kind == "f":
+        return _FUNCTIONS_BY_DTYPE.get(one.name, "power{}").format(one.dtype.itemsize * 8)
     return one.name if one.name in _SHARED or (one.name in _OF_FLOATS and kind == "f") else None
 
 
@@ -104,7 +104,7 @@ def _of_library(name: str) -> str:
     return name.replace("arc", "a")
 
 
-def _kept(one: Expression, found: str, names: ImportedNames) -> str:
+def _narrowed(one: Expression, found: str, names: ImportedNames) -> str:
     """Converts small integers back, since numba computes them in 64 bits."""
     return f"{names.type(one.dtype)}({found})" if one.dtype.kind in "iu" and one.dtype.itemsize < 8 else found
 
@@ -113,7 +113,7 @@ def _arithmetic(one: Expression, args: Sequence[str], names: ImportedNames) -> s
     sign = _OPERATORS[one.name]
     if one.dtype == TRUTH:
         sign = {"+": "|", "*": "&"}.get(sign, sign)
-    return _kept(one, f"({args[0]} {sign} {args[1]})", names)
+    return _narrowed(one, f"({args[0]} {sign} {args[1]})", names)
 
 
 def _cast(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
@@ -124,7 +124,7 @@ def _cast(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
 
 
 def _negative(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
-    return _kept(one, f"(-{args[0]})", names)
+    return _narrowed(one, f"(-{args[0]})", names)
 
 
 def _absolute(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
@@ -132,14 +132,14 @@ def _absolute(one: Expression, args: Sequence[str], names: ImportedNames) -> str
         return f"{names.function('fabs')}({args[0]})"
     if one.dtype.kind in "ub":
         return args[0]
-    return _kept(one, f"abs({args[0]})", names)
+    return _narrowed(one, f"abs({args[0]})", names)
 
 
-def _truths(sign: str) -> Callable[..., str]:
+def _logical(sign: str) -> Callable[..., str]:
     def made(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
         parts = [
-            given if arg.dtype == TRUTH else f"({given} != {literal(0, arg.dtype, names)})"
-            for given, arg in zip(args, one.args, strict=True)
+            text if arg.dtype == TRUTH else f"({text} != {literal(0, arg.dtype, names)})"
+            for text, arg in zip(args, one.args, strict=True)
         ]
         return f"({parts[0]} {sign} {parts[1]})"
 
@@ -152,7 +152,7 @@ def _not(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
 
 
 def _invert(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
-    return _not(one, args, names) if one.dtype == TRUTH else _kept(one, f"(~{args[0]})", names)
+    return _not(one, args, names) if one.dtype == TRUTH else _narrowed(one, f"(~{args[0]})", names)
 
 
 def _of_float(template: str) -> Callable[..., str]:
@@ -178,7 +178,7 @@ def _power(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
     simple = SIMPLE_POWERS.get(exponent.value) if exponent.name == "number" else None
     if simple is not None:
         return _SPECIAL[simple](one, args, names)
-    return f"{names.function(own_function(one) or 'power')}({args[0]}, {args[1]})"
+    return f"{names.function(package_function(one) or 'power')}({args[0]}, {args[1]})"
 
 
 _SPECIAL: dict[str, Callable[..., str]] = {
@@ -190,16 +190,16 @@ _SPECIAL: dict[str, Callable[..., str]] = {
     "positive": lambda one, args, names: args[0],
     "absolute": _absolute,
     "fabs": _absolute,
-    "square": lambda one, args, names: _kept(one, f"({args[0]} * {args[0]})", names),
+    "square": lambda one, args, names: _narrowed(one, f"({args[0]} * {args[0]})", names),
     "reciprocal": lambda one, args, names: f"({literal(1, one.dtype, names)} / {args[0]})",
     "sqrt": lambda one, args, names: f"{names.function('sqrt')}({args[0]})",
     "copysign": lambda one, args, names: f"{names.function('copysign')}({args[0]}, {args[1]})",
-    "logical_and": _truths("&"),
-    "logical_or": _truths("|"),
-    "logical_xor": _truths("^"),
+    "logical_and": _logical("&"),
+    "logical_or": _logical("|"),
+    "logical_xor": _logical("^"),
     "logical_not": _not,
     "invert": lambda one, args, names: (
-        _not(one, args, names) if one.dtype == TRUTH else _kept(one, f"(~{args[0]})", names)
+        _not(one, args, names) if one.dtype == TRUTH else _narrowed(one, f"(~{args[0]})", names)
     ),
     "isnan": _of_float("({x} != {x})"),
     "isfinite": _of_float("({size} < {inf})"),
@@ -215,7 +215,7 @@ def cost(one: Expression) -> int:
     """The cost of an expression in additions, without its arguments."""
     if one.name in ("input", "number", "scalar", "size", "index", "cast"):
         return 0
-    if one.name in _OWN or one.name in LIBRARY or one.name in _OF_FLOATS or one.name == "power":
+    if one.name in _FUNCTIONS_BY_DTYPE or one.name in LIBRARY or one.name in _OF_FLOATS or one.name == "power":
         return EXPENSIVE_COST
     return 4 if one.name in ("true_divide", "divide", "sqrt", "floor_divide", "reciprocal") else CHEAP_COST
 
@@ -233,6 +233,6 @@ __all__ = [
     "cost",
     "expression_text",
     "literal",
-    "own_function",
+    "package_function",
     "repeats_argument",
 ]

@@ -100,13 +100,13 @@ class CpuKernel(FusedKernel[KernelModule]):
     def __call__(self, inputs: Sequence[Any], scalars: Sequence[float], outputs: Sequence[Any]) -> None:
         """Computes into `outputs`. Arrays must have the shapes and strides of this kernel."""
         module = self._compilation
-        function = module.function if module.function is not None else module.waited()
+        function = module.function if module.function is not None else module.wait_for_function()
         function(self._address, *map(id, inputs), *scalars, *map(id, self._returned(outputs)))
 
     @functools.cached_property
     def reference(self) -> ReferenceKernel:
         """The reference kernel, which computes the same values with NumPy."""
-        return ReferenceKernel(self.program, self.schedule, written_over=bool(self.fused.in_place))
+        return ReferenceKernel(self.program, self.schedule, overwrites_input=bool(self.fused.in_place))
 
     @property
     def entry(self) -> tuple[Callable[..., None], int]:

@@ -52,9 +52,9 @@ class CpuSourceState:
         self.names = ImportedNames()
         self.body: list[str] = []
         self.count = 0
-        self.reaches: dict[int, frozenset[int]] = {}
-        self.stages: dict[int, int] = {}
-        self.phases: dict[int, int] = {}
+        self.reach_cache: dict[int, frozenset[int]] = {}
+        self.stage_cache: dict[int, int] = {}
+        self.phase_cache: dict[int, int] = {}
         self.memory: list[str] = []
         """Lines that make memory for columns and stashes."""
         self.freeing: list[str] = []
@@ -88,13 +88,13 @@ class CpuSourceState:
         return f"v{self.count}"
 
     def reach(self, one: Expression) -> frozenset[int]:
-        return self.schedule.reach(one, self.reaches)
+        return self.schedule.reach(one, self.reach_cache)
 
     def stage(self, one: Expression) -> int:
-        return self.schedule.stage(one, self.stages)
+        return self.schedule.stage(one, self.stage_cache)
 
     def phase(self, one: Expression) -> int:
-        return self.schedule.phase(one, self.phases)
+        return self.schedule.phase(one, self.phase_cache)
 
     def bases(self, needed: Iterable[Expression], stores: list[Store], loops: list[int]) -> dict[int, list[str]]:
         """Pointers to where a row begins, by the loop that moves them."""

@@ -45,7 +45,7 @@ class FusedKernel(Generic[C]):
         self.program = program_of(fused)
         self.schedule = schedule_program(self.program)
         for output, source in fused.in_place:
-            self.schedule.check_written_over(output, source)
+            self.schedule.check_overwrite(output, source)
         self.strides: list[Strides] = [contiguous_strides(value.shape) for value in (*fused.inputs, *fused.outputs)]
         for index, array_strides in enumerate(strides or ()):
             if array_strides is not None:

@@ -22,14 +22,14 @@ def copy_planes(settings, x, image, planes, start, end):
     down, across, pitch, length, low = settings[5], settings[6], settings[7], settings[8], settings[9]
     high, margin = settings[10], settings[11]
     for channel in range(inner):
-        whole = x + (image + channel) * height * width
+        image_channel = x + (image + channel) * height * width
         for phase in range(down * across):
             above, before = phase // across, phase % across
-            here = planes + (channel * down * across + phase) * length
+            plane = planes + (channel * down * across + phase) * length
             lines = (height - above + down - 1) // down
             size = (width - before + across - 1) // across
             for i in range(margin):
-                here[i] = 0.0
+                plane[i] = 0.0
             at = margin
             for line in range(start + low, end + high):
                 filled = 0
@@ -37,15 +37,15 @@ def copy_planes(settings, x, image, planes, start, end):
                     filled = size
                     source = (line * down + above) * width + before
                     if across == 1:
-                        copy_padded(here, at, whole, source, size)
+                        copy_padded(plane, at, image_channel, source, size)
                     elif across == 2:  # a constant step can be vectorized
                         for i in range(size):
-                            here[at + i] = whole[source + 2 * i]
+                            plane[at + i] = image_channel[source + 2 * i]
                     else:
                         for i in range(size):
-                            here[at + i] = whole[source + i * across]
+                            plane[at + i] = image_channel[source + i * across]
                 for i in range(filled, pitch):
-                    here[at + i] = 0.0
+                    plane[at + i] = 0.0
                 at += pitch
             for i in range(at, length):
-                here[i] = 0.0
+                plane[i] = 0.0

@@ -30,9 +30,9 @@ from engine.compiler.kernels.cpython_objects import SELF_TEST
 from engine.compiler.kernels.object_code import ObjectCode, load_function
 from engine.compiler.kernels.scalar_expression import LoweringUnsupported
 
-VARIABLE = "GRADWIRE_KERNELS"
+FOLDER_VARIABLE = "GRADWIRE_KERNELS"
 """Environment variable that sets the cache folder."""
-_USED = (
+_KERNEL_MODULES = (
     "blocked_matmul",
     "cpython_objects",
     "image_planes",
@@ -47,7 +47,7 @@ _USED = (
     "thread_pool",
 )
 """Modules in this folder that kernels import."""
-LIMIT = 256 << 20
+MAX_CACHE_BYTES = 256 << 20
 """Maximum size of the cache folder in bytes; the oldest kernels are removed first."""
 _PREFIX = "gradwire_kernel_"
 
@@ -76,12 +76,12 @@ class KernelModule:
         return self._done.is_set()
 
     def wait(self) -> None:
-        while not self._done.wait(_GLANCE):
-            COMPILER.attend()  # the thread that queued it may have been interrupted
+        while not self._done.wait(_POLL_SECONDS):
+            COMPILER.ensure_worker()  # the thread that queued it may have been interrupted
         if self.error is not None:
             raise self.error
 
-    def waited(self) -> Any:
+    def wait_for_function(self) -> Any:
         """Waits until it is compiled, and returns the function."""
         self.wait()
         return self.function
@@ -89,7 +89,7 @@ class KernelModule:
     def load(self) -> bool:
         """Loads the function from disk if it is there."""
         try:
-            self.function = _loaded(self)
+            self.function = _load(self)
         except Exception:  # noqa: BLE001 - compiling reports the cause
             return False
         if self.ready:
@@ -102,7 +102,7 @@ class KernelModule:
             return
         try:
             SELF_TEST.require()
-            self.function = _compiled(self, process)
+            self.function = _compile(self, process)
         except Exception as error:  # noqa: BLE001 - raised again in waiting threads
             self.error = LoweringUnsupported(f"{self.title} did not compile: {error}")
             self.error.__cause__ = error
@@ -138,10 +138,10 @@ class KernelCompiler:
                     self._queue.put(found)
                 self.modules[source] = found
         if not found.is_done:
-            self.attend()
+            self.ensure_worker()
         return found
 
-    def attend(self) -> None:
+    def ensure_worker(self) -> None:
         """Starts a thread for the queue. If the system refuses one, the calling thread compiles."""
         with self._lock:
             if self._queue.empty() or (self._thread is not None and self._thread.is_alive()):
@@ -157,7 +157,7 @@ class KernelCompiler:
             while True:
                 self._queue.get_nowait().build(self._process)
 
-    def known(self, source: str, title: str) -> KernelModule:
+    def module_of(self, source: str, title: str) -> KernelModule:
         """The module of a source, without queuing it."""
         with self._lock:
             return self.modules.setdefault(source, KernelModule(source, title))
@@ -170,7 +170,7 @@ class KernelCompiler:
     def _work(self) -> None:
         while True:
             try:
-                module = self._queue.get(timeout=_PATIENCE)
+                module = self._queue.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 with self._lock:
                     if self._queue.empty():
@@ -180,9 +180,9 @@ class KernelCompiler:
             module.build(self._process)
 
 
-_PATIENCE = 5.0
+_IDLE_SECONDS = 5.0
 """Seconds without work after which the thread ends."""
-_GLANCE = 0.5
+_POLL_SECONDS = 0.5
 """Seconds between checks of a waiting thread that the queue has a thread."""
 
 COMPILER = KernelCompiler()
@@ -191,43 +191,43 @@ compile_in_background = COMPILER.load
 
 def compile_now(source: str, title: str) -> Any:
     """Compiles a kernel at once, in parallel to the queue, and returns its function."""
-    module = COMPILER.known(source, title)
-    with _building:
-        module.build(_awaited)
-    return module.waited()
+    module = COMPILER.module_of(source, title)
+    with _foreground_lock:
+        module.build(_foreground_process)
+    return module.wait_for_function()
 
 
-_building = threading.Lock()
-_awaited = CompileProcess()
+_foreground_lock = threading.Lock()
+_foreground_process = CompileProcess()
 
 
 def cache_folder() -> Path:
     """The cache folder for this environment."""
-    chosen = os.environ.get(VARIABLE)
+    chosen = os.environ.get(FOLDER_VARIABLE)
     root = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gradwire", appauthor=False)) / "kernels"
-    return root / _circumstances()
+    return root / _environment_name()
 
 
-_known: dict[str, str] = {}
+_environment_names: dict[str, str] = {}
 
 
-def _circumstances() -> str:
-    found = _known.get("")
+def _environment_name() -> str:
+    found = _environment_names.get("")
     if found is None:
         binding = importlib.import_module("llvmlite.binding")
         features = binding.get_host_cpu_features().flatten()
         parts = [version("numba"), version("llvmlite"), version("numpy"), sys.version, platform.machine(),
                  binding.get_host_cpu_name(), features]  # fmt: skip
         parts += [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMBA_")]
-        here = Path(__file__).parent
-        used = [*(here / f"{name}.py" for name in _USED), *sorted(here.glob("functions/*.py"))]
-        parts += [path.read_text(encoding="utf-8") for path in used]
+        folder = Path(__file__).parent
+        files = [*(folder / f"{name}.py" for name in _KERNEL_MODULES), *sorted(folder.glob("functions/*.py"))]
+        parts += [path.read_text(encoding="utf-8") for path in files]
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
-        found = _known[""] = f"{version('numba')}-{binding.get_host_cpu_name()}-{digest}"
+        found = _environment_names[""] = f"{version('numba')}-{binding.get_host_cpu_name()}-{digest}"
     return found
 
 
-def _loaded(module: KernelModule) -> Any:
+def _load(module: KernelModule) -> Any:
     """The function of a source from the cache; None if it is not there."""
     path = module.file
     code = read(path, module.source)
@@ -239,7 +239,7 @@ def _loaded(module: KernelModule) -> Any:
     return found
 
 
-def _compiled(module: KernelModule, process: CompileProcess) -> Any:
+def _compile(module: KernelModule, process: CompileProcess) -> Any:
     """Compiles a source, caches it, and returns its function."""
     code = process.code_of(module.source, str(module.file))
     try:
@@ -251,15 +251,15 @@ def _compiled(module: KernelModule, process: CompileProcess) -> Any:
         write(module.file, module.source, code)
     except OSError:  # not cached; compiled again in the next process
         return found
-    if len(COMPILER.modules) % _OFTEN == 1:
-        evict_oldest(cache_folder().parent, LIMIT)
+    if len(COMPILER.modules) % _EVICTION_INTERVAL == 1:
+        evict_oldest(cache_folder().parent, MAX_CACHE_BYTES)
     return found
 
 
 # -- files
 
 
-def is_kept(source: str) -> bool:
+def is_cached(source: str) -> bool:
     """Whether the cache has a kernel."""
     return read(KernelModule(source, "").file, source) is not None
 
@@ -281,8 +281,8 @@ def read(path: Path, source: str) -> ObjectCode | None:
     rest = data[start:]
     if data[:start] != MAGIC + hashlib.sha256(rest).digest():
         return None
-    told, _, code = rest.partition(b"\n")
-    found = json.loads(told)
+    header, _, code = rest.partition(b"\n")
+    found = json.loads(header)
     return ObjectCode(code, tuple(found["needs"])) if found["source"] == source else None
 
 
@@ -296,7 +296,7 @@ def write(path: Path, source: str, code: ObjectCode) -> None:
     os.replace(name, path)
 
 
-_OFTEN = 16
+_EVICTION_INTERVAL = 16
 """Compiled kernels after which the size of the folder is checked again."""
 
 
@@ -305,11 +305,11 @@ def evict_oldest(root: Path, limit: int) -> None:
     found: list[tuple[float, int, Path]] = []
     for path in root.rglob("*"):
         try:
-            told = path.stat()
+            status = path.stat()
         except OSError:  # deleted by another process
             continue
-        if stat.S_ISREG(told.st_mode):
-            found.append((told.st_mtime, told.st_size, path))
+        if stat.S_ISREG(status.st_mode):
+            found.append((status.st_mtime, status.st_size, path))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= limit:
@@ -328,16 +328,16 @@ def clear_cache() -> None:
 
 __all__ = [
     "COMPILER",
-    "LIMIT",
+    "MAX_CACHE_BYTES",
     "MAGIC",
-    "VARIABLE",
+    "FOLDER_VARIABLE",
     "KernelModule",
     "ObjectCode",
     "cache_folder",
     "clear_cache",
     "compile_in_background",
     "evict_oldest",
-    "is_kept",
+    "is_cached",
     "read",
     "write",
 ]

@@ -296,13 +296,13 @@ def _check_texts(roots: Iterable[Expression]) -> None:
     names, stack, fine = ImportedNames(), list(roots), set[Expression]()
     while stack:
         one = stack.pop()
-        if not one.lowers and one not in fine:
+        if not one.is_lowerable and one not in fine:
             if one.args and one.name != "reduce":
                 expression_text(_in_single(one), ["x"] * len(one.args), names)
             fine.add(one)
             stack.extend(one.args)
     for one in fine:
-        one.lowers = True
+        one.is_lowerable = True
 
 
 def _in_single(one: Expression) -> Expression:

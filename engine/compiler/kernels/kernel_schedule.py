@@ -55,56 +55,56 @@ class KernelSchedule:
 
     # -- dependencies
 
-    def reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
+    def reach(self, one: Expression, cache: dict[int, Axes]) -> Axes:
         """The axes along which a value varies."""
-        found = known.get(id(one))
+        found = cache.get(id(one))
         if found is None:
-            found = known[id(one)] = self._reach(one, known)
+            found = cache[id(one)] = self._reach(one, cache)
         return found
 
-    def _reach(self, one: Expression, known: dict[int, Axes]) -> Axes:
+    def _reach(self, one: Expression, cache: dict[int, Axes]) -> Axes:
         if one.name == "input":
             return frozenset(axis for axis in one.value[1] if axis is not None)
         if one.name == "index":
             return frozenset((one.value,))
-        below: Axes = frozenset().union(*(self.reach(arg, known) for arg in one.args))
+        below: Axes = frozenset().union(*(self.reach(arg, cache) for arg in one.args))
         return below - frozenset(one.value[1]) if one.name == "reduce" else below
 
     def is_of_row(self, one: Expression) -> bool:
         """Whether it reduces within rows; otherwise it reduces over rows."""
         return frozenset(one.value[1]) == frozenset(self.inner)
 
-    def stage(self, one: Expression, known: dict[int, int]) -> int:
+    def stage(self, one: Expression, cache: dict[int, int]) -> int:
         """Index of the first pass in which a value is available."""
-        found = known.get(id(one))
+        found = cache.get(id(one))
         if found is None:
-            found = max((self.stage(arg, known) for arg in one.args), default=0)
-            found = known[id(one)] = found + (one.name == "reduce" and not self.is_of_row(one))
+            found = max((self.stage(arg, cache) for arg in one.args), default=0)
+            found = cache[id(one)] = found + (one.name == "reduce" and not self.is_of_row(one))
         return found
 
-    def phase(self, one: Expression, known: dict[int, int]) -> int:
+    def phase(self, one: Expression, cache: dict[int, int]) -> int:
         """Number of loops over a row after which a value is available."""
-        found = known.get(id(one))
+        found = cache.get(id(one))
         if found is None:
             found = 0
             if one.name != "reduce" or self.is_of_row(one):
-                found = max((self.phase(arg, known) for arg in one.args), default=0) + (one.name == "reduce")
-            known[id(one)] = found
+                found = max((self.phase(arg, cache) for arg in one.args), default=0) + (one.name == "reduce")
+            cache[id(one)] = found
         return found
 
     def below(self, roots: Iterable[Expression]) -> Iterator[Expression]:
         """The expressions of one pass, without those below sums over rows."""
-        seen: set[int] = set()
+        visited: set[int] = set()
         stack = list(roots)
         while stack:
             one = stack.pop()
-            if id(one) not in seen:
-                seen.add(id(one))
+            if id(one) not in visited:
+                visited.add(id(one))
                 yield one
                 if one.name != "reduce" or self.is_of_row(one):
                     stack.extend(one.args)
 
-    def check_written_over(self, index: int, source: int) -> None:
+    def check_overwrite(self, index: int, source: int) -> None:
         """Raises LoweringUnsupported unless an output may overwrite an input."""
         store = self.stores[index]
         axes = {one.value[1] for one in self.inputs if one.value[0] == source}
@@ -137,20 +137,20 @@ class KernelSchedule:
             in_rows = [one.args[0] for one in self.below([root]) if one.name == "reduce" and self.is_of_row(one)]
             for used in (root, *in_rows):
                 when = self.stage(root, self._stages), self.phase(used, self._phases)
-                for one in _directly(used):
+                for one in _direct_operands(used):
                     if one.name == "input":
                         found.setdefault(one.value[0], set()).add(when)
         return found
 
 
-def _directly(root: Expression) -> Iterator[Expression]:
+def _direct_operands(root: Expression) -> Iterator[Expression]:
     """The expressions that a value is computed from, up to the next reductions."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     stack = [root]
     while stack:
         one = stack.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
+        if id(one) not in visited:
+            visited.add(id(one))
             yield one
             if one.name != "reduce":
                 stack.extend(one.args)
@@ -167,7 +167,7 @@ def _scheduled(space_sizes: tuple[int, ...], results: tuple[AxisExpression, ...]
     outputs = [_without_ones(one, space) for one in results]
     inner, outer = loops(space_sizes, [frozenset(one.value[1]) for one in walk(outputs) if one.name == "reduce"])
     stores = tuple(
-        Store(index, _nested(one, inner, outer), frozenset(a for a in result.axes if a is not None))
+        Store(index, _split_full_reductions(one, inner, outer), frozenset(a for a in result.axes if a is not None))
         for index, (one, result) in enumerate(zip(outputs, results, strict=True))
     )
     return KernelSchedule(inner, outer, stores)
@@ -206,7 +206,7 @@ def _without_ones(result: AxisExpression, space: Axes) -> Expression:
     return _rewritten(result.expression, rule)
 
 
-def _nested(root: Expression, inner: tuple[int, ...], outer: tuple[int, ...]) -> Expression:
+def _split_full_reductions(root: Expression, inner: tuple[int, ...], outer: tuple[int, ...]) -> Expression:
     """Splits reductions of all axes into reductions within rows and over rows."""
 
     def rule(one: Expression, args: tuple[Expression, ...]) -> Expression:

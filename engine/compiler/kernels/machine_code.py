@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from engine.compiler.kernels.numba_internals import CompiledFunction, compile_function, global_compiler_lock
+from engine.compiler.kernels.numba_internals import UnlinkedFunction, compile_function, global_compiler_lock
 from engine.compiler.kernels.object_code import ENTRY, ObjectCode
 
 _BYTE, _WORD = ir.IntType(8), ir.IntType(64)
@@ -33,7 +33,7 @@ def machine_code(signature: str) -> Callable[[Callable[..., None]], ObjectCode]:
     return decorate
 
 
-def _entry(compiled: CompiledFunction) -> Any:
+def _entry(compiled: UnlinkedFunction) -> Any:
     """A module with a `METH_FASTCALL` function that converts the arguments and releases the GIL during the call."""
     module = compiled.new_module("entry")
     kind = ir.FunctionType(_OBJECT, [_OBJECT, _OBJECT.as_pointer(), _WORD])
@@ -42,7 +42,7 @@ def _entry(compiled: CompiledFunction) -> Any:
     failed = function.append_basic_block("failed")
     ir.IRBuilder(failed).ret(_OBJECT(None))
 
-    def python(name: str, result: Any, *given: Any) -> Any:
+    def call_python(name: str, result: Any, *given: Any) -> Any:
         declared = module.globals.get(name) or ir.Function(
             module, ir.FunctionType(result, [x.type for x in given]), name
         )
@@ -59,14 +59,14 @@ def _entry(compiled: CompiledFunction) -> Any:
     values = []
     for index, one in enumerate(arguments):
         name, unboxed = _UNBOXED[one]
-        values.append(python(name, unboxed, builder.load(builder.gep(given, [_WORD(index)]))))
-    continue_if(builder.icmp_unsigned("==", python("PyErr_Occurred", _OBJECT), _OBJECT(None)))
-    thread = python("PyEval_SaveThread", _OBJECT)
+        values.append(call_python(name, unboxed, builder.load(builder.gep(given, [_WORD(index)]))))
+    continue_if(builder.icmp_unsigned("==", call_python("PyErr_Occurred", _OBJECT), _OBJECT(None)))
+    thread = call_python("PyEval_SaveThread", _OBJECT)
     succeeded = compiled.call(builder, values)
-    python("PyEval_RestoreThread", ir.VoidType(), thread)
+    call_python("PyEval_RestoreThread", ir.VoidType(), thread)
     continue_if(succeeded)
     none = module.globals.get("_Py_NoneStruct") or ir.GlobalVariable(module, _BYTE, "_Py_NoneStruct")
-    python("Py_IncRef", ir.VoidType(), none)
+    call_python("Py_IncRef", ir.VoidType(), none)
     builder.ret(none)
     return module
 

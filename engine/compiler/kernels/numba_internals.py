@@ -18,7 +18,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global
 _OPTIONS = {"nopython": True, "nogil": True, "boundscheck": False, "error_model": "numpy"}
 
 
-class CompiledFunction(NamedTuple):
+class UnlinkedFunction(NamedTuple):
     """A function in numba's library, before it is linked."""
 
     library: Any
@@ -50,7 +50,7 @@ class CompiledFunction(NamedTuple):
         return code, tuple(name for name in declared if not name.startswith("llvm."))
 
 
-def compile_function(function: Any, signature: str) -> CompiledFunction:
+def compile_function(function: Any, signature: str) -> UnlinkedFunction:
     """Compiles a function for a signature such as "void(int64, float64)"."""
     arguments = sigutils.normalize_signature(signature)[0]
     description: Any = cpu_target
@@ -61,7 +61,7 @@ def compile_function(function: Any, signature: str) -> CompiledFunction:
     description.options.parse_as_flags(flags, _OPTIONS)
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
     found: Any = compiler.compile_extra(typing, target, function, arguments, types.void, flags, {})
-    return CompiledFunction(found.library, found.fndesc, target)
+    return UnlinkedFunction(found.library, found.fndesc, target)
 
 
 def hidden_arguments(function: Any) -> Any:
@@ -81,7 +81,7 @@ def set_attribute(function: Any, attribute: str) -> None:
 
 __all__ = [
     "AbstractTemplate",
-    "CompiledFunction",
+    "UnlinkedFunction",
     "alloca_once",
     "alloca_once_value",
     "compile_function",

@@ -23,12 +23,12 @@ SOURCES = ("exponential", "logarithm", "binary")
 @functools.cache
 def numpy_functions() -> dict[str, Callable[..., Any]]:
     """All functions by name."""
-    known: dict[str, Any] = {**_WORDS, "inf": math.inf, "nan": math.nan, "math": math}
+    namespace: dict[str, Any] = {**_NAMES, "inf": math.inf, "nan": math.nan, "math": math}
     for name in SOURCES:
         path = Path(__file__).parent / "functions" / f"{name}.py"
         module = _Vectorized().visit(parsed(path.read_text(encoding="utf-8")))
-        exec(compile(ast.fix_missing_locations(module), str(path), "exec"), known)  # noqa: S102 - a file of ours
-    return known
+        exec(compile(ast.fix_missing_locations(module), str(path), "exec"), namespace)  # noqa: S102 - a file of ours
+    return namespace
 
 
 def _choose(condition: Any, x: Any, y: Any) -> Any:
@@ -71,7 +71,7 @@ def apply_elementwise(exact: Callable[..., float], ends: Any) -> Callable[..., A
     return over
 
 
-_WORDS: dict[str, Any] = {
+_NAMES: dict[str, Any] = {
     "choose": _choose,
     "bits": _bits,
     "from_bits": _from_bits,
@@ -108,11 +108,11 @@ class _Vectorized(ast.NodeTransformer):
                 if isinstance(found, ast.Return) and found.value is not None:
                     early.append((line.test, found.value))
                 elif isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Name):
-                    found.value = _call(line.test, found.value, ast.Name(found.targets[0].id, ast.Load()))
+                    found.value = _choose_call(line.test, found.value, ast.Name(found.targets[0].id, ast.Load()))
                     body.append(found)
             elif isinstance(line, ast.Return) and line.value is not None:
                 for condition, value in reversed(early):
-                    line.value = _call(condition, value, line.value)
+                    line.value = _choose_call(condition, value, line.value)
                 body.append(line)
             else:
                 body.append(line)
@@ -121,7 +121,7 @@ class _Vectorized(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         self.generic_visit(node)
-        return _call(node.test, node.body, node.orelse)
+        return _choose_call(node.test, node.body, node.orelse)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         self.generic_visit(node)
@@ -139,7 +139,7 @@ class _Vectorized(ast.NodeTransformer):
         return node
 
 
-def _call(condition: ast.expr, x: ast.expr, y: ast.expr) -> ast.expr:
+def _choose_call(condition: ast.expr, x: ast.expr, y: ast.expr) -> ast.expr:
     return ast.Call(ast.Name("choose", ast.Load()), [condition, x, y], [])
 
 

@@ -38,50 +38,52 @@ def _pointer(builder: Any, address: Any, word: int = 0) -> Any:
 
 
 @intrinsic
-def run_parts(typing: Any, share: Any, workspace: Any) -> Any:
+def run_parts(typing: Any, call_address: Any, workspace: Any) -> Any:
     """Runs the enclosing kernel in parts, in this thread and in workers.
 
     Each part gets the same arguments, except for a copy of the call words.
     """
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        own, (share_, place_) = builder.function, given
-        arguments = own_arguments(own)
-        struct = ir.LiteralStructType([WORD, *(one.type for one in arguments)])
-        held = alloca_once(builder, struct)
-        for number, value in enumerate([place_, *arguments]):
-            builder.store(value, builder.gep(held, [ir.IntType(32)(0), ir.IntType(32)(number)]))
-        part, told = _part(own, struct), builder.ptrtoint(held, WORD)
-        pool = builder.load(_pointer(builder, share_, CallWords.POOL))
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kernel, (call_address_, workspace_) = builder.function, args
+        kernel_arguments = own_arguments(kernel)
+        struct = ir.LiteralStructType([WORD, *(one.type for one in kernel_arguments)])
+        argument_struct = alloca_once(builder, struct)
+        for number, value in enumerate([workspace_, *kernel_arguments]):
+            builder.store(value, builder.gep(argument_struct, [ir.IntType(32)(0), ir.IntType(32)(number)]))
+        part, arguments = _part(kernel, struct), builder.ptrtoint(argument_struct, WORD)
+        pool = builder.load(_pointer(builder, call_address_, CallWords.POOL))
         offer = builder.load(_pointer(builder, pool, PoolWords.OFFER_FUNCTION))
         with builder.if_else(builder.icmp_signed("!=", offer, WORD(0))) as (many, one):
             with many:
                 function = builder.inttoptr(offer, _OFFER.as_pointer())
-                builder.call(function, [share_, builder.ptrtoint(part, WORD), told])
+                builder.call(function, [call_address_, builder.ptrtoint(part, WORD), arguments])
             with one:
-                builder.call(part, [told, WORD(0), WORD(0), builder.load(_pointer(builder, share_, CallWords.COUNT))])
+                builder.call(
+                    part, [arguments, WORD(0), WORD(0), builder.load(_pointer(builder, call_address_, CallWords.COUNT))]
+                )
         return context.get_dummy_value()
 
-    return types.void(share, workspace), code
+    return types.void(call_address, workspace), code
 
 
-def _part(own: Any, struct: Any) -> Any:
-    """A function that runs one part of `own`, given its arguments, a thread number and a range."""
-    part = ir.Function(own.module, _PART, f"{own.name}.part")
+def _part(kernel: Any, struct: Any) -> Any:
+    """A function that runs one part of `kernel`, given its arguments, a thread number and a range."""
+    part = ir.Function(kernel.module, _PART, f"{kernel.name}.part")
     part.linkage = "internal"
     builder = ir.IRBuilder(part.append_basic_block())
-    told, who, first, last = part.args
-    held = builder.inttoptr(told, struct.as_pointer())
-    workspace, share, *rest = (
-        builder.load(builder.gep(held, [ir.IntType(32)(0), ir.IntType(32)(number)]))
+    arguments, thread_number, first, last = part.args
+    argument_struct = builder.inttoptr(arguments, struct.as_pointer())
+    workspace, call_address, *rest = (
+        builder.load(builder.gep(argument_struct, [ir.IntType(32)(0), ir.IntType(32)(number)]))
         for number in range(len(struct.elements))
     )
     call = builder.alloca(ir.ArrayType(WORD, CallWords.SIZE))
     copy = builder.ptrtoint(call, WORD)
     for word in range(CallWords.SIZE):
-        builder.store(builder.load(_pointer(builder, share, word)), _pointer(builder, copy, word))
-    apart = builder.load(_pointer(builder, share, CallWords.WORKSPACE_STRIDE))
-    workspace = builder.add(workspace, builder.mul(who, apart))
+        builder.store(builder.load(_pointer(builder, call_address, word)), _pointer(builder, copy, word))
+    workspace_stride = builder.load(_pointer(builder, call_address, CallWords.WORKSPACE_STRIDE))
+    workspace = builder.add(workspace, builder.mul(thread_number, workspace_stride))
     for word, value in (
         (CallWords.COUNT, WORD(0)),
         (CallWords.FIRST, first),
@@ -89,8 +91,8 @@ def _part(own: Any, struct: Any) -> Any:
         (CallWords.WORKSPACE, workspace),
     ):
         builder.store(value, _pointer(builder, copy, word))
-    ends = [builder.bitcast(builder.alloca(WORD), one.type) for one in hidden_arguments(own)]
-    builder.call(own, [*ends, copy, *rest])
+    hidden = [builder.bitcast(builder.alloca(WORD), one.type) for one in hidden_arguments(kernel)]
+    builder.call(kernel, [*hidden, copy, *rest])
     builder.ret_void()
     return part
 
@@ -99,39 +101,39 @@ def _part(own: Any, struct: Any) -> Any:
 def register_offer(typing: Any, pool: Any) -> Any:
     """Stores the address of the function that offers parts: the enclosing function, called with `pool` and 0."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        own = builder.function
-        function = ir.Function(own.module, _OFFER, f"{own.name}.offer")
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kernel = builder.function
+        function = ir.Function(kernel.module, _OFFER, f"{kernel.name}.offer")
         function.linkage = "internal"
-        inside = ir.IRBuilder(function.append_basic_block())
-        pool = inside.load(_pointer(inside, function.args[0], CallWords.POOL))
-        ends = [inside.bitcast(inside.alloca(WORD), one.type) for one in hidden_arguments(own)]
-        inside.call(own, [*ends, pool, WORD(0), *function.args])
-        inside.ret_void()
-        builder.store(builder.ptrtoint(function, WORD), _pointer(builder, given[0], PoolWords.OFFER_FUNCTION))
+        offer_builder = ir.IRBuilder(function.append_basic_block())
+        pool = offer_builder.load(_pointer(offer_builder, function.args[0], CallWords.POOL))
+        hidden = [offer_builder.bitcast(offer_builder.alloca(WORD), one.type) for one in hidden_arguments(kernel)]
+        offer_builder.call(kernel, [*hidden, pool, WORD(0), *function.args])
+        offer_builder.ret_void()
+        builder.store(builder.ptrtoint(function, WORD), _pointer(builder, args[0], PoolWords.OFFER_FUNCTION))
         return context.get_dummy_value()
 
     return types.void(pool), code
 
 
 @intrinsic
-def call_part(typing: Any, part: Any, told: Any, who: Any, first: Any, last: Any) -> Any:
+def call_part(typing: Any, part: Any, arguments: Any, thread_number: Any, first: Any, last: Any) -> Any:
     """Calls the part function at an address."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        builder.call(builder.inttoptr(given[0], _PART.as_pointer()), given[1:])
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.call(builder.inttoptr(args[0], _PART.as_pointer()), args[1:])
         return context.get_dummy_value()
 
-    return types.void(part, told, who, first, last), code
+    return types.void(part, arguments, thread_number, first, last), code
 
 
 @intrinsic
 def call_system(typing: Any, function: Any, x: Any, y: Any) -> Any:
     """Calls a system function at an address with up to three arguments."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(ir.IntType(32), [WORD, WORD, WORD])
-        found = builder.call(builder.inttoptr(given[0], kind.as_pointer()), [*given[1:], WORD(0)])
+        found = builder.call(builder.inttoptr(args[0], kind.as_pointer()), [*args[1:], WORD(0)])
         return builder.sext(found, WORD)
 
     return types.int64(function, x, y), code
@@ -144,8 +146,8 @@ def call_system(typing: Any, function: Any, x: Any, y: Any) -> Any:
 def atomic_load(typing: Any, address: Any) -> Any:
     """Atomic load."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.load_atomic(_pointer(builder, given[0]), _ORDERED, 8)
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load_atomic(_pointer(builder, args[0]), _ORDERED, 8)
 
     return types.int64(address), code
 
@@ -154,8 +156,8 @@ def atomic_load(typing: Any, address: Any) -> Any:
 def atomic_store(typing: Any, address: Any, number: Any) -> Any:
     """Atomic store."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        builder.store_atomic(given[1], _pointer(builder, given[0]), _ORDERED, 8)
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store_atomic(args[1], _pointer(builder, args[0]), _ORDERED, 8)
         return context.get_dummy_value()
 
     return types.void(address, number), code
@@ -165,8 +167,8 @@ def atomic_store(typing: Any, address: Any, number: Any) -> Any:
 def atomic_increment(typing: Any, address: Any) -> Any:
     """Atomic increment."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        builder.atomic_rmw("add", _pointer(builder, given[0]), WORD(1), _ORDERED)
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.atomic_rmw("add", _pointer(builder, args[0]), WORD(1), _ORDERED)
         return context.get_dummy_value()
 
     return types.void(address), code
@@ -176,8 +178,8 @@ def atomic_increment(typing: Any, address: Any) -> Any:
 def compare_exchange(typing: Any, address: Any, old: Any, new: Any) -> Any:
     """Atomic compare and exchange; returns whether `old` was replaced."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        found = builder.cmpxchg(_pointer(builder, given[0]), given[1], given[2], _ORDERED, _ORDERED)
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        found = builder.cmpxchg(_pointer(builder, args[0]), args[1], args[2], _ORDERED, _ORDERED)
         return builder.extract_value(found, 1)
 
     return types.boolean(address, old, new), code
@@ -187,7 +189,7 @@ def compare_exchange(typing: Any, address: Any, old: Any, new: Any) -> Any:
 def cpu_pause(typing: Any) -> Any:
     """Tells the CPU that this thread is spinning."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if _X86:
             builder.call(
                 get_or_insert_function(builder.module, ir.FunctionType(NOTHING, []), "llvm.x86.sse2.pause"), []

@@ -16,40 +16,42 @@ intrinsic: Any = extending.intrinsic
 
 
 def compare_windows(step: int) -> Any:
-    """Has a place of windows that are `step` apart take part: the largest of each so far, and which place it is.
+    """Compares one position of each window with the largest value so far, for windows that are `step` apart.
 
-    Lane i sees x[at + first + step·i] if first + step·i is not negative and below `width`, else nothing. A place wins
-    if it is larger, or NaN.
+    `best` holds the largest values and `numbers` their positions. Lane i reads x[at + first + step·i] if
+    0 ≤ first + step·i < width; other lanes do not change. A value replaces the best one if it is larger, or NaN.
     """
 
     @intrinsic(prefer_literal=False)
     def compared(
         typing: Any, x: Any, at: Any, first: Any, width: Any, best: Any, numbers: Any, position: Any
     ) -> Any:  # fmt: skip
-        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            x_, at_, first_, width_, best_, numbers_, place_ = given
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            x_, at_, first_, width_, best_, numbers_, position_ = args
             tile = Tile(context, builder, x.dtype)
             nothing = ir.Constant(tile.vector, [-math.inf] * tile.lanes)
             parts = [
                 tile.load_inside(
-                    x, tile.at(x, x_, at_), builder.add(first_, _whole(part * tile.lanes)), width_, nothing
+                    x, tile.at(x, x_, at_), builder.add(first_, _index(part * tile.lanes)), width_, nothing
                 )
                 for part in range(step)
             ]
-            seen = parts[0]
+            values = parts[0]
             if step == 2:
                 lanes = ir.Constant(ir.VectorType(ir.IntType(32), tile.lanes), list(range(0, 2 * tile.lanes, 2)))
-                seen = builder.shuffle_vector(parts[0], parts[1], lanes)
-            old = tile.load(best, best_, _whole(0))
-            wins = builder.or_(builder.fcmp_ordered(">", seen, old), builder.fcmp_unordered("uno", seen, seen))
-            tile.store(best, best_, _whole(0), builder.select(wins, seen, old))
+                values = builder.shuffle_vector(parts[0], parts[1], lanes)
+            old = tile.load(best, best_, _index(0))
+            wins = builder.or_(builder.fcmp_ordered(">", values, old), builder.fcmp_unordered("uno", values, values))
+            tile.store(best, best_, _index(0), builder.select(wins, values, old))
             kind = ir.VectorType(ir.IntType(32), tile.lanes)
             pointer = builder.bitcast(numbers_, kind.as_pointer())
-            number = builder.insert_element(ir.Constant(kind, ir.Undefined), builder.trunc(place_, ir.IntType(32)),
+            number = builder.insert_element(ir.Constant(kind, ir.Undefined), builder.trunc(position_, ir.IntType(32)),
                                             ir.Constant(ir.IntType(32), 0))  # fmt: skip
             number = builder.shuffle_vector(number, number, ir.Constant(kind, [0] * tile.lanes))
-            known = annotate_aliasing(builder, numbers, builder.load(pointer, align=4))
-            annotate_aliasing(builder, numbers, builder.store(builder.select(wins, number, known), pointer, align=4))
+            old_numbers = annotate_aliasing(builder, numbers, builder.load(pointer, align=4))
+            annotate_aliasing(
+                builder, numbers, builder.store(builder.select(wins, number, old_numbers), pointer, align=4)
+            )
             return context.get_dummy_value()
 
         index = types.int64
@@ -58,7 +60,7 @@ def compare_windows(step: int) -> Any:
     return compared
 
 
-def _whole(number: int) -> Any:
+def _index(number: int) -> Any:
     return ir.Constant(ir.IntType(64), number)
 
 

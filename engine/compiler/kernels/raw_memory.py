@@ -45,7 +45,7 @@ def annotate_aliasing(builder: Any, kind: RawMemory, access: Any) -> Any:
     """Marks an access with its alias set, so that LLVM knows that other memory does not overlap."""
     module = builder.module
     domain = module.add_metadata(["engine"])
-    scopes = [module.add_metadata([f"place {one}", domain]) for one in range(MAX_ARRAYS)]
+    scopes = [module.add_metadata([f"array {one}", domain]) for one in range(MAX_ARRAYS)]
     access.set_metadata("alias.scope", module.add_metadata([scopes[kind.alias_set]]))
     others = [scope for alias_set, scope in enumerate(scopes) if alias_set != kind.alias_set]
     access.set_metadata("noalias", module.add_metadata(others))
@@ -63,8 +63,8 @@ def element_pointer(context: Any, builder: Any, kind: RawMemory, pointer: Any, i
 def memory_at(typing: Any, address: Any, dtype: Any, alias_set: Any) -> Any:
     """The elements at an address."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.inttoptr(given[0], ir.IntType(8).as_pointer())
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
 
     if not isinstance(alias_set, types.IntegerLiteral):
         return None
@@ -75,9 +75,9 @@ def memory_at(typing: Any, address: Any, dtype: Any, alias_set: Any) -> Any:
 def array_elements(typing: Any, identity: Any, dtype: Any, alias_set: Any) -> Any:
     """The elements of the array with this id."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()
-        field = builder.add(given[0], ir.Constant(ir.IntType(64), ARRAY_DATA_OFFSET))
+        field = builder.add(args[0], ir.Constant(ir.IntType(64), ARRAY_DATA_OFFSET))
         return builder.load(builder.inttoptr(field, pointer.as_pointer()))
 
     if not isinstance(alias_set, types.IntegerLiteral):
@@ -89,11 +89,11 @@ def array_elements(typing: Any, identity: Any, dtype: Any, alias_set: Any) -> An
 def allocate(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
     """Allocates memory, to be released by `free`."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         size = context.get_abi_sizeof(context.data_model_manager[signature.return_type.dtype].get_data_type())
         kind = ir.FunctionType(ir.IntType(8).as_pointer(), [ir.IntType(64)])
         allocate = get_or_insert_function(builder.module, kind, "PyMem_RawMalloc")
-        return builder.call(allocate, [builder.mul(given[0], ir.Constant(ir.IntType(64), size))])
+        return builder.call(allocate, [builder.mul(args[0], ir.Constant(ir.IntType(64), size))])
 
     if not isinstance(alias_set, types.IntegerLiteral):
         return None
@@ -104,7 +104,7 @@ def allocate(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
 def stack_array(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
     """Allocates memory on the stack."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         stored = context.get_data_type(signature.return_type.dtype)
         memory = alloca_once(builder, ir.ArrayType(stored, count.literal_value))
         memory.align = 64
@@ -119,8 +119,8 @@ def stack_array(typing: Any, count: Any, dtype: Any, alias_set: Any) -> Any:
 def address_of(typing: Any, memory: Any) -> Any:
     """The address of memory."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.ptrtoint(given[0], ir.IntType(64))
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ptrtoint(args[0], ir.IntType(64))
 
     return types.int64(memory), code
 
@@ -129,7 +129,7 @@ def address_of(typing: Any, memory: Any) -> Any:
 def wide_vectors(typing: Any) -> Any:
     """Makes LLVM use 64-byte vectors if the CPU has them; on many CPUs its default is half of that."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         set_attribute(builder.function, '"prefer-vector-width"="512"')
         return context.get_dummy_value()
 
@@ -140,9 +140,9 @@ def wide_vectors(typing: Any) -> Any:
 def free(typing: Any, memory: Any) -> Any:
     """Releases allocated memory."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
-        builder.call(get_or_insert_function(builder.module, kind, "PyMem_RawFree"), given)
+        builder.call(get_or_insert_function(builder.module, kind, "PyMem_RawFree"), args)
         return context.get_dummy_value()
 
     return types.void(memory), code
@@ -168,20 +168,20 @@ for _function in (operator.getitem, operator.setitem, operator.add):
 
 
 @lower_builtin(operator.getitem, RawMemory, types.Integer)
-def _load(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+def _load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kind = signature.args[0]
-    loaded = builder.load(element_pointer(context, builder, kind, *given), align=1)
+    loaded = builder.load(element_pointer(context, builder, kind, *args), align=1)
     return context.data_model_manager[kind.dtype].from_data(builder, annotate_aliasing(builder, kind, loaded))
 
 
 @lower_builtin(operator.setitem, RawMemory, types.Integer, types.Any)
-def _store(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+def _store(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kind = signature.args[0]
-    value = context.data_model_manager[kind.dtype].as_data(builder, given[2])
-    annotate_aliasing(builder, kind, builder.store(value, element_pointer(context, builder, kind, *given[:2]), align=1))
+    value = context.data_model_manager[kind.dtype].as_data(builder, args[2])
+    annotate_aliasing(builder, kind, builder.store(value, element_pointer(context, builder, kind, *args[:2]), align=1))
     return context.get_dummy_value()
 
 
 @lower_builtin(operator.add, RawMemory, types.Integer)
-def _moved(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-    return builder.bitcast(element_pointer(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())
+def _moved(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.bitcast(element_pointer(context, builder, signature.args[0], *args), ir.IntType(8).as_pointer())

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.kernels.cpu_expressions import LIBRARY, ROUNDINGS, SIMPLE_POWERS, own_function
+from engine.compiler.kernels.cpu_expressions import LIBRARY, ROUNDINGS, SIMPLE_POWERS, package_function
 from engine.compiler.kernels.kernel_program import Axes, KernelProgram
 from engine.compiler.kernels.kernel_schedule import KernelSchedule
 from engine.compiler.kernels.numpy_functions import apply_elementwise, numpy_functions
@@ -31,7 +31,7 @@ class ReferencePass:
     """One pass: steps that run once, and steps that run for each part."""
 
     once: list[ReferenceStep] = field(default_factory=list)
-    each: list[ReferenceStep] = field(default_factory=list)
+    per_part: list[ReferenceStep] = field(default_factory=list)
     reads: list[tuple[int, int]] = field(default_factory=list)
     """Register and read index of inputs that differ between parts."""
     sums: list[tuple[Expression, int]] = field(default_factory=list)
@@ -44,23 +44,25 @@ class ReferenceKernel:
     """Computes a program.
 
     Args:
-        written_over: whether an output overwrites an input
+        overwrites_input: whether an output overwrites an input
     """
 
-    def __init__(self, program: KernelProgram, schedule: KernelSchedule, *, written_over: bool = False) -> None:
+    def __init__(self, program: KernelProgram, schedule: KernelSchedule, *, overwrites_input: bool = False) -> None:
         self.program, self.schedule = program, schedule
         self.axes = (*schedule.outer, *schedule.inner)
         self.sizes = tuple(program.space[axis] for axis in self.axes)
         self._outer = len(schedule.outer)
-        self._written_over = written_over
+        self._overwrites_input = overwrites_input
         self._reaches: dict[int, frozenset[int]] = {}
-        self._everything = list(walk(store.expression for store in schedule.stores))
-        self._register = {id(one): index for index, one in enumerate(self._everything)}
-        self._constants = [_constant(one, program.space) for one in self._everything]
-        self._scalars = [(self._register[id(one)], one.value) for one in self._everything if one.name == "scalar"]
-        self._read = [one for one in self._everything if one.name in ("input", "index")]
-        self._looks = [self._how(one.value[1] if one.name == "input" else (one.value,)) for one in self._read]
-        self._targets = [self._how(result.axes) for result, _ in program.outputs]
+        self._expressions = list(walk(store.expression for store in schedule.stores))
+        self._register = {id(one): index for index, one in enumerate(self._expressions)}
+        self._constants = [_constant(one, program.space) for one in self._expressions]
+        self._scalars = [(self._register[id(one)], one.value) for one in self._expressions if one.name == "scalar"]
+        self._read = [one for one in self._expressions if one.name in ("input", "index")]
+        self._input_indexing = [
+            self._indexing_of(one.value[1] if one.name == "input" else (one.value,)) for one in self._read
+        ]
+        self._targets = [self._indexing_of(result.axes) for result, _ in program.outputs]
         self._split = self._axis_to_split()
         stages: dict[int, int] = {}
         last = max((schedule.stage(store.expression, stages) for store in schedule.stores), default=0)
@@ -71,7 +73,7 @@ class ReferenceKernel:
         registers = list(self._constants)
         for register, position in self._scalars:
             registers[register] = np.float64(scalars[position])
-        views = [self._view(one, how, inputs) for one, how in zip(self._read, self._looks, strict=True)]
+        views = [self._view(one, how, inputs) for one, how in zip(self._read, self._input_indexing, strict=True)]
         for one, view in zip(self._read, views, strict=True):
             registers[self._register[id(one)]] = view
         targets = [
@@ -86,7 +88,7 @@ class ReferenceKernel:
     def _axis_to_split(self) -> int | None:
         """The dimension along which the work is split, if any."""
         free = range(len(self.axes))
-        if any(one.name == "reduce" for one in self._everything):
+        if any(one.name == "reduce" for one in self._expressions):
             free = range(self._outer)
         return max(free, key=lambda index: self.sizes[index], default=None)
 
@@ -102,13 +104,13 @@ class ReferenceKernel:
         stores = [one for one in schedule.stores if schedule.stage(one.expression, stages) == stage]
         sums = [
             one
-            for one in self._everything
+            for one in self._expressions
             if one.name == "reduce" and not schedule.is_of_row(one) and schedule.stage(one, stages) == stage + 1
         ]
         found.stores = [(store.index, self._register[id(store.expression)]) for store in stores]
         found.sums = [(one, self._register[id(one.args[0])]) for one in sums]
         needed = {id(one) for one in schedule.below([*[s.expression for s in stores], *[s.args[0] for s in sums]])}
-        for one in self._everything:
+        for one in self._expressions:
             if id(one) not in needed:
                 continue
             register = self._register[id(one)]
@@ -116,32 +118,32 @@ class ReferenceKernel:
                 if self._differs(one):
                     found.reads.append((register, self._read.index(one)))
             elif one.args and (one.name != "reduce" or schedule.is_of_row(one)):
-                function = self._folding(one) if one.name == "reduce" else _function(one)
+                function = self._row_reduction(one) if one.name == "reduce" else _function(one)
                 step = function, tuple(self._register[id(arg)] for arg in one.args), register, ()
-                (found.each if self._differs(one) else found.once).append(step)
-        found.each = _with_ends(found)
+                (found.per_part if self._differs(one) else found.once).append(step)
+        found.per_part = _with_freed_registers(found)
         return found
 
-    def _folding(self, one: Expression) -> Callable[[Any], Any]:
+    def _row_reduction(self, one: Expression) -> Callable[[Any], Any]:
         """The function that reduces rows."""
         how, order, inner = one.value[0], self.schedule.order, self.sizes[self._outer :]
         size, ones = math.prod(inner), (1,) * len(inner)
 
-        def fold(x: Any) -> Any:
+        def reduce(x: Any) -> Any:
             lead = np.shape(x)[: self._outer] or (1,) * self._outer
             rows = np.broadcast_to(x, (*lead, *inner)).reshape(-1, size)
             return reduce_rows(how, rows, order).reshape(*lead, *ones)
 
-        return fold
+        return reduce
 
-    def _how(self, axes: Axes) -> tuple[Any, Any, Any]:
+    def _indexing_of(self, axes: Axes) -> tuple[Any, Any, Any]:
         """Indexing that gives an array the dimensions of the loops."""
-        kept = [self.axes.index(axis) if axis in self.axes else None for axis in axes]
+        needed = [self.axes.index(axis) if axis in self.axes else None for axis in axes]
         index = (
             ...,
-            *(slice(None) if position is not None else 0 for position in kept),
+            *(slice(None) if position is not None else 0 for position in needed),
         )  # always a view, never a scalar
-        indices = [position for position in kept if position is not None]
+        indices = [position for position in needed if position is not None]
         order = sorted(range(len(indices)), key=indices.__getitem__)
         return (
             index,
@@ -160,12 +162,12 @@ class ReferenceKernel:
         _run_steps(one.once, registers)
         parts = self._parts(one)
         gathered = [self._memory(reduced) if len(parts) > 1 else None for reduced, _ in one.sums]
-        differing = {register for register, _ in one.reads} | {register for _, _, register, _ in one.each}
+        differing = {register for register, _ in one.reads} | {register for _, _, register, _ in one.per_part}
         for part in parts:
             if part is not None:
                 for register, number in one.reads:
                     registers[register] = views[number][part]
-            _run_steps(one.each, registers)
+            _run_steps(one.per_part, registers)
             for memory, (_, register) in zip(gathered, one.sums, strict=True):
                 if memory is not None:
                     memory[part if register in differing else ...] = registers[register]
@@ -174,12 +176,12 @@ class ReferenceKernel:
         rest = one.stores if len(parts) == 1 else [each for each in one.stores if each[1] not in differing]
         self._store(rest, registers, targets, ...)
         for memory, (reduced, register) in zip(gathered, one.sums, strict=True):
-            whole = registers[register] if memory is None else memory
-            registers[self._register[id(reduced)]] = self._over_rows(reduced, whole)
+            argument = registers[register] if memory is None else memory
+            registers[self._register[id(reduced)]] = self._over_rows(reduced, argument)
 
     def _parts(self, one: ReferencePass) -> list[Any]:
         total = math.prod(self.sizes)
-        if self._split is None or not one.each or total <= 2 * BLOCK_ELEMENTS:
+        if self._split is None or not one.per_part or total <= 2 * BLOCK_ELEMENTS:
             return [None]
         size = self.sizes[self._split]
         step = max(1, size * BLOCK_ELEMENTS // total)
@@ -188,12 +190,12 @@ class ReferenceKernel:
 
     def _store(self, stores: list[tuple[int, int]], registers: list[Any], targets: list[Any], part: Any) -> None:
         values = [registers[register] for _, register in stores]
-        if self._written_over:  # a view may be overwritten before it is stored
+        if self._overwrites_input:  # a view may be overwritten before it is stored
             values = [np.array(value) if np.ndim(value) and value.base is not None else value for value in values]
         for (output, _), value in zip(stores, values, strict=True):
             targets[output][part] = value
 
-    def _kept(self, reduced: Expression) -> tuple[int, ...]:
+    def _sum_shape(self, reduced: Expression) -> tuple[int, ...]:
         """The shape of a sum over rows."""
         reach = self._reach(reduced.args[0])
         return tuple(
@@ -202,10 +204,10 @@ class ReferenceKernel:
         )
 
     def _memory(self, reduced: Expression) -> Any:
-        return np.empty((*self.sizes[: self._outer], *self._kept(reduced)), reduced.args[0].dtype)
+        return np.empty((*self.sizes[: self._outer], *self._sum_shape(reduced)), reduced.args[0].dtype)
 
     def _over_rows(self, reduced: Expression, x: Any) -> Any:
-        shape, outer = self._kept(reduced), self.sizes[: self._outer]
+        shape, outer = self._sum_shape(reduced), self.sizes[: self._outer]
         rows = np.broadcast_to(x, (*outer, *shape)).reshape(math.prod(outer), -1)
         how, order = reduced.value[0], self.schedule.order
         found = reduce_columns(how, rows, order) if rows.shape[1] > 1 else reduce_vector(how, rows[:, 0], order)
@@ -219,16 +221,16 @@ def _run_steps(steps: list[ReferenceStep], registers: list[Any]) -> None:
             registers[one] = None
 
 
-def _with_ends(one: ReferencePass) -> list[ReferenceStep]:
+def _with_freed_registers(one: ReferencePass) -> list[ReferenceStep]:
     """The steps of each part, with the registers that are free after them."""
-    kept = {register for _, register in (*one.stores, *one.sums)}
+    needed = {register for _, register in (*one.stores, *one.sums)}
     last: dict[int, int] = {}
-    for number, (_, arguments, register, _) in enumerate(one.each):
+    for number, (_, arguments, register, _) in enumerate(one.per_part):
         last.update(dict.fromkeys((*arguments, register), number))
-    made = {register for _, _, register, _ in one.each} - kept
+    made = {register for _, _, register, _ in one.per_part} - needed
     return [
         (function, arguments, register, tuple(each for each in made if last[each] == number))
-        for number, (function, arguments, register, _) in enumerate(one.each)
+        for number, (function, arguments, register, _) in enumerate(one.per_part)
     ]
 
 
@@ -245,7 +247,7 @@ def _function(one: Expression) -> Callable[..., Any]:
     if name == "cast":
         return lambda x: x.astype(dtype)
     if name == "where":
-        return _chosen
+        return _where
     if name in ("maximum", "minimum") and dtype.kind == "f":
         return _extreme(one)
     if name == "power":
@@ -256,15 +258,15 @@ def _function(one: Expression) -> Callable[..., Any]:
             return lambda x, _: ufunc(x)
     if name in ROUNDINGS and one.args[0].dtype.kind in "iub":
         return np.positive if dtype != TRUTH else np.copy
-    own = own_function(one)
-    if own is not None and dtype.kind == "f":
-        return numpy_functions()[own]
+    function_name = package_function(one)
+    if function_name is not None and dtype.kind == "f":
+        return numpy_functions()[function_name]
     if name in LIBRARY:
         return apply_elementwise(getattr(math, name.replace("arc", "a")), getattr(np, name))
     return getattr(np, name)
 
 
-def _chosen(condition: Any, x: Any, y: Any) -> Any:
+def _where(condition: Any, x: Any, y: Any) -> Any:
     """`where`; a condition on run-time numbers is a scalar."""
     if np.ndim(condition) == 0:
         return x if condition else y

@@ -81,8 +81,10 @@ class Tile:
 
     def _below(self, size: Any) -> Any:
         """Mask of the lanes below a number."""
-        whole = ir.VectorType(_INDEX, self.lanes)
-        return self.builder.icmp_signed("<", ir.Constant(whole, list(range(self.lanes))), self._all_of(whole, size))
+        indices_type = ir.VectorType(_INDEX, self.lanes)
+        return self.builder.icmp_signed(
+            "<", ir.Constant(indices_type, list(range(self.lanes))), self._all_of(indices_type, size)
+        )
 
     def load_some(self, memory: RawMemory, base: Any, index: Any, size: Any) -> Any:
         """Loads the first numbers of a vector; other lanes are zero and not read."""
@@ -94,16 +96,16 @@ class Tile:
     def load_inside(self, memory: RawMemory, base: Any, index: Any, size: Any, nothing: Any) -> Any:
         """Loads a vector; lanes out of bounds are those of `nothing`."""
         pointer = self._vector_at(memory, base, index)
-        whole = ir.VectorType(_INDEX, self.lanes)
-        spread = [self._all_of(whole, one) for one in (index, size)]
-        indices = self.builder.add(spread[0], ir.Constant(whole, list(range(self.lanes))))
+        index_vector = ir.VectorType(_INDEX, self.lanes)
+        spread = [self._all_of(index_vector, one) for one in (index, size)]
+        indices = self.builder.add(spread[0], ir.Constant(index_vector, list(range(self.lanes))))
         mask = self.builder.icmp_unsigned("<", indices, spread[1])
         function = self._masked("load", self.vector, [pointer.type, ir.IntType(32), mask.type, self.vector])
         return self.builder.call(function, [pointer, self._alignment, mask, nothing])
 
     def _all_of(self, kind: Any, number: Any) -> Any:
-        first = self.builder.insert_element(ir.Constant(kind, ir.Undefined), number, _place(0))
-        return self.builder.shuffle_vector(first, first, _places([0] * self.lanes))
+        first = self.builder.insert_element(ir.Constant(kind, ir.Undefined), number, _lane_index(0))
+        return self.builder.shuffle_vector(first, first, _lane_indices([0] * self.lanes))
 
     def store_some(self, memory: RawMemory, base: Any, index: Any, value: Any, size: Any) -> None:
         """Stores the first numbers of a vector."""
@@ -134,10 +136,15 @@ class Tile:
         values = [*values, *self.zeros(-len(values) % self.lanes)]
         while size > 1:
             size //= 2
-            kept = [lane for lane in range(2 * self.lanes) if lane % (2 * size) < size]
+            first_lanes = [lane for lane in range(2 * self.lanes) if lane % (2 * size) < size]
             pairs = zip(values[::2], values[1::2], strict=True)
             values = [
-                builder.fadd(*(builder.shuffle_vector(*pair, _places([k + far for k in kept])) for far in (0, size)))
+                builder.fadd(
+                    *(
+                        builder.shuffle_vector(*pair, _lane_indices([k + offset for k in first_lanes]))
+                        for offset in (0, size)
+                    )
+                )
                 for pair in pairs
             ]
         return values
@@ -167,10 +174,10 @@ class Tile:
         return values
 
 
-def product_tile(rows: int, vectors: int, *, turned: bool = False, adds: bool = False) -> Any:
+def product_tile(rows: int, vectors: int, *, transposed: bool = False, adds: bool = False) -> Any:
     """out[to + row·pitch + i] = Σₖ factor(row, k) · x[at + offsets[k] + i], for `vectors` vectors of i.
 
-    A factor is factors[first + row·apart + k], or factors[first + k·apart + row] if `turned`. Sums start with the
+    A factor is factors[first + row·apart + k], or factors[first + k·apart + row] if `transposed`. Sums start with the
     content of `out` if it `adds`.
     """
 
@@ -179,8 +186,8 @@ def product_tile(rows: int, vectors: int, *, turned: bool = False, adds: bool = 
         typing: Any, x: Any, at: Any, offsets: Any, factors: Any, first: Any, apart: Any, count: Any, out: Any,
         to: Any, pitch: Any,
     ) -> Any:  # fmt: skip
-        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            x_, at_, offsets_, factors_, first_, apart_, count_, out_, to_, pitch_ = given
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            x_, at_, offsets_, factors_, first_, apart_, count_, out_, to_, pitch_ = args
             tile = Tile(context, builder, x.dtype)
             here, numbers, there = tile.at(x, x_, at_), tile.at(factors, factors_, first_), tile.at(out, out_, to_)
             indices = [
@@ -188,12 +195,12 @@ def product_tile(rows: int, vectors: int, *, turned: bool = False, adds: bool = 
                 for row in range(rows)
                 for vector in range(vectors)
             ]
-            skips = [_index(row) if turned else builder.mul(apart_, _index(row)) for row in range(rows)]
+            skips = [_index(row) if transposed else builder.mul(apart_, _index(row)) for row in range(rows)]
 
             def step(k: Any, sums: list[Any]) -> list[Any]:
-                seen = tile.at(x, here, tile.number(offsets, offsets_, k))
-                found = [tile.load(x, seen, _index(vector * tile.lanes)) for vector in range(vectors)]
-                begin = builder.mul(k, apart_) if turned else k
+                x_start = tile.at(x, here, tile.number(offsets, offsets_, k))
+                found = [tile.load(x, x_start, _index(vector * tile.lanes)) for vector in range(vectors)]
+                begin = builder.mul(k, apart_) if transposed else k
                 new = []
                 for row, skip in enumerate(skips):
                     factor = tile.spread(tile.number(factors, numbers, builder.add(begin, skip)))
@@ -222,8 +229,8 @@ def dot_tile(rows: int, columns: int) -> Any:
         typing: Any, g: Any, ours: Any, at: Any, pitch: Any, x: Any, theirs: Any, offsets: Any, first: Any, count: Any,
         out: Any, to: Any,
     ) -> Any:  # fmt: skip
-        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            g_, ours_, at_, pitch_, x_, theirs_, offsets_, first_, count_, out_, to_ = given
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            g_, ours_, at_, pitch_, x_, theirs_, offsets_, first_, count_, out_, to_ = args
             tile = Tile(context, builder, x.dtype)
             upper = tile.at(g, g_, at_)
             begins = [
@@ -233,11 +240,11 @@ def dot_tile(rows: int, columns: int) -> Any:
             skips = [builder.mul(pitch_, _index(row)) for row in range(rows)]
 
             def step(i: Any, sums: list[Any]) -> list[Any]:
-                position, seen = tile.number(ours, ours_, i), tile.number(theirs, theirs_, i)
+                position, x_start = tile.number(ours, ours_, i), tile.number(theirs, theirs_, i)
                 left = [tile.load(g, upper, builder.add(position, skip)) for skip in skips]
                 new = list(sums)
                 for column, begin in enumerate(begins):
-                    right = tile.load(x, begin, seen)
+                    right = tile.load(x, begin, x_start)
                     for row in range(rows):
                         number = row * columns + column
                         new[number] = tile.fma(left[row], right, sums[number])
@@ -259,15 +266,15 @@ def dot_tile(rows: int, columns: int) -> Any:
 def lanes_of(typing: Any, memory: Any) -> Any:
     """Numbers per vector of a memory's dtype."""
     lanes = LANES[memory.dtype]
-    return types.int64(memory), lambda context, builder, signature, given: _index(lanes)
+    return types.int64(memory), lambda context, builder, signature, args: _index(lanes)
 
 
 @intrinsic(prefer_literal=False)
 def copy_padded(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> Any:
     """Copies numbers, followed by at least one zero, up to a whole vector."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        out_, to_, x_, at_, size_ = given
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        out_, to_, x_, at_, size_ = args
         tile = Tile(context, builder, x.dtype)
         here, there = tile.at(x, x_, at_), tile.at(out, out_, to_)
 
@@ -287,8 +294,8 @@ def copy_padded(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any) -> A
 def write_biased(typing: Any, out: Any, to: Any, x: Any, at: Any, size: Any, more: Any) -> Any:
     """Writes numbers with a bias added to each."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        out_, to_, x_, at_, size_, more_ = given
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        out_, to_, x_, at_, size_, more_ = args
         tile = Tile(context, builder, x.dtype)
         here, there, added = tile.at(x, x_, at_), tile.at(out, out_, to_), tile.spread(more_)
 
@@ -310,11 +317,11 @@ def _index(number: int) -> Any:
     return ir.Constant(_INDEX, number)
 
 
-def _place(lane: int) -> Any:
+def _lane_index(lane: int) -> Any:
     return ir.Constant(ir.IntType(32), lane)
 
 
-def _places(lanes: list[int]) -> Any:
+def _lane_indices(lanes: list[int]) -> Any:
     return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
 
 

@@ -10,9 +10,9 @@ from engine.compiler.kernels.kernel_schedule import Store
 from engine.compiler.kernels.reduction_source import LANE_FUNCTIONS, combine_text, identity_text, is_order_dependent
 from engine.compiler.kernels.scalar_expression import FLOAT, Expression, LoweringUnsupported
 
-STASHED = 6
+MIN_STASH_COST = 6
 """Values that later loops need are stored if recomputing costs at least this many additions."""
-LONG = 60
+MAX_UNNAMED_LENGTH = 60
 """Length in characters from which subexpressions get a name."""
 
 
@@ -68,7 +68,7 @@ class RowWriter:
 
     def _choose_stashes(self, work: list[Any]) -> None:
         writer = self.writer
-        seen: dict[int, int] = {}
+        first_phases: dict[int, int] = {}
         self.keep: dict[int, list[Expression]] = {}
         for phase, (reduced, stored, added) in enumerate(work):
             stack = [*[one.args[0] for one in (*reduced, *added)], *[one.expression for one in stored]]
@@ -78,19 +78,19 @@ class RowWriter:
                 if id(one) in visited or not self.is_inner(one):
                     continue
                 visited.add(id(one))
-                earlier = seen.setdefault(id(one), phase)
-                if earlier < phase and self._total_cost(one, {}) >= STASHED:
+                earlier = first_phases.setdefault(id(one), phase)
+                if earlier < phase and self._total_cost(one, {}) >= MIN_STASH_COST:
                     if id(one) not in self.stashed:
                         self.stashed[id(one)] = writer.memory_of_row(one.dtype)
                         self.keep.setdefault(earlier, []).append(one)
                     continue
                 stack.extend(one.args if one.name != "reduce" else ())
 
-    def _total_cost(self, one: Expression, seen: dict[int, int]) -> int:
-        if id(one) in seen or not self.is_inner(one) or one.name == "reduce":
+    def _total_cost(self, one: Expression, counted: dict[int, int]) -> int:
+        if id(one) in counted or not self.is_inner(one) or one.name == "reduce":
             return 0
-        seen[id(one)] = 1
-        return cost(one) + sum(self._total_cost(arg, seen) for arg in one.args)
+        counted[id(one)] = 1
+        return cost(one) + sum(self._total_cost(arg, counted) for arg in one.args)
 
     # -- one loop over the row
 
@@ -197,33 +197,38 @@ class RowWriter:
 
     def _count_uses(self, roots: list[Expression]) -> None:
         self.uses = {}
-        stack, seen = list(roots), set[int]()
+        stack, visited = list(roots), set[int]()
         for one in roots:
             self.uses[id(one)] = self.uses.get(id(one), 0) + 1
         while stack:
             one = stack.pop()
-            if id(one) in seen or one.name == "reduce":
+            if id(one) in visited or one.name == "reduce":
                 continue
-            seen.add(id(one))
+            visited.add(id(one))
             for arg in one.args:
                 self.uses[id(arg)] = self.uses.get(id(arg), 0) + (2 if repeats_argument(one) else 1)
                 stack.append(arg)
 
     def use(self, one: Expression, scope: SourceScope) -> str:
         """The text of a value in a scope; adds lines that compute it if needed."""
-        known = scope.find(one)
-        if known is not None:
-            return known
+        name = scope.find(one)
+        if name is not None:
+            return name
         writer = self.writer
         if one.name == "number":
             return literal(one.value, one.dtype, writer.names)
-        home = self._home(one, scope)
-        if home is not scope:
-            return self.use(one, home) if not self._is_simple(one) else self._text(one, home)
+        outermost = self._outermost_scope(one, scope)
+        if outermost is not scope:
+            return self.use(one, outermost) if not self._is_simple(one) else self._text(one, outermost)
         found = self._text(one, scope)
         if self._is_simple(one) and one.name != "input":
             return found
-        named = self.uses.get(id(one), 1) > 1 or len(found) > LONG or one.name == "input" or scope is not self.inside
+        named = (
+            self.uses.get(id(one), 1) > 1
+            or len(found) > MAX_UNNAMED_LENGTH
+            or one.name == "input"
+            or scope is not self.inside
+        )
         if named:
             name = writer.new()
             scope.lines.append(f"{name} = {found}")
@@ -234,7 +239,7 @@ class RowWriter:
     def _is_simple(self, one: Expression) -> bool:
         return one.name in ("scalar", "size", "index")
 
-    def _home(self, one: Expression, scope: SourceScope) -> SourceScope:
+    def _outermost_scope(self, one: Expression, scope: SourceScope) -> SourceScope:
         """The outermost scope in which a value can be computed."""
         writer = self.writer
         if self.is_inner(one):

@@ -21,11 +21,11 @@ class Expression:
     "reduce" (`value`: function and axes).
     """
 
-    __slots__ = ("__weakref__", "args", "dtype", "lowers", "name", "value", "weak")
+    __slots__ = ("__weakref__", "args", "dtype", "is_lowerable", "name", "value", "weak")
 
     def __init__(self, name: str, dtype: Any, args: tuple[Expression, ...], value: Any, weak: bool) -> None:
         self.name, self.dtype, self.args, self.value, self.weak = name, dtype, args, value, weak
-        self.lowers = False
+        self.is_lowerable = False
         """Whether it and its arguments can be lowered, if that was checked."""
 
     def __repr__(self) -> str:
@@ -36,7 +36,7 @@ class Expression:
 
 _EXACT = (int, tuple, type(None))
 """Types whose equal values are interchangeable."""
-_known: weakref.WeakValueDictionary[Any, Expression] = weakref.WeakValueDictionary()
+_expressions: weakref.WeakValueDictionary[Any, Expression] = weakref.WeakValueDictionary()
 
 
 def make(name: str, dtype: Any, args: tuple[Expression, ...] = (), value: Any = None, weak: bool = False) -> Expression:
@@ -44,9 +44,9 @@ def make(name: str, dtype: Any, args: tuple[Expression, ...] = (), value: Any = 
     dtype = np.dtype(dtype)
     part = value if type(value) in _EXACT else repr(value)
     key = (name, dtype.char, tuple(map(id, args)), part, weak)
-    found = _known.get(key)
+    found = _expressions.get(key)
     if found is None:
-        found = _known[key] = Expression(name, dtype, args, value, weak)
+        found = _expressions[key] = Expression(name, dtype, args, value, weak)
     return found
 
 
@@ -75,9 +75,9 @@ def cast(expression: Expression, dtype: Any) -> Expression:
     return make("cast", dtype, (expression,))
 
 
-def walk(roots: Iterable[Expression], known: Iterable[Expression] = ()) -> Iterator[Expression]:
+def walk(roots: Iterable[Expression], excluded: Iterable[Expression] = ()) -> Iterator[Expression]:
     """All expressions below `roots` once, arguments first, without `known` ones."""
-    seen = {id(one) for one in known}
+    seen = {id(one) for one in excluded}
     stack = [(one, False) for one in reversed(list(roots))]
     while stack:
         one, done = stack.pop()

@@ -21,27 +21,27 @@ _LENGTH = 7
 class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
     """A symbolic array, or a run-time number if its expression is weak. In-place operators replace the expression."""
 
-    __slots__ = ("_answers", "expression", "ndim")
+    __slots__ = ("_branches", "expression", "ndim")
     __array_priority__ = 1000
 
-    def __init__(self, expression: Expression | None, ndim: int, answers: BranchOutcomes) -> None:
+    def __init__(self, expression: Expression | None, ndim: int, branches: BranchOutcomes) -> None:
         self.expression = expression
         self.ndim = ndim
-        self._answers = answers
+        self._branches = branches
 
     # -- attributes
 
     @property
-    def known(self) -> Expression:
+    def value_expression(self) -> Expression:
         if self.expression is None:
             raise LoweringUnsupported("it reads memory that it has not written")
         return self.expression
 
     @property
     def dtype(self) -> Any:
-        if self.known.weak:
+        if self.value_expression.weak:
             raise AttributeError("dtype")  # a Python number has none
-        return self.known.dtype
+        return self.value_expression.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -56,26 +56,26 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self
 
     def __bool__(self) -> bool:
-        if not self.known.weak:
+        if not self.value_expression.weak:
             raise LoweringUnsupported("it branches on array values")
-        return self._answers.answer(self.known)
+        return self._branches.outcome_of(self.value_expression)
 
     # -- operations
 
     def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> SymbolicArray:
-        return self._like(cast(self.known, dtype))
+        return self._like(cast(self.value_expression, dtype))
 
     def copy(self, order: str = "C") -> SymbolicArray:
-        return self._like(self.known)
+        return self._like(self.value_expression)
 
     def reshape(self, *shape: Any) -> SymbolicArray:
-        wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], tuple) else shape
-        if wanted not in ((-1,), self.shape):
+        new_shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        if new_shape not in ((-1,), self.shape):
             raise LoweringUnsupported("it changes shapes")
         return self
 
     def _like(self, expression: Expression) -> SymbolicArray:
-        return SymbolicArray(expression, self.ndim, self._answers)
+        return SymbolicArray(expression, self.ndim, self._branches)
 
     def __getitem__(self, index: Any) -> SymbolicArray:
         if index is Ellipsis or (isinstance(index, slice) and index.start in (None, 0) and index.step in (None, 1)):
@@ -98,7 +98,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         ndim = max((one.ndim for one in inputs if isinstance(one, SymbolicArray)), default=0)
         target = out[0] if out is not None else None
         if target is None:
-            return SymbolicArray(found, ndim, self._answers)
+            return SymbolicArray(found, ndim, self._branches)
         if not isinstance(target, SymbolicArray):
             raise LoweringUnsupported("it writes to an array that it did not create")
         target.put(found)
@@ -109,13 +109,13 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.expression = cast(found, self.dtype)
 
 
-class _Blank(SymbolicArray):
+class _UninitializedArray(SymbolicArray):
     """Uninitialized memory with a fixed dtype."""
 
     __slots__ = ("_dtype",)
 
-    def __init__(self, dtype: Any, ndim: int, answers: BranchOutcomes) -> None:
-        super().__init__(None, ndim, answers)
+    def __init__(self, dtype: Any, ndim: int, branches: BranchOutcomes) -> None:
+        super().__init__(None, ndim, branches)
         self._dtype = np.dtype(dtype)
 
     @property
@@ -128,7 +128,7 @@ class _Blank(SymbolicArray):
 
 def expression_of(value: Any) -> Expression:
     if isinstance(value, SymbolicArray):
-        return value.known
+        return value.value_expression
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return number(value.item(), value.dtype)
     if isinstance(value, NUMBERS):
@@ -164,22 +164,22 @@ def _python_dtypes(ufunc: Any, inputs: Sequence[Expression]) -> Any:
 class BranchOutcomes:
     """Outcomes of branches on run-time numbers, for one path through a kernel."""
 
-    def __init__(self, given: tuple[bool, ...]) -> None:
-        self.given = given
-        self.asked: list[Expression] = []
+    def __init__(self, outcomes: tuple[bool, ...]) -> None:
+        self.outcomes = outcomes
+        self.conditions: list[Expression] = []
 
-    def answer(self, condition: Expression) -> bool:
-        if condition not in self.asked:
-            self.asked.append(condition)
-        index = self.asked.index(condition)
-        return self.given[index] if index < len(self.given) else True
+    def outcome_of(self, condition: Expression) -> bool:
+        if condition not in self.conditions:
+            self.conditions.append(condition)
+        index = self.conditions.index(condition)
+        return self.outcomes[index] if index < len(self.outcomes) else True
 
 
 class SymbolicNamespace:
     """Replaces NumPy: ufuncs, and functions that create arrays."""
 
-    def __init__(self, answers: BranchOutcomes) -> None:
-        self._answers = answers
+    def __init__(self, branches: BranchOutcomes) -> None:
+        self._branches = branches
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(np, name, None)
@@ -203,19 +203,19 @@ class SymbolicNamespace:
 
     def _symbol(self, expression: Expression, *like: Any) -> SymbolicArray:
         ndim = max((one.ndim for one in like if isinstance(one, SymbolicArray)), default=0)
-        return SymbolicArray(expression, ndim, self._answers)
+        return SymbolicArray(expression, ndim, self._branches)
 
     def where(self, condition: Any, x: Any, y: Any) -> SymbolicArray:
         c, a, b = map(expression_of, (condition, x, y))
         dtype = np.result_type(*[one.dtype.type(0).item() if one.weak else one.dtype for one in (a, b)])
-        made = make("where", dtype, (truth(c), cast(a, dtype), cast(b, dtype)))
+        made = make("where", dtype, (as_bool(c), cast(a, dtype), cast(b, dtype)))
         return self._symbol(made, condition, x, y)
 
     def clip(self, x: Any, low: Any, high: Any, out: Any = None) -> Any:
         found = self._ufunc(np.minimum)(self._ufunc(np.maximum)(x, low), high)
         if out is None:
             return found
-        out.put(found.known)
+        out.put(found.value_expression)
         return out
 
     def asarray(self, value: Any, dtype: Any = None) -> SymbolicArray:
@@ -233,31 +233,31 @@ class SymbolicNamespace:
         return self._ufunc(np.rint)(x)
 
     def empty(self, shape: Any, dtype: Any = FLOAT) -> SymbolicArray:
-        return _Blank(dtype, 1 if isinstance(shape, int) else len(shape), self._answers)
+        return _UninitializedArray(dtype, 1 if isinstance(shape, int) else len(shape), self._branches)
 
     def empty_like(self, x: SymbolicArray) -> SymbolicArray:
-        return _Blank(x.dtype, x.ndim, self._answers)
+        return _UninitializedArray(x.dtype, x.ndim, self._branches)
 
     def ones(self, shape: Any, dtype: Any = FLOAT) -> SymbolicArray:
-        return SymbolicArray(number(1, dtype), 1 if isinstance(shape, int) else len(shape), self._answers)
+        return SymbolicArray(number(1, dtype), 1 if isinstance(shape, int) else len(shape), self._branches)
 
     def zeros(self, shape: Any, dtype: Any = FLOAT) -> SymbolicArray:
-        return SymbolicArray(number(0, dtype), 1 if isinstance(shape, int) else len(shape), self._answers)
+        return SymbolicArray(number(0, dtype), 1 if isinstance(shape, int) else len(shape), self._branches)
 
     def ones_like(self, x: SymbolicArray) -> SymbolicArray:
-        return SymbolicArray(number(1, x.dtype), x.ndim, self._answers)
+        return SymbolicArray(number(1, x.dtype), x.ndim, self._branches)
 
     def zeros_like(self, x: SymbolicArray) -> SymbolicArray:
-        return SymbolicArray(number(0, x.dtype), x.ndim, self._answers)
+        return SymbolicArray(number(0, x.dtype), x.ndim, self._branches)
 
     def broadcast_to(self, x: Any, shape: Any) -> SymbolicArray:
-        return SymbolicArray(expression_of(x), len(shape), self._answers)
+        return SymbolicArray(expression_of(x), len(shape), self._branches)
 
 
-def truth(condition: Expression) -> Expression:
+def as_bool(condition: Expression) -> Expression:
     if condition.dtype == TRUTH:
         return condition
     return make("not_equal", TRUTH, (condition, cast(number(0), condition.dtype)))
 
 
-__all__ = ["BranchOutcomes", "SymbolicArray", "SymbolicNamespace", "expression_of", "truth"]
+__all__ = ["BranchOutcomes", "SymbolicArray", "SymbolicNamespace", "expression_of", "as_bool"]

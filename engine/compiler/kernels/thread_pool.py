@@ -26,11 +26,11 @@ MIN_PART_NANOSECONDS = 12_000.0
 MIN_PARALLEL_NANOSECONDS = 100_000.0
 """Nanoseconds of work from which a kernel is divided; waking a thread takes microseconds."""
 MAX_PARTS = 16
-_SPIN = 20e-6
+_SPIN_SECONDS = 20e-6
 """Seconds for which a worker spins before it sleeps. A longer time would take cores from BLAS."""
 
 
-class _Call(NamedTuple):
+class _CallWords(NamedTuple):
     """Indices of the words of a kernel call, whose address is the kernel's first argument."""
 
     POOL: int = 0
@@ -49,7 +49,7 @@ class _Call(NamedTuple):
     SIZE: int = 8
 
 
-CallWords = _Call()
+CallWords = _CallWords()
 """An instance, since kernels use it, too."""
 
 
@@ -117,9 +117,9 @@ class ThreadPool:
             self._stop()
             words = self._words
             words[PoolWords.STOP], self.refusal = 0, ""
-            for who in range(1, threads):
+            for thread_number in range(1, threads):
                 thread = threading.Thread(
-                    target=self._serve, args=(self.pool, who, 0, 0, 0), name="kernel helper", daemon=True
+                    target=self._serve, args=(self.pool, thread_number, 0, 0, 0), name="kernel helper", daemon=True
                 )
                 try:
                     thread.start()
@@ -156,10 +156,10 @@ class ThreadPool:
         words[PoolWords.SIGNAL_FUNCTION], words[PoolWords.WAIT_FUNCTION], words[PoolWords.YIELD_FUNCTION] = (
             _semaphore_functions()
         )
-        rests = 1000
+        pauses = 1000
         start = time.perf_counter()
-        serve(self.pool, -2, rests, 0, 0)
-        words[PoolWords.SPINS] = max(1, int(_SPIN * rests / (time.perf_counter() - start)))
+        serve(self.pool, -2, pauses, 0, 0)
+        words[PoolWords.SPINS] = max(1, int(_SPIN_SECONDS * pauses / (time.perf_counter() - start)))
         serve(self.pool, -1, 0, 0, 0)
 
     def forked(self) -> None:
@@ -233,11 +233,11 @@ def call_words(
     return found
 
 
-class _Own(threading.local):
+class _WorkspaceMemory(threading.local):
     memory: np.ndarray[Any, Any] | None = None
 
 
-_own = _Own()
+_workspace_memory = _WorkspaceMemory()
 
 
 def workspace(size: int) -> int:
@@ -245,13 +245,13 @@ def workspace(size: int) -> int:
 
     The word before it holds the number of threads.
     """
-    members = THREAD_POOL.size
-    needed = size * members + 2 * _LINE
-    found = _own.memory
+    threads = THREAD_POOL.size
+    needed = size * threads + 2 * _LINE
+    found = _workspace_memory.memory
     if found is None or found.nbytes < needed:
-        found = _own.memory = np.zeros(needed, np.uint8)
+        found = _workspace_memory.memory = np.zeros(needed, np.uint8)
     start = -found.ctypes.data % _LINE
-    found[start : start + 8].view(np.int64)[0] = members
+    found[start : start + 8].view(np.int64)[0] = threads
     return found.ctypes.data + start + _LINE
 
 

@@ -16,8 +16,8 @@ from engine.compiler.kernels.symbolic_arrays import (
     BranchOutcomes,
     SymbolicArray,
     SymbolicNamespace,
+    as_bool,
     expression_of,
-    truth,
 )
 from engine.dtypes import NUMBERS, DType, bfloat16
 from engine.errors import EngineError
@@ -40,24 +40,24 @@ def trace_kernel(
     """
     key = _key(op, inputs, ndims, statics, mixed)
     if key is None:
-        return _traced(op, inputs, ndims, statics, mixed)
-    known = _KNOWN.get(key)
-    if known is None:
-        if len(_KNOWN) >= MAX_CACHED:
-            _KNOWN.clear()
-        given = [_hole(index, one) for index, one in enumerate(inputs)]
-        named = {name: _hole(name, one) for name, one in statics.items()}
+        return _trace_all_paths(op, inputs, ndims, statics, mixed)
+    trace = _TRACES.get(key)
+    if trace is None:
+        if len(_TRACES) >= MAX_CACHED:
+            _TRACES.clear()
+        placeholders = [_placeholder(index, one) for index, one in enumerate(inputs)]
+        named = {name: _placeholder(name, one) for name, one in statics.items()}
         try:
-            known = _Known(_traced(op, given, ndims, named, mixed))
+            trace = _TracedKernel(_trace_all_paths(op, placeholders, ndims, named, mixed))
         except LoweringUnsupported as reason:
-            known = LoweringUnsupported(*reason.args)  # without its traceback, which would keep frames alive
-        _KNOWN[key] = known
-    if isinstance(known, LoweringUnsupported):
-        raise LoweringUnsupported(*known.args)
-    return known.filled(inputs, statics)
+            trace = LoweringUnsupported(*reason.args)  # without its traceback, which would keep frames alive
+        _TRACES[key] = trace
+    if isinstance(trace, LoweringUnsupported):
+        raise LoweringUnsupported(*trace.args)
+    return trace.with_inputs(inputs, statics)
 
 
-class _Known:
+class _TracedKernel:
     """A traced kernel with placeholders for its inputs."""
 
     def __init__(self, found: tuple[Expression, ...]) -> None:
@@ -66,11 +66,11 @@ class _Known:
         self._args = [tuple([indices[arg] for arg in one.args]) for one in self._all]
         self._found = [indices[one] for one in found]
 
-    def filled(self, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[Expression, ...]:
+    def with_inputs(self, inputs: Sequence[Any], statics: dict[str, Any]) -> tuple[Expression, ...]:
         """The result with actual inputs."""
         done: list[Expression] = []
         for one, args in zip(self._all, self._args, strict=True):
-            if one.name == "hole":
+            if one.name == "placeholder":
                 given = statics[one.value] if isinstance(one.value, str) else inputs[one.value]
                 done.append(given if one.weak == given.weak else cast(given, one.dtype))
             elif args:
@@ -83,7 +83,7 @@ class _Known:
 MAX_EXPRESSIONS = 200
 """Maximum number of expressions of one op; more take seconds to compile."""
 MAX_CACHED = 4096
-_KNOWN: dict[Any, _Known | LoweringUnsupported] = {}
+_TRACES: dict[Any, _TracedKernel | LoweringUnsupported] = {}
 """Op and kinds of inputs → traced kernel, or why it cannot be traced."""
 _PLAIN = (*NUMBERS, str, type(None), DType)
 
@@ -107,28 +107,28 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def _hole(index: int | str, value: Any) -> Any:
+def _placeholder(index: int | str, value: Any) -> Any:
     """A placeholder for an expression; numbers stay, since they can simplify the result."""
     if not isinstance(value, Expression) or value.name == "number":
         return value
-    return make("hole", value.dtype, value=index, weak=value.weak)
+    return make("placeholder", value.dtype, value=index, weak=value.weak)
 
 
-def _traced(
+def _trace_all_paths(
     op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool
 ) -> tuple[Expression, ...]:
-    left = [MAX_PATHS]
+    remaining = [MAX_PATHS]
 
-    def explore(given: tuple[bool, ...]) -> tuple[Expression, ...]:
-        left[0] -= 1
-        if left[0] < 0:
+    def explore(outcomes: tuple[bool, ...]) -> tuple[Expression, ...]:
+        remaining[0] -= 1
+        if remaining[0] < 0:
             raise LoweringUnsupported(f"{op.name}: it branches too often on run-time numbers")
-        answers = BranchOutcomes(given)
-        found = _run(op, inputs, ndims, statics, mixed, answers)
-        if len(answers.asked) <= len(given):
+        branches = BranchOutcomes(outcomes)
+        found = _trace_path(op, inputs, ndims, statics, mixed, branches)
+        if len(branches.conditions) <= len(outcomes):
             return found
-        condition = truth(cast(answers.asked[len(given)], answers.asked[len(given)].dtype))
-        yes, no = explore((*given, True)), explore((*given, False))
+        condition = as_bool(cast(branches.conditions[len(outcomes)], branches.conditions[len(outcomes)].dtype))
+        yes, no = explore((*outcomes, True)), explore((*outcomes, False))
         return tuple(a if a is b else make("where", a.dtype, (condition, a, b)) for a, b in zip(yes, no, strict=True))
 
     results = explore(())
@@ -137,20 +137,20 @@ def _traced(
     return results
 
 
-def _run(
-    op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool, answers: BranchOutcomes
+def _trace_path(
+    op: Op, inputs: Sequence[Any], ndims: Sequence[int], statics: dict[str, Any], mixed: bool, branches: BranchOutcomes
 ) -> tuple[Expression, ...]:
     def symbol(value: Any, ndim: int) -> Any:
-        return SymbolicArray(value, ndim, answers) if isinstance(value, Expression) else value
+        return SymbolicArray(value, ndim, branches) if isinstance(value, Expression) else value
 
-    given = [symbol(value, ndim) for value, ndim in zip(inputs, ndims, strict=True)]
+    arguments = [symbol(value, ndim) for value, ndim in zip(inputs, ndims, strict=True)]
     named = {name: symbol(value, 0) for name, value in statics.items()}
     try:
         if mixed and op.promotes:
-            given = _promoted(op, given)
-        narrow = op.kind != "movement" and any(_is_narrow(one) for one in given)
-        given = [one.astype(_SINGLE) if narrow and _is_narrow(one) else one for one in given]
-        found = op.kernel(SymbolicNamespace(answers), *given, **named)
+            arguments = _promoted(op, arguments)
+        narrow = op.kind != "movement" and any(_is_narrow(one) for one in arguments)
+        arguments = [one.astype(_SINGLE) if narrow and _is_narrow(one) else one for one in arguments]
+        found = op.kernel(SymbolicNamespace(branches), *arguments, **named)
     except LoweringUnsupported as reason:
         raise LoweringUnsupported(f"{op.name}: {reason}") from None
     except (EngineError, TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
@@ -166,7 +166,11 @@ _SINGLE = np.dtype(np.float32)
 
 def _is_narrow(one: Any) -> bool:
     """Whether it is bfloat16, which ops compute in float32 and round once: see `dispatch.kernels.compute_mixed`."""
-    return isinstance(one, SymbolicArray) and not one.known.weak and one.known.dtype == bfloat16.numpy
+    return (
+        isinstance(one, SymbolicArray)
+        and not one.value_expression.weak
+        and one.value_expression.dtype == bfloat16.numpy
+    )
 
 
 def _strong(expression: Expression) -> Expression:
@@ -175,11 +179,11 @@ def _strong(expression: Expression) -> Expression:
 
 def _promoted(op: Op, given: list[Any]) -> list[Any]:
     """Promotes inputs to one dtype, as `engine.tensors.dispatch` does; run-time numbers count as floats."""
-    stand_ins = [1.0 if isinstance(one, SymbolicArray) and one.known.weak else one for one in given]
-    promote(op, stand_ins)
+    operands = [1.0 if isinstance(one, SymbolicArray) and one.value_expression.weak else one for one in given]
+    promote(op, operands)
     return [
-        old if isinstance(old, SymbolicArray) and old.known.weak else new
-        for old, new in zip(given, stand_ins, strict=True)
+        old if isinstance(old, SymbolicArray) and old.value_expression.weak else new
+        for old, new in zip(given, operands, strict=True)
     ]
 
 

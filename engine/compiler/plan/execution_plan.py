@@ -23,7 +23,7 @@ from engine.compiler.ir import IRGraph, IRNode, IRValue
 from engine.compiler.kernels import CpuKernel, FusedGroup, LoweringUnsupported
 from engine.compiler.kernels.kernel_program import program_of
 from engine.compiler.kernels.kernel_schedule import schedule_program
-from engine.compiler.kernels.library import start_helpers
+from engine.compiler.kernels.library import start_thread_pool
 from engine.compiler.plan.buffer_placement import BufferPlacement, place_buffers
 from engine.compiler.plan.fusion import PlanStep, fuse_nodes
 from engine.compiler.plan.fusion_candidate import fusion_candidate
@@ -194,7 +194,7 @@ class ExecutionPlan:
         return values
 
     def _install_source(self, plan_source: PlanSource) -> None:
-        start_helpers()
+        start_thread_pool()
         self.source = plan_source.source
         self._step_of_line, self._operands = plan_source.step_of_line, plan_source.operands
         self._file = f"<plan {next(_numbers)}>"
@@ -285,7 +285,7 @@ def _with_overwritten_inputs(step: FusedGroup, placement: BufferPlacement) -> Fu
     for index, value, old in olds:
         source = step.inputs.index(old)
         try:
-            schedule.check_written_over(index, source)
+            schedule.check_overwrite(index, source)
             pairs.append((index, source))
         except LoweringUnsupported:
             placement.kind[value] = "buffer"

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.kernels import compile_process
-from engine.compiler.kernels.kernel_cache import VARIABLE
+from engine.compiler.kernels.kernel_cache import FOLDER_VARIABLE
 from engine.io import save_file
 from studio import cli
 from studio.cli.sweep import worker_pool
@@ -74,7 +74,7 @@ class Attack:
         types = [each.key.rpartition(".")[2] for each in catalogue()]
         self.sound = {name for text in BASES for name in words(text)} | classes("digits") | classes("project")
         """Names in files that are sound."""
-        kernels = Path(os.environ.setdefault(VARIABLE, str(folder / "kernels")))
+        kernels = Path(os.environ.setdefault(FOLDER_VARIABLE, str(folder / "kernels")))
         self.audit = Audit([folder, kernels], STARTED, types)
 
     def _prepare(self) -> None:

@@ -63,7 +63,7 @@ def row_accumulator(module: CudaModule, one: Expression, *, numbers: bool) -> Ac
 
 def same_type_accumulator(module: CudaModule, one: Expression) -> Accumulator:
     """Accumulator in the dtype of the numbers."""
-    return Accumulator(register_type(one.dtype), module.text.identity(one.value[0], one.dtype), module.how(one))
+    return Accumulator(register_type(one.dtype), module.text.identity(one.value[0], one.dtype), module.combiner(one))
 
 
 __all__ = [

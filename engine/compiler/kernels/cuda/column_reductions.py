@@ -26,7 +26,7 @@ class ColumnReductionWriter(LaunchWriter):
     def body(self) -> list[str]:
         launch = self.launch
         outer, inner = self.loop_indices(inner=False), self.loop_indices(inner=True)
-        rows, order = self.module.size(launch.outer), self.given.schedule.order
+        rows, order = self.module.size(launch.outer), self.spec.schedule.order
         chunk = rows if any(map(is_sequential, launch.reduces)) else order.chunk
         self.fields.update(chunk=chunk, parts=part_count(chunk, rows))
         self.count_uses([*[one.args[0] for one in launch.reduces], *[one.expression for one in launch.stores]])
@@ -56,7 +56,7 @@ class ColumnReductionWriter(LaunchWriter):
         fresh.append(f"{chunk.kind} part_{name} = {chunk.start};")
         inside.lines.append(f"part_{name} = {accumulated(chunk, f'part_{name}', value)};")
         if self.launch.is_part:
-            index = self.module.keep_parts(
+            index = self.module.add_part_buffer(
                 one, self.module.size(self.launch.inner) * self.fields["parts"], wide=chunk.kind == PAIR
             )
             pointer = self.parameter(("memory", index))
@@ -88,7 +88,7 @@ class PartialSumWriter(LaunchWriter):
 
     def _total(self, one: Expression) -> list[str]:
         module, name = self.module, self.new()
-        of_row = self.given.schedule.is_of_row(one)
+        of_row = self.spec.schedule.is_of_row(one)
         total = (
             block_accumulator(module, one) if of_row else chunk_accumulator(module, one, numbers=not self.launch.inner)
         )

@@ -22,8 +22,8 @@ _OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "bitwise_and": "&", 
 _COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
                 "greater_equal": ">="}  # fmt: skip
 _ROUNDINGS = ("floor", "ceil", "trunc", "rint")
-_OWN = {"exp": "exp{}", "exp2": "exp2_{}", "expm1": "expm1_{}", "tanh": "tanh{}", "log": "log{}", "log2": "log2_{}",
-        "log10": "log10_{}", "log1p": "log1p{}", "logaddexp": "logaddexp{}"}  # fmt: skip
+_FUNCTIONS_BY_DTYPE = {"exp": "exp{}", "exp2": "exp2_{}", "expm1": "expm1_{}", "tanh": "tanh{}", "log": "log{}",
+        "log2": "log2_{}", "log10": "log10_{}", "log1p": "log1p{}", "logaddexp": "logaddexp{}"}  # fmt: skip
 _SHARED = ("maximum", "minimum", "fmax", "fmin")
 _OF_FLOATS = ("remainder", "floor_divide", "fmod")
 _LIBRARY = {name.replace("a", "arc", 1) if name.startswith("a") else name: name
@@ -99,9 +99,9 @@ class CudaExpressionWriter:
         if name in _ROUNDINGS:
             return f"{self.function(name)}({args[0]})" if is_float(dtype) else args[0]
         given = ", ".join(args)
-        if name in _OWN and is_float(dtype):
+        if name in _FUNCTIONS_BY_DTYPE and is_float(dtype):
             bits = 64 if one.dtype.itemsize == 8 else 32
-            return self.rounded(one.dtype, f"{self.function(_OWN[name].format(bits))}({given})")
+            return self.rounded(one.dtype, f"{self.function(_FUNCTIONS_BY_DTYPE[name].format(bits))}({given})")
         if name in _SHARED:
             return f"{self.function(name)}({given})"
         if name in _OF_FLOATS and is_float(dtype):
@@ -191,7 +191,7 @@ def _square(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) ->
     return _wrapped(one.dtype, args[0], "*", args[0])
 
 
-def _truths(sign: str) -> Special:
+def _logical(sign: str) -> Special:
     def made(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> str:
         a, b = (text.truth(arg, given) for arg, given in zip(one.args, args, strict=True))
         return f"(bool)({a} {sign} {b})"
@@ -224,37 +224,37 @@ def _power(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> 
     if not is_float(one.dtype):
         raise LoweringUnsupported("integer powers are not supported in kernels")
     exponent = one.args[1]
-    known = exponent.value if exponent.name == "number" else None
-    if known == 1.0:
+    exponent_value = exponent.value if exponent.name == "number" else None
+    if exponent_value == 1.0:
         return args[0]
-    if known == 2.0:
+    if exponent_value == 2.0:
         return _square(text, one, args)
-    if known == 0.5:
+    if exponent_value == 0.5:
         return text.rounded(one.dtype, f"{text.function('sqrt')}({args[0]})")
     name = text.function(f"power{64 if one.dtype.itemsize == 8 else 32}")
     return text.rounded(one.dtype, f"{name}({args[0]}, {args[1]})")
 
 
-def _divided(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> str:
+def _divide(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> str:
     return text.rounded(one.dtype, f"({args[0]} / {args[1]})")
 
 
 _SPECIAL: dict[str, Special] = {
     "cast": CudaExpressionWriter.cast,
     "where": lambda text, one, args: f"({args[0]} ? {args[1]} : {args[2]})",
-    "true_divide": _divided,
-    "divide": _divided,
+    "true_divide": _divide,
+    "divide": _divide,
     "negative": _negative,
     "positive": lambda text, one, args: args[0],
     "absolute": _absolute,
     "fabs": _absolute,
     "square": _square,
-    "reciprocal": lambda text, one, args: _divided(text, one, [text.literal(1, one.dtype), args[0]]),
+    "reciprocal": lambda text, one, args: _divide(text, one, [text.literal(1, one.dtype), args[0]]),
     "sqrt": lambda text, one, args: text.rounded(one.dtype, f"{text.function('sqrt')}({args[0]})"),
     "copysign": lambda text, one, args: f"{text.function('copysign')}({args[0]}, {args[1]})",
-    "logical_and": _truths("&"),
-    "logical_or": _truths("|"),
-    "logical_xor": _truths("^"),
+    "logical_and": _logical("&"),
+    "logical_or": _logical("|"),
+    "logical_xor": _logical("^"),
     "logical_not": _not,
     "invert": _invert,
     "isnan": _of_float("({x} != {x})"),

@@ -93,7 +93,7 @@ class KernelSpec:
 class CudaModule:
     """Collects launches, helper functions and scratch buffers."""
 
-    given: KernelSpec
+    spec: KernelSpec
     text: CudaExpressionWriter = field(default_factory=CudaExpressionWriter)
     helpers: dict[str, str] = field(default_factory=dict)
     memory: list[ScratchBuffer] = field(default_factory=list)
@@ -103,15 +103,15 @@ class CudaModule:
     """Id of a partial sum → index in `memory`."""
     reach: dict[int, frozenset[int]] = field(default_factory=dict)
 
-    def keep(self, dtype: Any, count: int) -> int:
+    def add_buffer(self, dtype: Any, count: int) -> int:
         """Adds a scratch buffer."""
         self.memory.append(ScratchBuffer(np.dtype(dtype), count))
         return len(self.memory) - 1
 
-    def keep_parts(self, one: Expression, count: int, *, wide: bool = False) -> int:
+    def add_part_buffer(self, one: Expression, count: int, *, wide: bool = False) -> int:
         """Adds a scratch buffer for partial sums; in double precision if `wide`."""
         dtype = FLOAT if wide else SINGLE if one.dtype in HALF_DTYPES else one.dtype
-        index = self.parts[id(one)] = self.keep(dtype, count)
+        index = self.parts[id(one)] = self.add_buffer(dtype, count)
         return index
 
     def helper(self, name: str) -> str:
@@ -123,14 +123,14 @@ class CudaModule:
             self.text.functions |= set(FUNCTIONS.get(name, ()))
         return name
 
-    def how(self, one: Expression) -> str:
+    def combiner(self, one: Expression) -> str:
         """The functor that combines two numbers of a reduction."""
         return self.helper(NAMES[one.value[0]])
 
     def size(self, axes: Sequence[int]) -> int:
         found = 1
         for axis in axes:
-            found *= self.given.program.space[axis]
+            found *= self.spec.program.space[axis]
         return found
 
 

@@ -12,7 +12,7 @@ from engine.compiler.kernels.cuda.launch_planning import LaunchKind, plan_launch
 from engine.compiler.kernels.cuda.launch_writer import LaunchWriter
 from engine.compiler.kernels.cuda.row_reductions import RowBlockWriter, RowReductionWriter
 
-ROOM = 1 << 30
+MAX_INT32_EXTENT = 1 << 30
 """Largest count or step for 32-bit indices, with room for the last iteration of a loop."""
 
 
@@ -25,17 +25,17 @@ _WRITERS: dict[LaunchKind, type[LaunchWriter]] = {
 }
 
 
-def source_of(given: KernelSpec) -> CudaSource:
+def source_of(spec: KernelSpec) -> CudaSource:
     """Writes a kernel. Raises LoweringUnsupported."""
-    module = CudaModule(given)
-    launches = plan_launches(given.schedule, given.program.space, tuple(given.in_place.items()))
+    module = CudaModule(spec)
+    launches = plan_launches(spec.schedule, spec.program.space, tuple(spec.in_place.items()))
     found = [_WRITERS[launch.kind](module, launch, number).write() for number, launch in enumerate(launches)]
-    wide = _reach(given) >= ROOM
+    wide = _max_extent(spec) >= MAX_INT32_EXTENT
     calls = translate_functions.definitions(module.text.functions)
     blocks = [*calls, *module.helpers.values(), *(text for text, _ in found)]
     include = ["#include <cuda_fp16.h>"] if "half" in module.text.functions else []
     text = "\n".join([
-        f"// {given.title}", *include, f"typedef {'long long' if wide else 'int'} Index;", "",
+        f"// {spec.title}", *include, f"typedef {'long long' if wide else 'int'} Index;", "",
         "namespace kernels {", "",
         *[line for block in blocks for line in (block, "")], "}", "",
     ])  # fmt: skip
@@ -43,13 +43,13 @@ def source_of(given: KernelSpec) -> CudaSource:
     return CudaSource(text, tuple(function for _, function in found), tuple(module.memory), index)
 
 
-def _reach(given: KernelSpec) -> int:
+def _max_extent(spec: KernelSpec) -> int:
     """The largest count or step."""
     sizes = [1]
-    for size in given.program.space:
+    for size in spec.program.space:
         sizes[0] *= size
-    values = [*given.program.inputs, *[value for _, value in given.program.outputs]]
-    for value, steps in zip(values, given.strides, strict=True):
+    values = [*spec.program.inputs, *[value for _, value in spec.program.outputs]]
+    for value, steps in zip(values, spec.strides, strict=True):
         sizes.append(sum((size - 1) * abs(step) for size, step in zip(value.shape, steps, strict=True)))
     return max(sizes)
 

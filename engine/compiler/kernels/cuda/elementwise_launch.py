@@ -27,7 +27,7 @@ class ElementwiseWriter(LaunchWriter):
         first = "thread"
         if self.width > 1:
             first = "first + thread"
-            lines += ["Index first = 0;", *self._several(inner)]
+            lines += ["Index first = 0;", *self._pack_loop(inner)]
         one = [*self.index_lines("k", inner), *self._called(self.element, "")]
         return [*lines, f"for (Index k = {first}; k < size; k += step) {{", *("    " + line for line in one), "}"]
 
@@ -45,14 +45,14 @@ class ElementwiseWriter(LaunchWriter):
         lines = [*self.scope.lines, *inside.lines, *ends]
         self.inside = None
         self.scope.lines.clear()
-        given = [f"const {storage_type(one.dtype)} a{access}" for one, access in self._reads()]
-        given += [f"const Index {name}" for name in self.indexed]
-        given += [f"const double {name}" for (kind, _), name in self.arguments.items() if kind == "number"]
+        arguments = [f"const {storage_type(one.dtype)} a{access}" for one, access in self._reads()]
+        arguments += [f"const Index {name}" for name in self.indexed]
+        arguments += [f"const double {name}" for (kind, _), name in self.arguments.items() if kind == "number"]
         self.sizes = [name for name in self.fields if name.startswith("size")]
-        given += [f"const Index {name}" for name in self.sizes]
-        given += [f"{storage_type(store.expression.dtype)}& {self._result(store)}" for store in self.launch.stores]
+        arguments += [f"const Index {name}" for name in self.sizes]
+        arguments += [f"{storage_type(store.expression.dtype)}& {self._result(store)}" for store in self.launch.stores]
         self._element = [
-            f"__device__ __forceinline__ void {self.element_name}({', '.join(given)}) {{",
+            f"__device__ __forceinline__ void {self.element_name}({', '.join(arguments)}) {{",
             *("    " + line for line in [*self.top.lines, *lines]), "}",
         ]  # fmt: skip
         self.top.lines.clear()
@@ -93,7 +93,7 @@ class ElementwiseWriter(LaunchWriter):
             return 1
         return min(BYTES // max(sizes), MOST)
 
-    def _several(self, inner: list[int]) -> list[str]:
+    def _pack_loop(self, inner: list[int]) -> list[str]:
         """The loop over packs. Sizes are checked in advance, addresses at run time."""
         width, last = self.width, [steps[-1] for steps in self.layout.steps]
         self.module.helper("Pack")
@@ -102,8 +102,8 @@ class ElementwiseWriter(LaunchWriter):
             self.fields[f"step{access}_{index}"]
             for access in packs for index in inner[:-1] if self.layout.steps[access][index] is None
         ]  # fmt: skip
-        whole = len(inner) == 1 or self.fields[f"n{inner[-1]}"] % width == 0
-        is_wide = whole and all(step % width == 0 for step in steps)
+        divides = len(inner) == 1 or self.fields[f"n{inner[-1]}"] % width == 0
+        is_wide = divides and all(step % width == 0 for step in steps)
         self.fields["wide"] = int(is_wide)
         aligned = [f"is_aligned<{width}>({name})" for name in dict.fromkeys(self.pointers[one] for one in packs)]
         lines = [f"const Index k = pack * {width};", *self.index_lines("k", inner), *self._called(self._pack, "lane")]
@@ -131,24 +131,24 @@ class ElementwiseWriter(LaunchWriter):
         """Lines that load, compute and store one element, or the lanes of a pack."""
         last = [steps[-1] for steps in self.layout.steps]
         width = self._packed
-        lines, given = list[str](), list[str]()
+        lines, arguments = list[str](), list[str]()
         for one, access in self._reads():
             pack = bool(lane) and last[access] == 1
             kind = f"Pack<{storage_type(one.dtype)}, {width}>" if pack else storage_type(one.dtype)
             lines.append(f"const {kind} a{access} = {element(id(one))};")  # pyright: ignore[reportCallIssue]
-            given.append(f"a{access}.at[lane]" if pack else f"a{access}")
+            arguments.append(f"a{access}.at[lane]" if pack else f"a{access}")
         indices = self.loop_indices(inner=True)
-        given += [f"{name} + lane" if lane and name == f"i{indices[-1]}" else name for name in self.indexed]
-        given += [name for (kind, _), name in self.arguments.items() if kind == "number"]
-        given += [f"at.{name}" for name in self.sizes]
+        arguments += [f"{name} + lane" if lane and name == f"i{indices[-1]}" else name for name in self.indexed]
+        arguments += [name for (kind, _), name in self.arguments.items() if kind == "number"]
+        arguments += [f"at.{name}" for name in self.sizes]
         ends = list[str]()
         for store in self.launch.stores:
             name, kind = self._result(store), storage_type(store.expression.dtype)
             lines.append(f"Pack<{kind}, {width}> {name};" if lane else f"{kind} {name};")
-            given.append(f"{name}.at[lane]" if lane else name)
+            arguments.append(f"{name}.at[lane]" if lane else name)
             target = self.element(("store", store.index))
             ends.append(f"*(Pack<{kind}, {width}>*)&{target} = {name};" if lane else f"{target} = {name};")
-        call = f"{self.element_name}({', '.join(given)});"
+        call = f"{self.element_name}({', '.join(arguments)});"
         return [*lines, f"for (int lane = 0; lane < {width}; ++lane) {call}" if lane else call, *ends]
 
 

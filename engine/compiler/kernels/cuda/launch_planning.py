@@ -42,7 +42,7 @@ class KernelLaunch:
     """Whether it writes partial sums for the next launch."""
 
     @property
-    def kept(self) -> tuple[int, ...]:
+    def sum_axes(self) -> tuple[int, ...]:
         """Axes of its sums."""
         return {"columns": self.inner, "totals": self.inner}.get(self.kind, self.outer)
 
@@ -81,12 +81,12 @@ def is_sequential(one: Expression) -> bool:
 class _Planner:
     def __init__(self, schedule: KernelSchedule, space: Sequence[int], late: set[int]) -> None:
         self.schedule, self.space, self.late = schedule, space, late
-        self.known: dict[int, Axes] = {}
+        self.reach_cache: dict[int, Axes] = {}
         self.done: set[int] = set()
-        self.left = list(schedule.stores)
+        self.remaining = list(schedule.stores)
         self.found: list[KernelLaunch] = []
         rows, row = self._size(schedule.outer), self._size(schedule.inner)
-        self.rows_whole = rows >= FEW_ROWS or part_count(schedule.order.block, row) <= MANY_BLOCKS
+        self.has_whole_rows = rows >= FEW_ROWS or part_count(schedule.order.block, row) <= MANY_BLOCKS
 
     def _size(self, axes: Iterable[int]) -> int:
         size = 1
@@ -95,8 +95,8 @@ class _Planner:
         return size
 
     def launches(self) -> list[KernelLaunch]:
-        while self.left:
-            rows = self._rows_ready() if self.rows_whole else []
+        while self.remaining:
+            rows = self._rows_ready() if self.has_whole_rows else []
             sums = [] if rows else self._sums_ready()
             if rows:
                 self._add_rows(rows)
@@ -112,41 +112,41 @@ class _Planner:
         """Reductions that `root` needs and that are not computed yet, dependencies first."""
         return [one for one in dependencies([root], self.done) if one.name == "reduce" and id(one) not in self.done]
 
-    def _wanted(self) -> list[Expression]:
-        found = {id(one): one for store in self.left for one in self.missing(store.expression)}
+    def _pending_reductions(self) -> list[Expression]:
+        found = {id(one): one for store in self.remaining for one in self.missing(store.expression)}
         return list(found.values())
 
     def reach(self, one: Expression) -> Axes:
-        return self.schedule.reach(one, self.known)
+        return self.schedule.reach(one, self.reach_cache)
 
     # -- rows
 
     def _rows_ready(self) -> list[Expression]:
         """Row reductions that depend on row reductions only."""
         of_row = self.schedule.is_of_row
-        return [one for one in self._wanted() if all(of_row(each) for each in self.missing(one))]
+        return [one for one in self._pending_reductions() if all(of_row(each) for each in self.missing(one))]
 
     def _add_rows(self, reduces: list[Expression]) -> None:
         schedule, ready = self.schedule, {id(one) for one in reduces}
-        whole = frozenset((*schedule.inner, *schedule.outer))
+        all_axes = frozenset((*schedule.inner, *schedule.outer))
         stores = []
-        for store in self.left:
+        for store in self.remaining:
             needs = self.missing(store.expression)
             fits = all(id(one) in ready for one in needs) and store.index not in self.late
-            if fits and (needs or store.axes == whole):
+            if fits and (needs or store.axes == all_axes):
                 stores.append(store)
-        self._take(stores)
-        saved = self._seen_later(reduces)
+        self._remove_stores(stores)
+        saved = self._used_later(reduces)
         self.found.append(
             KernelLaunch("rows", schedule.outer, schedule.inner, tuple(reduces), tuple(stores), (), saved)
         )
         self.done |= ready
 
-    def _seen_later(self, reduces: Sequence[Expression]) -> tuple[Expression, ...]:
+    def _used_later(self, reduces: Sequence[Expression]) -> tuple[Expression, ...]:
         """The reductions that later launches use."""
         mine = {id(one): one for one in reduces}
-        waiting = [one for store in self.left for one in self.missing(store.expression) if id(one) not in mine]
-        roots = [*[store.expression for store in self.left], *[arg for one in waiting for arg in one.args]]
+        waiting = [one for store in self.remaining for one in self.missing(store.expression) if id(one) not in mine]
+        roots = [*[store.expression for store in self.remaining], *[arg for one in waiting for arg in one.args]]
         used = {id(one) for one in dependencies(roots, self.done | set(mine))}
         return tuple(one for key, one in mine.items() if key in used)
 
@@ -154,7 +154,7 @@ class _Planner:
 
     def _sums_ready(self) -> list[Expression]:
         """Sums without missing dependencies that have the axes of the first of them."""
-        ready = [one for one in self._wanted() if self.missing(one) == [one]]
+        ready = [one for one in self._pending_reductions() if self.missing(one) == [one]]
         if not ready:
             return []
         first = self._form(ready[0])
@@ -166,22 +166,22 @@ class _Planner:
     def _add_sums(self, reduces: list[Expression]) -> None:
         schedule, order = self.schedule, self.schedule.order
         over = tuple(sorted(reduces[0].value[1]))
-        kept = tuple(sorted(self.reach(reduces[0])))
+        sum_axes = tuple(sorted(self.reach(reduces[0])))
         of_row = schedule.is_of_row(reduces[0])
         chunk = order.block if of_row else self._size(over) if is_sequential(reduces[0]) else order.chunk
         is_part = part_count(chunk, self._size(over)) > 1 or of_row
-        axes = frozenset((*over, *kept))
-        stores = [one for one in self.left if one.axes == axes and self._is_ready(one)]
-        self._take(stores)
+        axes = frozenset((*over, *sum_axes))
+        stores = [one for one in self.remaining if one.axes == axes and self._is_ready(one)]
+        self._remove_stores(stores)
         waiting = {id(one) for one in reduces}
-        after = [one for one in self.left if one.axes == frozenset(kept) and self._is_ready(one, waiting)]
-        self._take(after)
-        saved = self._seen_later(reduces)
+        after = [one for one in self.remaining if one.axes == frozenset(sum_axes) and self._is_ready(one, waiting)]
+        self._remove_stores(after)
+        saved = self._used_later(reduces)
         kind: LaunchKind = "blocks" if of_row else "columns"
-        outer, inner = (kept, over) if of_row else (over, kept)
+        outer, inner = (sum_axes, over) if of_row else (over, sum_axes)
         if is_part:
             self.found.append(KernelLaunch(kind, outer, inner, tuple(reduces), tuple(stores), is_part=True))
-            self.found.append(KernelLaunch("totals", over, kept, tuple(reduces), (), tuple(after), saved))
+            self.found.append(KernelLaunch("totals", over, sum_axes, tuple(reduces), (), tuple(after), saved))
         else:
             self.found.append(KernelLaunch(kind, outer, inner, tuple(reduces), tuple(stores), tuple(after), saved))
         self.done |= waiting
@@ -193,16 +193,16 @@ class _Planner:
     # -- elements
 
     def _add_elements(self) -> None:
-        ready = [one for one in self.left if self._is_ready(one)]
-        ready = ready or [one for one in self.left if not self.missing(one.expression)]
+        ready = [one for one in self.remaining if self._is_ready(one)]
+        ready = ready or [one for one in self.remaining if not self.missing(one.expression)]
         axes = ready[0].axes
         stores = [one for one in ready if one.axes == axes]
-        self._take(stores)
+        self._remove_stores(stores)
         self.found.append(KernelLaunch("elements", (), tuple(sorted(axes)), (), tuple(stores)))
 
-    def _take(self, stores: Sequence[Store]) -> None:
+    def _remove_stores(self, stores: Sequence[Store]) -> None:
         indices = {one.index for one in stores}
-        self.left = [one for one in self.left if one.index not in indices]
+        self.remaining = [one for one in self.remaining if one.index not in indices]
 
 
 def _overwritten(
@@ -228,13 +228,13 @@ def _overwritten(
 
 def _is_own(store: Store, launch: KernelLaunch) -> bool:
     """Whether each thread writes only elements that no other thread reads; threads of a row wait for each other."""
-    whole = frozenset((*launch.outer, *launch.inner))
-    return store.axes == whole or (launch.kind == "rows" and store.axes == frozenset(launch.outer))
+    all_axes = frozenset((*launch.outer, *launch.inner))
+    return store.axes == all_axes or (launch.kind == "rows" and store.axes == frozenset(launch.outer))
 
 
 def dependencies(roots: Iterable[Expression], done: Iterable[int]) -> list[Expression]:
     """The expressions below `roots`, arguments first, without those below completed reductions."""
-    kept, found = set(done), dict[int, Expression]()
+    completed, found = set(done), dict[int, Expression]()
     stack = [(root, False) for root in reversed(list(roots))]
     visited: set[int] = set()
     while stack:
@@ -244,7 +244,7 @@ def dependencies(roots: Iterable[Expression], done: Iterable[int]) -> list[Expre
         elif id(one) not in visited:
             visited.add(id(one))
             stack.append((one, True))
-            if id(one) not in kept:
+            if id(one) not in completed:
                 stack += [(arg, False) for arg in reversed(one.args)]
     return list(found.values())
 

@@ -13,7 +13,7 @@ from engine.compiler.kernels.kernel_schedule import Axes, Store
 from engine.compiler.kernels.loop_layout import AxisStrides, arrange_loops, axis_strides
 from engine.compiler.kernels.scalar_expression import Expression
 
-LONG = 60
+MAX_UNNAMED_LENGTH = 60
 """Length in characters from which subexpressions get a name."""
 NAMES = {"input": "x", "number": "number", "output": "out", "memory": "memory"}
 
@@ -26,7 +26,7 @@ class LaunchWriter:
 
     def __init__(self, module: CudaModule, launch: KernelLaunch, number: int) -> None:
         self.module, self.launch, self.number = module, launch, number
-        self.given, self.text = module.given, module.text
+        self.spec, self.text = module.spec, module.text
         self.name = f"{launch.kind}{number}"
         self.looped: Axes = frozenset(launch.inner)
         """Axes that a thread loops over."""
@@ -41,7 +41,7 @@ class LaunchWriter:
         self.written: set[str] = set()
         own = [id(one) for one in launch.reduces] if launch.kind == "totals" else []
         self.needed = dependencies(launch.roots(), {*module.finals, *own})
-        self.saved = {id(one): module.keep(one.dtype, module.size(self.axes(one))) for one in launch.saved}
+        self.saved = {id(one): module.add_buffer(one.dtype, module.size(self.axes(one))) for one in launch.saved}
         self._count = 0
         self._uses: dict[int, int] = {}
         self._late: dict[int, bool] = {}
@@ -59,11 +59,11 @@ class LaunchWriter:
         """The source of the function, and its description."""
         body = self.body()
         layout = f"Layout{self.number}"
-        given = ", ".join([f"const {layout} at", *self._parameters()])
+        parameters = ", ".join([f"const {layout} at", *self._parameters()])
         bounds = f"__launch_bounds__({most_threads(self.launch.kind)})"
         text = "\n".join([
             *self.before(), f"struct {layout} {{ Index {', '.join(self.fields)}; }};",
-            f'extern "C" __global__ void {bounds} {self.name}({given}) {{',
+            f'extern "C" __global__ void {bounds} {self.name}({parameters}) {{',
             *("    " + line for line in [*self.top.lines, *body]), "}",
         ])  # fmt: skip
         self.module.finals.update(self.saved)
@@ -85,7 +85,7 @@ class LaunchWriter:
     def _dtype(self, kind: str, index: int) -> Any:
         if kind == "memory":
             return self.module.memory[index].dtype
-        program = self.given.program
+        program = self.spec.program
         return program.inputs[index].dtype if kind == "input" else program.outputs[index][1].dtype
 
     # -- arrays
@@ -96,16 +96,16 @@ class LaunchWriter:
         """Input or sum, ("store", index) or ("save", sum) → access of the layout."""
         self.pointers: list[str] = []
         accesses: list[AxisStrides] = []
-        for key, target, along in self._accesses():
+        for key, target, sum_strides in self._accesses():
             self.access[key] = len(accesses)
-            accesses.append(along)
+            accesses.append(sum_strides)
             self.pointers.append(self.parameter(target))
             if isinstance(key, tuple):
                 self.written.add(self.pointers[-1])
         indexed = frozenset(one.value for one in self.needed if one.name == "index")
         launch = self.launch
         self.layout, layout_values = arrange_loops(
-            self.given.program.space, launch.inner, launch.outer, accesses, indexed
+            self.spec.program.space, launch.inner, launch.outer, accesses, indexed
         )
         self.loops = list(enumerate(self.layout.loops))
         rest = iter(layout_values)
@@ -115,24 +115,24 @@ class LaunchWriter:
             self.fields.update({f"step{access}_{index}": next(rest) for index in dynamic})
 
     def _accesses(self) -> Iterator[tuple[Any, Argument, AxisStrides]]:
-        given, finals = self.given, self.module.finals
+        spec, finals = self.spec, self.module.finals
         for one in self.needed:
             if one.name == "input":
                 index, axes = one.value
-                yield id(one), ("input", index), axis_strides(given.strides[index], axes)
+                yield id(one), ("input", index), axis_strides(spec.strides[index], axes)
             elif id(one) in finals:
-                yield id(one), ("memory", finals[id(one)]), self.along(one)
+                yield id(one), ("memory", finals[id(one)]), self.sum_strides(one)
         for store in (*self.launch.stores, *self.launch.after):
-            result, _ = given.program.outputs[store.index]
-            source = given.in_place.get(store.index)
+            result, _ = spec.program.outputs[store.index]
+            source = spec.in_place.get(store.index)
             target: Argument = ("output", store.index) if source is None else ("input", source)
             yield (
                 ("store", store.index),
                 target,
-                axis_strides(given.strides[len(given.program.inputs) + store.index], result.axes),
+                axis_strides(spec.strides[len(spec.program.inputs) + store.index], result.axes),
             )
         for one in self.launch.saved:
-            yield ("save", id(one)), ("memory", self.saved[id(one)]), self.along(one)
+            yield ("save", id(one)), ("memory", self.saved[id(one)]), self.sum_strides(one)
 
     def parameter(self, target: Argument) -> str:
         """The parameter name of an argument."""
@@ -141,12 +141,12 @@ class LaunchWriter:
     def axes(self, one: Expression) -> tuple[int, ...]:
         return tuple(sorted(self.reach(one)))
 
-    def along(self, one: Expression) -> AxisStrides:
+    def sum_strides(self, one: Expression) -> AxisStrides:
         """Strides of a sum that is kept in memory."""
         found, step = AxisStrides(), 1
         for axis in reversed(self.axes(one)):
             found[axis] = step
-            step *= self.given.program.space[axis]
+            step *= self.spec.program.space[axis]
         return found
 
     def field(self, name: str, value: int) -> str:
@@ -182,7 +182,7 @@ class LaunchWriter:
     # -- expressions
 
     def reach(self, one: Expression) -> Axes:
-        return self.given.schedule.reach(one, self.module.reach)
+        return self.spec.schedule.reach(one, self.module.reach)
 
     def new(self) -> str:
         self._count += 1
@@ -200,15 +200,17 @@ class LaunchWriter:
 
     def use(self, one: Expression, scope: CudaScope) -> str:
         """The text of a value in a scope; adds lines that compute it if needed."""
-        known = scope.find(one) or self.simple(one)
-        if known is not None:
-            return known
-        home = self.home(one)
-        if home is not scope:
-            return self.use(one, home)
+        text = scope.find(one) or self.simple(one)
+        if text is not None:
+            return text
+        outermost = self.outermost_scope(one)
+        if outermost is not scope:
+            return self.use(one, outermost)
         is_leaf = self.is_leaf(one)
         found = self.leaf(one) if is_leaf else self.text.of(one, [self.use(arg, scope) for arg in one.args])
-        if not (is_leaf or self._uses.get(id(one), 1) > 1 or len(found) > LONG or scope is not self.inside):
+        if not (
+            is_leaf or self._uses.get(id(one), 1) > 1 or len(found) > MAX_UNNAMED_LENGTH or scope is not self.inside
+        ):
             return found
         name = self.new()
         scope.lines.append(f"const {register_type(one.dtype)} {name} = {found};")
@@ -239,7 +241,7 @@ class LaunchWriter:
         """A read from memory."""
         return self.text.loaded(one.dtype, self.element(id(one)))
 
-    def home(self, one: Expression) -> CudaScope:
+    def outermost_scope(self, one: Expression) -> CudaScope:
         """The outermost scope in which a value can be computed."""
         if self.inside is not None and self.reach(one) & self.looped:
             return self.inside

@@ -15,7 +15,7 @@ OPTIONS = ("--std=c++17", "--fmad=false")
 """Products and sums are rounded separately, as on the CPU, so that both devices compute the same values; kernels are
 limited by memory. Division, square root and subnormal numbers are exact by default.
 """
-THREADS, PATIENCE = 4, 5.0
+THREADS, IDLE_SECONDS = 4, 5.0
 """Number of compiler threads, and seconds without work after which one ends."""
 _NAME = re.compile(r'extern "C" __global__ void .*?(\w+)\(const Layout')
 
@@ -40,7 +40,7 @@ class CudaCompilation:
         if self.error is not None:
             raise self.error
 
-    def finished(self) -> None:
+    def wait_until_done(self) -> None:
         """Waits until it is compiled or has failed."""
         self._done.wait()
 
@@ -65,17 +65,17 @@ class _Compiler:
     """Compilations by source, and the threads that run them; NVRTC can compile several at once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, Device], CudaCompilation] = {}
+        self._compilations: dict[tuple[str, Device], CudaCompilation] = {}
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[CudaCompilation] = queue.SimpleQueue()
         self._threads = 0
 
     def load(self, source: str, title: str, device: Device) -> CudaCompilation:
         with self._lock:
-            found = self._known.get((source, device))
+            found = self._compilations.get((source, device))
             is_new = found is None
             if found is None:
-                found = self._known[source, device] = CudaCompilation(source, title, device)
+                found = self._compilations[source, device] = CudaCompilation(source, title, device)
                 self._queue.put(found)
                 if self._threads < THREADS:
                     self._start()
@@ -92,7 +92,7 @@ class _Compiler:
     def _work(self) -> None:
         while True:
             try:
-                one = self._queue.get(timeout=PATIENCE)
+                one = self._queue.get(timeout=IDLE_SECONDS)
             except queue.Empty:
                 with self._lock:
                     if self._queue.empty():
@@ -103,8 +103,8 @@ class _Compiler:
 
     def wait(self) -> None:
         """Waits for all requested compilations."""
-        for one in list(self._known.values()):
-            one.finished()
+        for one in list(self._compilations.values()):
+            one.wait_until_done()
 
 
 COMPILER = _Compiler()

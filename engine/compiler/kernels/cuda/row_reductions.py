@@ -21,7 +21,7 @@ class RowReductionWriter(LaunchWriter):
     def body(self) -> list[str]:
         outer = self.loop_indices(inner=False)
         phases: dict[int, int] = {}
-        schedule = self.given.schedule
+        schedule = self.spec.schedule
         reduces, stores = self.launch.reduces, [one for one in self.launch.stores if one.axes & self.looped]
         last = max([schedule.phase(one, phases) for one in self.needed], default=0)
         for phase in range(last + 1):
@@ -44,19 +44,19 @@ class RowReductionWriter(LaunchWriter):
         before, fresh, after, done = list[str](), list[str](), list[str](), list[str]()
         for one in reduced:
             value, name = self.use(one.args[0], inside), self.new()
-            start, how = self.text.identity(one.value[0], one.dtype), self.module.how(one)
+            start, how = self.text.identity(one.value[0], one.dtype), self.module.combiner(one)
             ordered = is_order_dependent(one)
             (fresh if ordered else before).append(f"{register_type(one.dtype)} part_{name} = {start};")
             inside.lines.append(f"part_{name} = {how}::of<{register_type(one.dtype)}>(part_{name}, {value});")
             if ordered:
                 total = block_accumulator(self.module, one)
                 before.append(f"{total.kind} total_{name} = {total.start};")
-                call = f"{self.module.helper('with_blocks')}<{how}, {total.how}>(total_{name}, part_{name})"
+                call = f"{self.module.helper('add_blocks')}<{how}, {total.how}>(total_{name}, part_{name})"
                 after.append(f"total_{name} = {call};")
                 done.append(f"const {register_type(one.dtype)} {name} = {total.result(one, f'total_{name}')};")
             else:
                 done.append(
-                    f"const {register_type(one.dtype)} {name} = {self.module.helper('of_row')}<{how}>(part_{name});"
+                    f"const {register_type(one.dtype)} {name} = {self.module.helper('reduce_row')}<{how}>(part_{name});"
                 )
             self.scope.names[id(one)] = name
         stores = [self.store(one, inside) for one in stored]
@@ -68,7 +68,7 @@ class RowReductionWriter(LaunchWriter):
         lines = [*self.index_lines("k", self.loop_indices(inner=True)), *lines]
         if not after:
             return ["for (Index k = threadIdx.x; k < size; k += blockDim.x) {", *("    " + line for line in lines), "}"]
-        block = self.given.schedule.order.block
+        block = self.spec.schedule.order.block
         inner = [
             f"const Index start = first + threadIdx.x / 32 * {block};",
             f"const Index stop = start + {block} < size ? start + {block} : size;", *fresh,
@@ -85,7 +85,7 @@ class RowReductionWriter(LaunchWriter):
         scope = self.scope
         self.count_uses([*self.launch.saved, *[one.expression for one in stores]])
         ends = [self.save(one, scope) for one in self.launch.saved] + [self.store(one, scope) for one in stores]
-        if any(one.index in self.given.in_place for one in stores):
+        if any(one.index in self.spec.in_place for one in stores):
             scope.lines.append("if (blockDim.x == 32) __syncwarp(); else __syncthreads();")
         scope.lines += ["if (threadIdx.x == 0) {", *("    " + line for line in ends), "}"]
 
@@ -94,7 +94,7 @@ class RowBlockWriter(LaunchWriter):
     """Each warp sums a block of a row."""
 
     def body(self) -> list[str]:
-        launch, block = self.launch, self.given.schedule.order.block
+        launch, block = self.launch, self.spec.schedule.order.block
         outer, inner = self.loop_indices(inner=False), self.loop_indices(inner=True)
         self.count_uses([*[one.args[0] for one in launch.reduces], *[one.expression for one in launch.stores]])
         inside = self.inside = CudaScope(self.scope)
@@ -104,10 +104,10 @@ class RowBlockWriter(LaunchWriter):
             total: Accumulator = same_type_accumulator(self.module, one)
             fresh.append(f"{total.kind} {name} = {total.start};")
             inside.lines.append(f"{name} = {total.how}::of<{total.kind}>({name}, {value});")
-            index = self.module.keep_parts(one, self.module.size(launch.outer) * self._blocks())
+            index = self.module.add_part_buffer(one, self.module.size(launch.outer) * self._blocks())
             self.written.add(self.parameter(("memory", index)))
             ends += [
-                f"{name} = {self.module.helper('folded')}<{total.how}>({name});",
+                f"{name} = {self.module.helper('reduce_warp')}<{total.how}>({name});",
                 f"if (threadIdx.x % 32 == 0) {self.parameter(('memory', index))}[block * rows + row] = {name};",
             ]
         stores = [self.store(one, inside) for one in launch.stores]
@@ -128,7 +128,7 @@ class RowBlockWriter(LaunchWriter):
         ]  # fmt: skip
 
     def _blocks(self) -> int:
-        return -(-self.module.size(self.launch.inner) // self.given.schedule.order.block)
+        return -(-self.module.size(self.launch.inner) // self.spec.schedule.order.block)
 
 
 __all__ = ["RowBlockWriter", "RowReductionWriter"]

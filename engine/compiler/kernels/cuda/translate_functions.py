@@ -131,12 +131,12 @@ class _Function:
 
     def __init__(self, node: ast.FunctionDef) -> None:
         self.node = node
-        self.known = [one.arg for one in node.args.args]
+        self.variables = [one.arg for one in node.args.args]
         self.needed: list[str] = []
 
     def text(self) -> str:
-        kinds = [f"{name[0].upper()}{index}" for index, name in enumerate(self.known)]
-        given = ", ".join(f"{kind} {name}" for kind, name in zip(kinds, self.known, strict=True))
+        kinds = [f"{name[0].upper()}{index}" for index, name in enumerate(self.variables)]
+        given = ", ".join(f"{kind} {name}" for kind, name in zip(kinds, self.variables, strict=True))
         classes = ", ".join(f"class {kind}" for kind in kinds)
         head = f"template <{classes}> __device__ inline auto {self.node.name}({given}) {{"
         lines = [line for one in self.node.body for line in self.statement(one)]
@@ -158,9 +158,9 @@ class _Function:
 
     def assignment(self, target: ast.expr, value: ast.expr) -> list[str]:
         if isinstance(target, ast.Name):
-            is_new = target.id not in self.known
+            is_new = target.id not in self.variables
             text = _bare(self.expression(value))
-            self.known += [target.id] * is_new
+            self.variables += [target.id] * is_new
             return [f"{'auto ' if is_new else ''}{target.id} = {text};"]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             pairs = zip(target.elts, value.elts, strict=True)
@@ -168,9 +168,9 @@ class _Function:
         if isinstance(target, ast.Tuple):
             names = [one.id for one in target.elts if isinstance(one, ast.Name)]
             text = self.expression(value)
-            if set(names) & set(self.known):
+            if set(names) & set(self.variables):
                 raise TranslationUnsupported(ast.unparse(target))
-            self.known += names
+            self.variables += names
             return [f"auto [{', '.join(names)}] = {text};"]
         raise TranslationUnsupported(ast.unparse(target))
 
@@ -207,7 +207,7 @@ class _Function:
         return f"({left} {_SIGNS[type(one.op)]} {right})"
 
     def name(self, name: str) -> str:
-        if name in self.known:
+        if name in self.variables:
             return name
         if name in ("inf", "nan"):
             return f"__longlong_as_double({'0x7ff0000000000000LL' if name == 'inf' else '0x7ff8000000000000LL'})"
@@ -218,7 +218,7 @@ class _Function:
 
     def number(self, one: ast.expr) -> float | None:
         """The value of a constant expression."""
-        if isinstance(one, ast.Name) and one.id not in self.known:
+        if isinstance(one, ast.Name) and one.id not in self.variables:
             one = _tree()[1].get(one.id, one)
         try:
             return ast.literal_eval(one)

@@ -22,19 +22,19 @@ TEXTS: dict[str, str] = {
         return compensated(total.a, total.b, part);
     }
 };""",
-    "turned": """// The number of the lane whose place differs in one bit.
-template <class T> __device__ T turned(T x, int bit) {
+    "shuffle_xor": """// The number of the lane whose index differs in one bit.
+template <class T> __device__ T shuffle_xor(T x, int bit) {
     if constexpr (sizeof(T) < 4) return (T)__shfl_xor_sync(0xffffffffu, (int)x, bit);
     else return __shfl_xor_sync(0xffffffffu, x, bit);
 }""",
-    "folded": """// The numbers of a warp as one: the second half of the lanes with the first, until one is left.
-template <class How, class T> __device__ T folded(T x) {
-    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, turned(x, bit));
+    "reduce_warp": """// Reduces the numbers of a warp: the second half of the lanes with the first, until one is left.
+template <class How, class T> __device__ T reduce_warp(T x) {
+    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, shuffle_xor(x, bit));
     return x;
 }""",
-    "of_row": """// The numbers of all threads of a row as one, in no matter which order.
-template <class How, class T> __device__ T of_row(T x) {
-    x = folded<How>(x);
+    "reduce_row": """// Reduces the numbers of all threads of a row, for operations that do not depend on the order.
+template <class How, class T> __device__ T reduce_row(T x) {
+    x = reduce_warp<How>(x);
     if (blockDim.x == 32) return x;
     __shared__ T slots[32];
     if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = x;
@@ -44,9 +44,9 @@ template <class How, class T> __device__ T of_row(T x) {
     __syncthreads();
     return x;
 }""",
-    "with_blocks": """// A total, and after it the blocks that the warps of a row have added up, one after the other.
-template <class Fold, class How, class S, class T> __device__ S with_blocks(S total, T part) {
-    part = folded<Fold>(part);
+    "add_blocks": """// Adds the sums of blocks, one per warp of a row, to a total in order.
+template <class Fold, class How, class S, class T> __device__ S add_blocks(S total, T part) {
+    part = reduce_warp<Fold>(part);
     if (blockDim.x == 32) return How::of(total, part);
     __shared__ T slots[32];
     if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = part;
@@ -55,14 +55,14 @@ template <class Fold, class How, class S, class T> __device__ S with_blocks(S to
     __syncthreads();
     return total;
 }""",
-    "Pack": """// Neighbors in memory that are moved at once.
+    "Pack": """// Contiguous numbers that are loaded and stored together.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 template <int N, class T> __device__ Pack<T, N> loaded(const T* x) { return *(const Pack<T, N>*)x; }
 template <int N, class T> __device__ bool is_aligned(const T* x) {
     return (unsigned long long)x % (sizeof(T) * N) == 0;
 }""",
 }
-NEEDED = {"folded": ("turned",), "of_row": ("folded",), "with_blocks": ("folded",)}
+NEEDED = {"reduce_warp": ("shuffle_xor",), "reduce_row": ("reduce_warp",), "add_blocks": ("reduce_warp",)}
 FUNCTIONS = {"Largest": ("larger",), "Smallest": ("smaller",), "Compensated": ("Two", "compensated")}
 """Scalar functions that they call."""
 

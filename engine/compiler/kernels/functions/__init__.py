@@ -1,6 +1,6 @@
 """Scalar functions that generated kernels call. Imports numba, so only generated modules import this.
 
-Errors are below 2 units of the last place (`tests/engine/compiler/kernels/test_functions.py`).
+Errors are below 2 units in the last place (`tests/engine/compiler/kernels/test_functions.py`).
 """
 
 from engine.compiler.kernels.functions.binary import compensated as compensated

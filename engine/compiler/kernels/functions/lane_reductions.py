@@ -14,35 +14,37 @@ intrinsic: Any = extending.intrinsic
 """Untyped, because callers omit the first argument of decorated functions."""
 
 
-def _folded(name: str, start: float) -> Any:
+def _lane_reduction(name: str, start: float) -> Any:
     """Reduces the first `count` elements in lanes; the memory must hold a multiple of their number."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind, number = context.get_data_type(signature.return_type), signature.args[2].literal_value
-        whole = ir.VectorType(kind, number)
-        lanes = alloca_once_value(builder, ir.Constant(whole, [start] * number))
+        vector = ir.VectorType(kind, number)
+        lanes = alloca_once_value(builder, ir.Constant(vector, [start] * number))
         step, wide = ir.Constant(ir.IntType(64), number), ir.VectorType(ir.IntType(64), number)
-        full = builder.and_(given[1], ir.Constant(ir.IntType(64), -number))
+        full = builder.and_(args[1], ir.Constant(ir.IntType(64), -number))
 
-        def joined(index: Any, mask: Any = None) -> None:
-            pointer = builder.gep(builder.bitcast(given[0], kind.as_pointer()), [index])
-            loaded = builder.load(builder.bitcast(pointer, whole.as_pointer()), align=kind_size)
+        def accumulate(index: Any, mask: Any = None) -> None:
+            pointer = builder.gep(builder.bitcast(args[0], kind.as_pointer()), [index])
+            loaded = builder.load(builder.bitcast(pointer, vector.as_pointer()), align=kind_size)
             if mask is not None:
-                loaded = builder.select(mask, loaded, ir.Constant(whole, [start] * number))
+                loaded = builder.select(mask, loaded, ir.Constant(vector, [start] * number))
             builder.store(getattr(builder, name)(builder.load(lanes), loaded), lanes)
 
         kind_size = context.get_abi_sizeof(kind)
         with for_range_slice(builder, step.type(0), full, step) as (index, _):
-            joined(index)
-        with builder.if_then(builder.icmp_signed("<", full, given[1])):
-            first = builder.insert_element(ir.Constant(wide, ir.Undefined), builder.sub(given[1], full), _index(0))
-            rest = builder.shuffle_vector(first, first, _places([0] * number))
-            joined(full, builder.icmp_signed("<", ir.Constant(wide, list(range(number))), rest))
+            accumulate(index)
+        with builder.if_then(builder.icmp_signed("<", full, args[1])):
+            first = builder.insert_element(ir.Constant(wide, ir.Undefined), builder.sub(args[1], full), _index(0))
+            rest = builder.shuffle_vector(first, first, _lane_indices([0] * number))
+            accumulate(full, builder.icmp_signed("<", ir.Constant(wide, list(range(number))), rest))
         found, count = builder.load(lanes), number
         while count > 1:
             count //= 2
             halves = (list(range(count)), list(range(count, 2 * count)))
-            found = getattr(builder, name)(*(builder.shuffle_vector(found, found, _places(one)) for one in halves))
+            found = getattr(builder, name)(
+                *(builder.shuffle_vector(found, found, _lane_indices(one)) for one in halves)
+            )
         return builder.extract_element(found, _index(0))
 
     def typed(typing: Any, memory: Any, count: Any, lanes: Any) -> Any:
@@ -57,9 +59,9 @@ def _index(value: int) -> Any:
     return ir.Constant(ir.IntType(32), value)
 
 
-def _places(lanes: list[int]) -> Any:
+def _lane_indices(lanes: list[int]) -> Any:
     return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
 
 
-lane_sum = _folded("fadd", 0.0)
-lane_product = _folded("fmul", 1.0)
+lane_sum = _lane_reduction("fadd", 0.0)
+lane_product = _lane_reduction("fmul", 1.0)

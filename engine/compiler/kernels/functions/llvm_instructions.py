@@ -20,23 +20,23 @@ intrinsic: Any = extending.intrinsic
 def bits(typing: Any, x: Any) -> Any:
     """The bits of a float as an integer."""
     kind = _INTEGER[x]
-    return kind(x), lambda context, builder, signature, given: builder.bitcast(given[0], _IR[kind])
+    return kind(x), lambda context, builder, signature, args: builder.bitcast(args[0], _IR[kind])
 
 
 @intrinsic
 def from_bits(typing: Any, x: Any) -> Any:
     """The float with these bits."""
     kind = _FLOAT[x]
-    return kind(x), lambda context, builder, signature, given: builder.bitcast(given[0], _IR[kind])
+    return kind(x), lambda context, builder, signature, args: builder.bitcast(args[0], _IR[kind])
 
 
-def _named(name: str, arity: int) -> Any:
+def _llvm_intrinsic(name: str, arity: int) -> Any:
     """An LLVM intrinsic on floats of one type."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = _IR[signature.return_type]
         function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], ir.FunctionType(kind, [kind] * arity))
-        return builder.call(function, given)
+        return builder.call(function, args)
 
     def unary(typing: Any, x: Any) -> Any:
         return (x(x), code) if x in _INTEGER else None
@@ -49,16 +49,16 @@ def _named(name: str, arity: int) -> Any:
     return intrinsic(typed)
 
 
-floor = _named("floor", 1)
-ceil = _named("ceil", 1)
-trunc = _named("trunc", 1)
-rint = _named("rint", 1)
-sqrt = _named("sqrt", 1)
-fabs = _named("fabs", 1)
-copysign = _named("copysign", 2)
-larger = _named("maximum", 2)
+floor = _llvm_intrinsic("floor", 1)
+ceil = _llvm_intrinsic("ceil", 1)
+trunc = _llvm_intrinsic("trunc", 1)
+rint = _llvm_intrinsic("rint", 1)
+sqrt = _llvm_intrinsic("sqrt", 1)
+fabs = _llvm_intrinsic("fabs", 1)
+copysign = _llvm_intrinsic("copysign", 2)
+larger = _llvm_intrinsic("maximum", 2)
 """The larger of two numbers; NaN if either is NaN."""
-smaller = _named("minimum", 2)
+smaller = _llvm_intrinsic("minimum", 2)
 
 
 @intrinsic
@@ -66,7 +66,7 @@ def fmod(typing: Any, x: Any, y: Any) -> Any:
     """The remainder with the sign of x."""
     if x not in _INTEGER or x != y:
         return None
-    return x(x, x), lambda context, builder, signature, given: builder.frem(*given)
+    return x(x, x), lambda context, builder, signature, args: builder.frem(*args)
 
 
 @intrinsic
@@ -74,7 +74,7 @@ def like(typing: Any, x: Any, number: Any) -> Any:
     """An integer as a float of x's type."""
     if x not in _INTEGER:
         return None
-    return x(x, types.int64), lambda context, builder, signature, given: builder.sitofp(given[1], _IR[x])
+    return x(x, types.int64), lambda context, builder, signature, args: builder.sitofp(args[1], _IR[x])
 
 
 @intrinsic
@@ -84,9 +84,9 @@ def wide_product(typing: Any, x: Any, y: Any) -> Any:
         return None
     pair = types.UniTuple(x, 2)
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide, narrow = ir.IntType(128), ir.IntType(64)
-        whole = builder.mul(*(builder.zext(one, wide) for one in given))
+        whole = builder.mul(*(builder.zext(one, wide) for one in args))
         high = builder.trunc(builder.lshr(whole, ir.Constant(wide, 64)), narrow)
         return context.make_tuple(builder, pair, [high, builder.trunc(whole, narrow)])
 

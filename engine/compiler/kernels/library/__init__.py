@@ -13,6 +13,6 @@ from engine.compiler.kernels.library import pooling_kernels as pooling_kernels
 from engine.compiler.kernels.library.routines import STRIDED as STRIDED
 from engine.compiler.kernels.library.routines import Routine as Routine
 from engine.compiler.kernels.library.routines import routine_of as routine_of
-from engine.compiler.kernels.library.routines import start_helpers as start_helpers
+from engine.compiler.kernels.library.routines import start_thread_pool as start_thread_pool
 
-__all__ = ["STRIDED", "Routine", "routine_of", "start_helpers"]
+__all__ = ["STRIDED", "Routine", "routine_of", "start_thread_pool"]

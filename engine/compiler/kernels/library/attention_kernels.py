@@ -33,16 +33,16 @@ class AttentionLayout:
         lanes = _BYTES // dtype.itemsize
         self.itemsize = dtype.itemsize
         pitch, broad, deep = (-(-one // lanes) * lanes for one in (size, outer, inner))
-        forward = _places([inner * pitch, size * broad, 8 * pitch + _SPARE, 8 * broad], dtype)
-        back = _places(
+        forward = _buffer_offsets([inner * pitch, size * broad, 8 * pitch + _SPARE, 8 * broad], dtype)
+        backward = _buffer_offsets(
             [outer * pitch, size * deep, length * deep, length * broad, BLOCK * pitch + _SPARE, size * deep,
              size * broad, 8 * deep, pitch + _SPARE], dtype,
         )  # fmt: skip
         self.settings = np.zeros(42, np.int64)
         self.settings[:8] = self.heads, length, size, inner, outer, causal, pitch, broad
         self.settings[20:23] = forward[1:4]
-        self.settings[23:33] = deep, BLOCK, *back[1:9]
-        self._bytes = aligned(max(forward[-1], back[-1]))
+        self.settings[23:33] = deep, BLOCK, *backward[1:9]
+        self._bytes = aligned(max(forward[-1], backward[-1]))
         count = batch * self.heads
         self._call = call_words(
             count, count * length * size * (inner + outer) * _NANOSECONDS, workspace_bytes=self._bytes
@@ -55,11 +55,11 @@ class AttentionLayout:
         self.settings[at : at + 3] = [step // self.itemsize for step in array.strides[:3]]
         return array
 
-    def run(self, function: Any, *given: Any) -> None:
-        function(self._call.ctypes.data, id(self.settings), *given, workspace(self._bytes))
+    def run(self, function: Any, *arguments: Any) -> None:
+        function(self._call.ctypes.data, id(self.settings), *arguments, workspace(self._bytes))
 
 
-def _places(sizes: list[int], dtype: Any) -> list[int]:
+def _buffer_offsets(sizes: list[int], dtype: Any) -> list[int]:
     """Offsets of buffers of these sizes, and the end of the last one."""
     found = [0]
     for size in sizes:

@@ -21,17 +21,17 @@ _BLOCK_BYTES = 3 << 17
 """Bytes of operands of one blocked product."""
 _LINE = 16
 """Numbers in the widest vector."""
-_MOST_ROWS, _DOT_ROWS, _DOT_COLUMNS = 8, 4, 6
+_MAX_ROWS, _DOT_ROWS, _DOT_COLUMNS = 8, 4, 6
 """Maximum tile sizes."""
-_MOST_TILE = 192
+_MAX_TILE_BYTES = 192
 """Maximum bytes of the sums of a tile: 24 vectors in double precision."""
 _PARTS = 4
 """Number of partial sums over samples, which threads share."""
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 """Maximum number of parts otherwise, because each part packs the weight."""
 _NANOSECONDS = 0.02
 """Estimated nanoseconds per multiply-add."""
-_LEAST_CHANNELS = 4
+_MIN_CHANNELS = 4
 """Minimum number of channels per group; fewer would leave tiles empty."""
 
 
@@ -65,8 +65,8 @@ class ConvolutionAxis:
     @property
     def shifts(self) -> tuple[int, int]:
         """The smallest and the largest shift."""
-        found = [tap.shift for job in self.jobs for tap in job.taps] or [0]
-        return min(found), max(found)
+        shifts = [tap.shift for job in self.jobs for tap in job.taps] or [0]
+        return min(shifts), max(shifts)
 
     @property
     def output_size(self) -> int:
@@ -150,26 +150,26 @@ class ConvolutionRoutine:
         jobs: list[int] = []
         offsets: list[int] = []
         sources: list[int] = []
-        group_skip, skip, inner_skip = strides
+        group_stride, channel_stride, input_stride = strides
         for y, x in itertools.product(down.jobs, across.jobs):
             begin = len(offsets)
             for channel, one, two in itertools.product(range(inner), y.taps, x.taps):
                 offsets.append(planes.offset(channel, one, two))
-                sources.append(channel * inner_skip + one.kernel_index * kernel_sizes[1] + two.kernel_index)
+                sources.append(channel * input_stride + one.kernel_index * kernel_sizes[1] + two.kernel_index)
             jobs += [len(offsets) - begin, begin, y.output_size, x.output_size, y.first, x.first, y.step, x.step]
         run = padded_size(planes.band * planes.pitch)
         packed = planes.size * dtype.itemsize
-        product = packed + aligned(groups * (outer + _MOST_ROWS) * len(offsets) * dtype.itemsize)
-        self._bytes = product + aligned(_MOST_ROWS * run * dtype.itemsize)
+        product = packed + aligned(groups * (outer + _MAX_ROWS) * len(offsets) * dtype.itemsize)
+        self._bytes = product + aligned(_MAX_ROWS * run * dtype.itemsize)
         first = 26 + len(jobs)
         self._settings = np.array([
-            *planes.settings(groups, outer), len(jobs) // 8, *sizes, skip, group_skip, len(offsets), run, packed,
-            product, first, first + len(offsets), 26, *jobs, *offsets, *sources,
+            *planes.settings(groups, outer), len(jobs) // 8, *sizes, channel_stride, group_stride, len(offsets), run,
+            packed, product, first, first + len(offsets), 26, *jobs, *offsets, *sources,
         ])  # fmt: skip
         self._zeros = np.zeros(groups * outer, dtype)
         work = batch * groups * outer * sum(jobs[at] * jobs[at + 2] * jobs[at + 3] for at in range(0, len(jobs), 8))
         self._bytes = aligned(self._bytes)
-        self._call = call_words(batch, work * _NANOSECONDS, workspace_bytes=self._bytes, max_parts=_MOST_PARTS)
+        self._call = call_words(batch, work * _NANOSECONDS, workspace_bytes=self._bytes, max_parts=_MAX_PARTS)
         self._address = self._call.ctypes.data
         self._kernel = library_kernel("convolve", dtype)
 
@@ -193,20 +193,20 @@ class ConvolutionWeightBackward:
         each = (planes.size + tall * run) * dtype.itemsize
         units = batch * planes.bands
         parts = min(units, _PARTS)
-        most = max(1, min(_BLOCK_BYTES // each, -(-units // parts)))
+        block_units = max(1, min(_BLOCK_BYTES // each, -(-units // parts)))
         taps = itertools.product(range(inner), down.jobs[0].taps, across.jobs[0].taps)
         offsets = [planes.offset(*tap) for tap in taps]
         sums = len(offsets)
         tiles = (outer + _DOT_ROWS) * (sums + _DOT_COLUMNS) // 4 + 1
-        upper = aligned(most * planes.size * dtype.itemsize)
+        upper = aligned(block_units * planes.size * dtype.itemsize)
         # Lines are copied in whole vectors, so the last one needs padding.
-        found = upper + aligned((most * tall * run + lanes) * dtype.itemsize)
-        ours = found + tiles * _MOST_TILE
-        theirs = ours + aligned(most * (run // lanes) * 8)
-        self._bytes = theirs + aligned(most * (run // lanes) * 8)
+        sums_offset = upper + aligned((block_units * tall * run + lanes) * dtype.itemsize)
+        g_offsets = sums_offset + tiles * _MAX_TILE_BYTES
+        x_offsets = g_offsets + aligned(block_units * (run // lanes) * 8)
+        self._bytes = x_offsets + aligned(block_units * (run // lanes) * 8)
         self._settings = np.array([
-            *planes.settings(groups, outer), across.output_size, planes.bands, most, sums, run, upper, found, ours,
-            theirs, 27, parts, units, groups * outer * sums, *offsets, *[0] * _DOT_COLUMNS,
+            *planes.settings(groups, outer), across.output_size, planes.bands, block_units, sums, run, upper,
+            sums_offset, g_offsets, x_offsets, 27, parts, units, groups * outer * sums, *offsets, *[0] * _DOT_COLUMNS,
         ])  # fmt: skip
         self._sums = np.empty((parts, groups * outer * sums), dtype)
         work = units * planes.band * across.output_size * self._sums[0].size
@@ -218,10 +218,10 @@ class ConvolutionWeightBackward:
     def __call__(self, g: Any, x: Any, out: Any) -> None:
         arrays = id(self._settings), id(x), id(g)
         self._kernel(self._address, *arrays, self._sums.ctypes.data, workspace(self._bytes))
-        found = out.reshape(-1)
-        np.copyto(found, self._sums[0])
+        flat = out.reshape(-1)
+        np.copyto(flat, self._sums[0])
         for part in self._sums[1:]:
-            np.add(found, part, out=found)
+            np.add(flat, part, out=flat)
 
 
 # -- nodes ------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ class ConvolutionWeightBackward:
 
 def _fits(node: IRNode, channels: int) -> bool:
     dtype, dims = node.out.dtype, len(node.out.shape)
-    return dtype in FLOATS and 3 <= dims <= 4 and channels >= _LEAST_CHANNELS
+    return dtype in FLOATS and 3 <= dims <= 4 and channels >= _MIN_CHANNELS
 
 
 def _sizes(shape: Sequence[int]) -> tuple[int, int]:
@@ -262,10 +262,10 @@ def _(node: IRNode) -> Routine | None:
         return None
     sizes = _sizes(weight.shape)
     down, across = _axes(forward_axis, x.shape, out.shape, node, sizes)
-    skip = inner * count(sizes)
+    channel_stride = inner * count(sizes)
     return ConvolutionRoutine(
-        down, across, groups, inner, outer, _sizes(out.shape), sizes, (outer * skip, skip, count(sizes)),
-        x.shape[0], out.dtype,
+        down, across, groups, inner, outer, _sizes(out.shape), sizes,
+        (outer * channel_stride, channel_stride, count(sizes)), x.shape[0], out.dtype,
     )  # fmt: skip
 
 
@@ -278,12 +278,12 @@ def _(node: IRNode) -> Routine | None:
         return None
     sizes = _sizes(weight.shape)
     down, across = _axes(backward_axis, out.shape, g.shape, node, sizes)
-    skip = outer * count(sizes)
-    found = ConvolutionRoutine(
-        down, across, groups, inner, outer, _sizes(out.shape), sizes, (inner * skip, count(sizes), skip),
-        g.shape[0], out.dtype,
+    channel_stride = outer * count(sizes)
+    routine = ConvolutionRoutine(
+        down, across, groups, inner, outer, _sizes(out.shape), sizes,
+        (inner * channel_stride, count(sizes), channel_stride), g.shape[0], out.dtype,
     )  # fmt: skip
-    return lambda g, weight, out: found(g, weight, None, out)
+    return lambda g, weight, out: routine(g, weight, None, out)
 
 
 @implements(convolution_backward_weight)

@@ -15,7 +15,7 @@ from engine.ops.recurrent.lstm import lstm_layer, lstm_layer_backward
 
 _ROWS = 8
 """Maximum rows of a tile."""
-_MOST_PARTS = 4
+_MAX_PARTS = 4
 """Maximum parts of a batch in the forward pass, because each part packs the weight."""
 _NANOSECONDS = 0.03
 """Estimated nanoseconds per multiply-add."""
@@ -28,7 +28,7 @@ def _broad(size: int, dtype: Any) -> int:
     return -(-size // lanes) * lanes
 
 
-def _begins(sizes: Sequence[int]) -> list[int]:
+def _buffer_offsets(sizes: Sequence[int]) -> list[int]:
     """Offsets of arrays of these sizes in the work space, and the end of the last one."""
     return [0, *accumulate(aligned(size) for size in sizes)]
 
@@ -38,10 +38,10 @@ class LstmForward:
 
     def __init__(self, steps: int, batch: int, size: int, backwards: bool, dtype: Any) -> None:
         wide = _broad(4 * size, dtype) * dtype.itemsize
-        *self._places, self._bytes = _begins([size * wide, 3 * size * 8, _ROWS * wide])
+        *self._offsets, self._bytes = _buffer_offsets([size * wide, 3 * size * 8, _ROWS * wide])
         self._sizes = steps, batch, size, int(backwards)
         work = steps * batch * 4 * size * size * _NANOSECONDS
-        self._call = call_words(batch, work, workspace_bytes=self._bytes, max_parts=_MOST_PARTS, multiple_of=_ROWS)
+        self._call = call_words(batch, work, workspace_bytes=self._bytes, max_parts=_MAX_PARTS, multiple_of=_ROWS)
         self._kernel = library_kernel("lstm", dtype)
 
     def __call__(
@@ -49,7 +49,7 @@ class LstmForward:
         cells: Any,
     ) -> None:  # fmt: skip
         arrays = [id(one) for one in (gates, h, c, weight, out, last_h, last_c, values, cells)]
-        self._kernel(self._call.ctypes.data, *self._sizes, *arrays, *self._places, workspace(self._bytes))
+        self._kernel(self._call.ctypes.data, *self._sizes, *arrays, *self._offsets, workspace(self._bytes))
 
 
 class LstmBackward:
@@ -59,7 +59,7 @@ class LstmBackward:
         wide = _broad(size, dtype) * dtype.itemsize
         parts = max(1, batch // _SEQUENCES)
         most = -(-batch // parts)
-        *self._places, self._bytes = _begins([
+        *self._offsets, self._bytes = _buffer_offsets([
             4 * size * wide, (12 * size + most) * 8, most * wide, most * wide, wide, wide, (4 * size + _ROWS) * wide
         ])  # fmt: skip
         self._sizes = steps, batch, size, int(backwards)
@@ -69,28 +69,28 @@ class LstmBackward:
         self._kernel = library_kernel("lstm_backward", dtype)
 
     def __call__(
-        self, values: Any, cells: Any, result: Any, h: Any, c: Any, weight: Any, _: Any, of_result: Any, of_h: Any,
-        of_c: Any, slopes: Any, dh: Any, dc: Any, of_weight: Any, of_projection: Any,
+        self, values: Any, cells: Any, result: Any, h: Any, c: Any, weight: Any, _: Any, result_grad: Any, h_grad: Any,
+        c_grad: Any, gates_grad: Any, dh: Any, dc: Any, weight_grad: Any, projection_grad: Any,
     ) -> None:  # fmt: skip
-        for out, given in ((dh, of_h), (dc, of_c)):
-            if given is None:
+        for out, initial in ((dh, h_grad), (dc, c_grad)):
+            if initial is None:
                 out.fill(0)
             else:
-                np.copyto(out, given)
+                np.copyto(out, initial)
         read = [np.asarray(one, None, order="C") for one in (values, cells, result, h, c, weight)]
-        far = near = 0
-        upper = values
-        if of_result is not None:
-            upper = of_result if _has_rows(of_result) else np.ascontiguousarray(of_result)
-            far, near = (step // upper.itemsize for step in upper.strides[:2])
-        numbers = [*self._sizes, far, near, *map(id, (*read, upper, dh, dc, slopes))]
+        step_stride = sequence_stride = 0
+        strided_grad = values
+        if result_grad is not None:
+            strided_grad = result_grad if _has_rows(result_grad) else np.ascontiguousarray(result_grad)
+            step_stride, sequence_stride = (step // strided_grad.itemsize for step in strided_grad.strides[:2])
+        numbers = [*self._sizes, step_stride, sequence_stride, *map(id, (*read, strided_grad, dh, dc, gates_grad))]
         self._kernel(
-            self._call.ctypes.data, *numbers, *self._places, self._sums.ctypes.data, len(self._sums),
+            self._call.ctypes.data, *numbers, *self._offsets, self._sums.ctypes.data, len(self._sums),
             workspace(self._bytes),
         )  # fmt: skip
-        np.copyto(of_weight, self._sums[0])
+        np.copyto(weight_grad, self._sums[0])
         for part in self._sums[1:]:
-            np.add(of_weight, part, out=of_weight)
+            np.add(weight_grad, part, out=weight_grad)
 
 
 def _has_rows(array: Any) -> bool:

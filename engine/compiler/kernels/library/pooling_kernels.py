@@ -14,11 +14,11 @@ from engine.ops.spatial.pool import max_pool_with_indices, window_scatter_add
 from engine.ops.spatial.sliding_windows import SlidingWindows
 from engine.shape import count
 
-_MOST_PLACES = 255
+_MAX_WINDOW_SIZE = 255
 """Maximum window size, because indices in a window are bytes."""
 
 
-_FURTHEST = 2
+_MAX_STRIDE = 2
 """Maximum stride for vectorized comparison."""
 _NANOSECONDS = 1.0
 """Estimated nanoseconds per window element."""
@@ -29,11 +29,11 @@ class MaxPoolRoutine:
 
     def __init__(self, node: IRNode, name: str, x: Sequence[int], output_shape: Sequence[int]) -> None:
         windows: SlidingWindows = node.statics["windows"]
-        given = (x[2:], output_shape[2:], windows.kernel, windows.stride, windows.padding, windows.dilation)
+        sizes_by_kind = (x[2:], output_shape[2:], windows.kernel, windows.stride, windows.padding, windows.dilation)
         neutral = (1, 1, 1, 1, 0, 1)
         if len(x) == 3:
-            given = tuple((one, *sizes) for one, sizes in zip(neutral, given, strict=True))
-        self._settings = np.array([*(size for sizes in given for size in sizes), windows.overlap])
+            sizes_by_kind = tuple((one, *sizes) for one, sizes in zip(neutral, sizes_by_kind, strict=True))
+        self._settings = np.array([*(size for sizes in sizes_by_kind for size in sizes), windows.overlap])
         self._call = call_words(x[0] * x[1], count(output_shape) * count(windows.kernel) * _NANOSECONDS)
         self._address = self._call.ctypes.data
         self._module = background_kernel(name, node.out.dtype)
@@ -52,13 +52,13 @@ class MaxPoolRoutine:
 
 def _fits(node: IRNode) -> bool:
     windows: SlidingWindows = node.statics["windows"]
-    return node.out.dtype in FLOATS and len(windows.kernel) <= 2 and count(windows.kernel) <= _MOST_PLACES
+    return node.out.dtype in FLOATS and len(windows.kernel) <= 2 and count(windows.kernel) <= _MAX_WINDOW_SIZE
 
 
 @implements(max_pool_with_indices)
 def _(node: IRNode) -> Routine | None:
     (x,) = node.values
-    near = node.statics["windows"].stride[-1] <= _FURTHEST
+    near = node.statics["windows"].stride[-1] <= _MAX_STRIDE
     return MaxPoolRoutine(node, "max_windows", x.shape, node.out.shape) if near and _fits(node) else None
 
 

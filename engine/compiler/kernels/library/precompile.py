@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import psutil
 
-from engine.compiler.kernels.kernel_cache import is_kept
+from engine.compiler.kernels.kernel_cache import is_cached
 from engine.compiler.kernels.library.routines import kernel_names, library_kernel, source_of
 
 DTYPE = np.dtype(np.float32)
@@ -20,7 +20,7 @@ DTYPE = np.dtype(np.float32)
 
 def missing_kernels() -> list[str]:
     """Kernels that are not cached."""
-    return [name for name in kernel_names() if not is_kept(source_of(name, DTYPE))]
+    return [name for name in kernel_names() if not is_cached(source_of(name, DTYPE))]
 
 
 def main() -> None:

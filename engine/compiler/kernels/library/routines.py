@@ -23,7 +23,7 @@ Routine: TypeAlias = Callable[..., None]
 """Computes a node: called with its C-ordered inputs (None if absent), then with memory for its results."""
 RoutineFactory: TypeAlias = Callable[[IRNode], Routine | None]
 
-_MAKERS: dict[Op, RoutineFactory] = {}
+_FACTORIES: dict[Op, RoutineFactory] = {}
 STRIDED: set[Op] = set()
 """Ops whose routines accept inputs with any strides."""
 
@@ -31,25 +31,25 @@ STRIDED: set[Op] = set()
 def implements(op: Op, *, strided: bool = False) -> Callable[[RoutineFactory], RoutineFactory]:
     """Registers the factory of routines for `op`; it returns None for nodes that NumPy computes."""
 
-    def declare(maker: RoutineFactory) -> RoutineFactory:
-        _MAKERS[op] = maker
+    def declare(factory: RoutineFactory) -> RoutineFactory:
+        _FACTORIES[op] = factory
         if strided:
             STRIDED.add(op)
-        return maker
+        return factory
 
     return declare
 
 
 def routine_of(node: IRNode) -> Routine | None:
     """The routine of a node; None if NumPy computes it."""
-    maker = _MAKERS.get(node.op)
+    factory = _FACTORIES.get(node.op)
     values = [*node.values, node.out]
-    if maker is None or any(value.device is not CPU or 0 in value.shape for value in values):
+    if factory is None or any(value.device is not CPU or 0 in value.shape for value in values):
         return None
     if len({value.dtype for value in values if value.dtype.kind not in "biu"}) > 1:
         return None
     try:
-        return maker(node)
+        return factory(node)
     except LoweringUnsupported:  # no compiler, or unsupported instructions; the same in every run on this machine
         return None
 
@@ -64,7 +64,7 @@ def background_kernel(name: str, dtype: Any) -> KernelModule:
     return compile_in_background(source_of(name, dtype), name)
 
 
-def start_helpers() -> None:
+def start_thread_pool() -> None:
     """Starts the thread pool, once its kernel is compiled."""
     serve = background_kernel("serve_pool", np.dtype(np.float32)).function
     if serve is not None:
@@ -92,5 +92,5 @@ __all__ = [
     "library_kernel",
     "routine_of",
     "source_of",
-    "start_helpers",
+    "start_thread_pool",
 ]  # fmt: skip

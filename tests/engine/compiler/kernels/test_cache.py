@@ -27,7 +27,7 @@ assert np.allclose(found, group.arrays[out], rtol=1e-6), found
 
 
 def _run(folder: Path, count: int = 1, end: str = "") -> None:
-    environment = {**os.environ, kernel_cache.VARIABLE: str(folder)}
+    environment = {**os.environ, kernel_cache.FOLDER_VARIABLE: str(folder)}
     running = [subprocess.Popen([sys.executable, "-c", PROGRAM + end], env=environment) for _ in range(count)]
     assert [one.wait(120) for one in running] == [0] * count
 
@@ -102,7 +102,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way", encoding="utf-8")
-    monkeypatch.setenv(kernel_cache.VARIABLE, str(blocked))
+    monkeypatch.setenv(kernel_cache.FOLDER_VARIABLE, str(blocked))
     group = Group()
     x = group.input(np.ones((2, 3), np.float32))
     out = group.add("sub", group.add("mul", x, 5.5), x)

@@ -14,7 +14,7 @@ from engine.compiler.instruction import Constant
 from engine.compiler.ir import IRNode, IROperand, IRValue
 from engine.compiler.kernels import thread_pool
 from engine.compiler.kernels.kernel_cache import COMPILER
-from engine.compiler.kernels.library import routine_of, start_helpers
+from engine.compiler.kernels.library import routine_of, start_thread_pool
 from engine.compiler.kernels.library.routines import library_kernel
 from engine.compiler.kernels.thread_pool import THREAD_POOL
 from engine.ops.indexing.index import TensorSlot, index_backward
@@ -242,7 +242,7 @@ def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch, request:
         routine = routine_of(node)
         assert routine is not None
         COMPILER.wait()
-        start_helpers()
+        start_thread_pool()
         found = []
         for threads in (1, 2, 5):
             before = THREAD_POOL.offers

@@ -25,20 +25,20 @@ assert precompile.missing_kernels() == []
 
 def test_what_is_missing_is_compiled(tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-c", PROGRAM], env={**os.environ, kernel_cache.VARIABLE: str(tmp_path)}, check=True
+        [sys.executable, "-c", PROGRAM], env={**os.environ, kernel_cache.FOLDER_VARIABLE: str(tmp_path)}, check=True
     )
 
 
 def test_all_kernels_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(kernel_cache.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(kernel_cache.FOLDER_VARIABLE, str(tmp_path))
     assert precompile.missing_kernels() == kernel_names()
     assert "lstm" in kernel_names()
 
 
 def test_a_damaged_kernel_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(kernel_cache.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(kernel_cache.FOLDER_VARIABLE, str(tmp_path))
     path = kernel_cache.KernelModule("x = 1\n", "").file
     kernel_cache.write(path, "x = 1\n", ObjectCode(b"code", ()))
-    assert kernel_cache.is_kept("x = 1\n")
+    assert kernel_cache.is_cached("x = 1\n")
     path.write_bytes(path.read_bytes()[:-1])
-    assert not kernel_cache.is_kept("x = 1\n")
+    assert not kernel_cache.is_cached("x = 1\n")

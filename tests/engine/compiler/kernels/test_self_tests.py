@@ -29,12 +29,12 @@ serve()
 @pytest.fixture(autouse=True)
 def _no_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No kernel is known, neither in this process nor on disk."""
-    monkeypatch.setenv(kernel_cache.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(kernel_cache.FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setattr(COMPILER, "modules", {})
     monkeypatch.setattr(COMPILER, "_has_warned", False)
     yield
     COMPILER._process.end()
-    kernel_cache._awaited.end()
+    kernel_cache._foreground_process.end()
 
 
 def step(x: engine.Tensor, w: engine.Tensor) -> engine.Tensor:
@@ -78,7 +78,7 @@ def test_another_numba_turns_kernels_off(monkeypatch: pytest.MonkeyPatch) -> Non
     expected, _ = results()
     COMPILER._process.end()
     monkeypatch.setattr(COMPILER, "modules", {})
-    monkeypatch.setenv(kernel_cache.VARIABLE, str(kernel_cache.cache_folder().parent / "others"))
+    monkeypatch.setenv(kernel_cache.FOLDER_VARIABLE, str(kernel_cache.cache_folder().parent / "others"))
     monkeypatch.setattr(compile_process, "_START", compile_process._START.replace("serve()\n", BROKEN_NUMBA))
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

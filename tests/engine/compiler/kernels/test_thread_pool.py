@@ -19,7 +19,7 @@ import pytest
 import engine
 from engine.compiler.ir import IRValue
 from engine.compiler.kernels import CpuKernel, compile, thread_pool
-from engine.compiler.kernels.library import start_helpers
+from engine.compiler.kernels.library import start_thread_pool
 from engine.compiler.kernels.library.routines import library_kernel
 from engine.compiler.kernels.thread_pool import THREAD_POOL
 from tests.engine.compiler.kernels.groups import Group, check_reference
@@ -37,7 +37,7 @@ def many_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(thread_pool, "MIN_PART_NANOSECONDS", 1e-9)
     monkeypatch.setattr(thread_pool, "MIN_PARALLEL_NANOSECONDS", 0)
     library_kernel("serve_pool", np.dtype(np.float32))
-    start_helpers()
+    start_thread_pool()
     before = THREAD_POOL.size
     yield
     THREAD_POOL.resize(before)
@@ -148,7 +148,7 @@ import numpy as np
 from tests.engine.compiler.kernels import test_thread_pool as t
 t.thread_pool.MIN_PART_NANOSECONDS, t.thread_pool.MIN_PARALLEL_NANOSECONDS = 1e-9, 0
 t.library_kernel("serve_pool", np.dtype(np.float32))
-t.start_helpers()
+t.start_thread_pool()
 t.THREAD_POOL.resize(3)
 one = t.made(t.elements)
 expected = t.computed(*one)[0].tobytes()
@@ -160,7 +160,7 @@ for _ in range(5):
     if child == 0:
         assert t.THREAD_POOL.size == 1
         same = t.computed(*one)[0].tobytes() == expected
-        t.start_helpers()
+        t.start_thread_pool()
         t.THREAD_POOL.resize(2)
         os._exit(0 if same and t.computed(*one)[0].tobytes() == expected else 3)
     assert os.waitpid(child, 0)[1] == 0

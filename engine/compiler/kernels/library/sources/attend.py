@@ -13,7 +13,7 @@ from engine.compiler.kernels.thread_pool import CallWords
 
 lanes, width = LANES[number], number.bitwidth // 8
 multiply = tiled_matmul(number)
-padded, turned, back = padded_copies(number)
+pad, transpose, unpad = padded_copies(number)
 exp = exp64 if number.bitwidth == 64 else exp32
 
 
@@ -32,7 +32,7 @@ def kernel(call_address, settings_id, queries, keys, values, results, weights, s
     )  # fmt: skip
     pitch, broad = settings[6], settings[7]
     of_query, of_key, of_value, of_result = settings + 8, settings + 11, settings + 14, settings + 17
-    turned_keys, rows_of_values = workspace, workspace + settings[20]
+    transposed_keys, rows_of_values = workspace, workspace + settings[20]
     scored, result = workspace + settings[21], workspace + settings[22]
     scores = memory_at(scored, number, 1)
     weight = array_elements(weights, number, 2)
@@ -40,15 +40,15 @@ def kernel(call_address, settings_id, queries, keys, values, results, weights, s
     factor = number(scale)
     for head in range(first, last):
         b, h = head // heads, head % heads
-        turned(key + (b * of_key[0] + h * of_key[1]) * width, of_key[2], size, inner, turned_keys, pitch)
-        padded(value + (b * of_value[0] + h * of_value[1]) * width, of_value[2], size, outer, rows_of_values, broad)
-        here = query + (b * of_query[0] + h * of_query[1]) * width
+        transpose(key + (b * of_key[0] + h * of_key[1]) * width, of_key[2], size, inner, transposed_keys, pitch)
+        pad(value + (b * of_value[0] + h * of_value[1]) * width, of_value[2], size, outer, rows_of_values, broad)
+        queries_of_head = query + (b * of_query[0] + h * of_query[1]) * width
         for start in range(0, length, ROWS):
             rows = min(ROWS, length - start)
-            seen = min(start + rows, size) if causal else size
+            visible = min(start + rows, size) if causal else size
             multiply(
-                here + start * of_query[2] * width, of_query[2], 1, turned_keys, pitch, inner, scored, pitch, rows,
-                (seen + lanes - 1) // lanes, 0,
+                queries_of_head + start * of_query[2] * width, of_query[2], 1, transposed_keys, pitch, inner, scored,
+                pitch, rows, (visible + lanes - 1) // lanes, 0,
             )  # fmt: skip
             for row in range(rows):
                 own = scores + row * pitch
@@ -63,12 +63,12 @@ def kernel(call_address, settings_id, queries, keys, values, results, weights, s
                 to = weight + (head * length + start + row) * size
                 for i in range(count):
                     own[i] = own[i] * inverse_sum
-                for i in range(count, seen):
+                for i in range(count, visible):
                     own[i] = number(0.0)
-                for i in range(seen):
+                for i in range(visible):
                     to[i] = own[i]
-                for i in range(seen, size):
+                for i in range(visible, size):
                     to[i] = number(0.0)
-            multiply(scored, pitch, 1, rows_of_values, broad, seen, result, broad, rows, broad // lanes, 0)
+            multiply(scored, pitch, 1, rows_of_values, broad, visible, result, broad, rows, broad // lanes, 0)
             to = out + (b * of_result[0] + h * of_result[1] + start * of_result[2]) * width
-            back(result, broad, rows, outer, to, of_result[2], number(1.0))
+            unpad(result, broad, rows, outer, to, of_result[2], number(1.0))

@@ -15,9 +15,9 @@ from engine.compiler.kernels.register_tiles import LANES, ROWS, VECTORS, product
 from engine.compiler.kernels.thread_pool import CallWords
 
 lanes = LANES[number]
-wide = product_tile(ROWS, VECTORS, turned=True)
-middle = product_tile(ROWS, min(VECTORS, 2), turned=True)
-narrow = product_tile(ROWS, 1, turned=True)
+wide = product_tile(ROWS, VECTORS, transposed=True)
+middle = product_tile(ROWS, min(VECTORS, 2), transposed=True)
+narrow = product_tile(ROWS, 1, transposed=True)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -36,24 +36,24 @@ def pack(settings, weight, sources, packed):
 
 
 @njit(nogil=True, error_model="numpy")
-def write(settings, own, product, added, out, image, first, start, end):
+def write(settings, own, product, biases, out, image, first, start, end):
     """Writes lines of a block of channels, without the unused results between them."""
     outer, pitch, height, width, run = settings[2], settings[7], settings[15], settings[16], settings[20]
     groups, columns, step = settings[0], own[3], own[7]
     for row in range(min(ROWS, outer - first)):
-        more = added[image % groups * outer + first + row]
-        whole = out + (image * outer + first + row) * height * width
+        more = biases[image % groups * outer + first + row]
+        channel_out = out + (image * outer + first + row) * height * width
         for line in range(start, end):
-            there = whole + ((line * own[6] + own[4]) * width + own[5])
+            line_out = channel_out + ((line * own[6] + own[4]) * width + own[5])
             found = product + (row * run + (line - start) * pitch)
             if step == 1:
-                write_biased(there, 0, found, 0, columns, more)
+                write_biased(line_out, 0, found, 0, columns, more)
             elif step == 2:  # a constant step can be vectorized
                 for i in range(columns):
-                    there[2 * i] = found[i] + more
+                    line_out[2 * i] = found[i] + more
             else:
                 for i in range(columns):
-                    there[i * step] = found[i] + more
+                    line_out[i * step] = found[i] + more
 
 
 @machine_code("void(int64, int64, int64, int64, int64, int64, int64)")
@@ -69,7 +69,7 @@ def kernel(call_address, settings_id, images, weights, bias, results, workspace)
     rows, jobs, sums, run = settings[13], settings[14], settings[19], settings[20]
     offsets, sources = settings + settings[23], settings + settings[24]
     x, out = array_elements(images, number, 1), array_elements(results, number, 4)
-    weight, added = array_elements(weights, number, 2), array_elements(bias, number, 3)
+    weight, biases = array_elements(weights, number, 2), array_elements(bias, number, 3)
     planes = memory_at(workspace, number, 5)
     packed, product = memory_at(workspace + settings[21], number, 6), memory_at(workspace + settings[22], number, 7)
     blocks = (outer + ROWS - 1) // ROWS
@@ -95,4 +95,4 @@ def kernel(call_address, settings_id, images, weights, bias, results, workspace)
                         while at < reach:
                             narrow(planes, at, offsets + begin, packed, to, ROWS, count, product, at, run)
                             at += lanes
-                        write(settings, own, product, added, out, sample * groups + group, block * ROWS, start, end)
+                        write(settings, own, product, biases, out, sample * groups + group, block * ROWS, start, end)

@@ -20,25 +20,25 @@ SIZE = (DOT_ROWS * DOT_COLUMNS + lanes - 1) // lanes * lanes
 
 
 @njit(nogil=True, error_model="numpy")
-def lay_rows(settings, g, image, upper, tall, start, end):
+def copy_rows(settings, g, image, upper, tall, start, end):
     """Copies lines of the channels of a gradient, padded with zeros as the planes are."""
     outer, pitch, rows, columns, run = settings[2], settings[7], settings[13], settings[14], settings[18]
     for channel in range(tall):
-        here = upper + channel * run
+        row = upper + channel * run
         at = 0
         if channel < outer:
-            whole = g + (image * outer + channel) * rows * columns
+            channel_lines = g + (image * outer + channel) * rows * columns
             for line in range(start, end):
-                copy_padded(here, at, whole, line * columns, columns)
+                copy_padded(row, at, channel_lines, line * columns, columns)
                 for i in range(columns, pitch):
-                    here[at + i] = number(0.0)
+                    row[at + i] = number(0.0)
                 at += pitch
         for i in range(at, run):
-            here[i] = number(0.0)
+            row[i] = number(0.0)
 
 
 @njit(nogil=True, error_model="numpy")
-def sort(out, found, outer, sums, tall):
+def reorder_sums(out, found, outer, sums, tall):
     """Reorders sums from tiles to rows."""
     for column in range(sums):
         for row in range(outer):
@@ -48,44 +48,44 @@ def sort(out, found, outer, sums, tall):
 
 
 @njit(nogil=True, error_model="numpy")
-def add_up(settings_id, images, gradients, results, workspace, first, last):
+def sum_units(settings_id, images, gradients, results, workspace, first, last):
     """Sums units from `first` to `last`; a unit is a band of a sample."""
     settings = array_elements(settings_id, int64, 0)
     groups, inner, outer, down, across = settings[0], settings[1], settings[2], settings[5], settings[6]
     length, band, rows = settings[8], settings[12], settings[13]
-    bands, most, sums, run = settings[15], settings[16], settings[17], settings[18]
+    bands, block_units, sums, run = settings[15], settings[16], settings[17], settings[18]
     offsets = settings + settings[23]
     x, g = array_elements(images, number, 1), array_elements(gradients, number, 2)
     out = memory_at(results, number, 3)
     planes = memory_at(workspace, number, 4)
     upper, found = memory_at(workspace + settings[19], number, 5), memory_at(workspace + settings[20], number, 6)
-    ours, theirs = memory_at(workspace + settings[21], int64, 7), memory_at(workspace + settings[22], int64, 7)
+    g_offsets, x_offsets = memory_at(workspace + settings[21], int64, 7), memory_at(workspace + settings[22], int64, 7)
     tall = (outer + DOT_ROWS - 1) // DOT_ROWS * DOT_ROWS
     broad = (sums + DOT_COLUMNS - 1) // DOT_COLUMNS * DOT_COLUMNS
     size_of_sums = tall * broad // (DOT_ROWS * DOT_COLUMNS) * SIZE
     steps = run // lanes
     size = inner * down * across * length
-    for unit in range(most):
+    for unit in range(block_units):
         for step in range(steps):
-            ours[unit * steps + step] = unit * tall * run + step * lanes
-            theirs[unit * steps + step] = unit * size + step * lanes
+            g_offsets[unit * steps + step] = unit * tall * run + step * lanes
+            x_offsets[unit * steps + step] = unit * size + step * lanes
 
     for group in range(groups):
         for i in range(size_of_sums):
             found[i] = number(0.0)
-        for begin in range(first, last, most):
-            units = min(most, last - begin)
+        for begin in range(first, last, block_units):
+            units = min(block_units, last - begin)
             for unit in range(units):
                 sample, start = (begin + unit) // bands, (begin + unit) % bands * band
                 end = min(start + band, rows)
                 copy_planes(settings, x, (sample * groups + group) * inner, planes + unit * size, start, end)
-                lay_rows(settings, g, sample * groups + group, upper + unit * tall * run, tall, start, end)
+                copy_rows(settings, g, sample * groups + group, upper + unit * tall * run, tall, start, end)
             to = 0
             for column in range(0, broad, DOT_COLUMNS):
                 for row in range(0, tall, DOT_ROWS):
-                    tile(upper, ours, row * run, run, planes, theirs, offsets, column, units * steps, found, to)
+                    tile(upper, g_offsets, row * run, run, planes, x_offsets, offsets, column, units * steps, found, to)
                     to += SIZE
-        sort(out + group * outer * sums, found, outer, sums, tall)
+        reorder_sums(out + group * outer * sums, found, outer, sums, tall)
 
 
 @machine_code("void(int64, int64, int64, int64, int64, int64)")
@@ -101,7 +101,7 @@ def kernel(call_address, settings_id, images, gradients, results, workspace):
     parts, units, size = settings[24], settings[25], settings[26]
     for part in range(call[CallWords.FIRST], call[CallWords.LAST]):
         out = results + part * size * width
-        add_up(
+        sum_units(
             settings_id,
             images,
             gradients,

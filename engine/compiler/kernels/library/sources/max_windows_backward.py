@@ -37,27 +37,29 @@ def kernel(call_address, settings_id, gradients, picked, results):
     settings = array_elements(settings_id, int64, 0)
     height, width, rows, columns, tall = settings[0], settings[1], settings[2], settings[3], settings[4]
     broad, down, across, above, before = settings[5], settings[6], settings[7], settings[8], settings[9]
-    apart_down, apart_across, overlap = settings[10], settings[11], settings[12]
+    dilation_down, dilation_across, overlap = settings[10], settings[11], settings[12]
     g, which, out = (
         array_elements(gradients, number, 1),
         array_elements(picked, uint8, 2),
         array_elements(results, number, 3),
     )
-    apart = down == tall and across == broad == 2 and apart_down == apart_across == 1
-    pairs = apart and above == before == 0 and rows * tall <= height and columns * 2 <= width
+    is_tiled = down == tall and across == broad == 2 and dilation_down == dilation_across == 1
+    pairs = is_tiled and above == before == 0 and rows * tall <= height and columns * 2 <= width
     for plane in range(first, last):
-        whole = out + plane * height * width
+        plane_out = out + plane * height * width
         for i in range(height * width):
-            whole[i] = number(0.0)
+            plane_out[i] = number(0.0)
         if pairs:
-            spread_pairs(g + plane * rows * columns, which + plane * rows * columns, whole, width, rows, columns, tall)
+            spread_pairs(
+                g + plane * rows * columns, which + plane * rows * columns, plane_out, width, rows, columns, tall
+            )
             continue
         for row in range(rows - 1, -1, -1):
             here = (plane * rows + row) * columns
             for column in range(columns - 1, -1, -1):
                 position = int64(which[here + column])
-                line = row * down + position // broad * apart_down - above
-                at = column * across + position % broad * apart_across - before
+                line = row * down + position // broad * dilation_down - above
+                at = column * across + position % broad * dilation_across - before
                 if 0 <= line < height and 0 <= at < width:
-                    to = whole + (line * width + at)
+                    to = plane_out + (line * width + at)
                     to[0] = to[0] + g[here + column] if overlap else g[here + column]

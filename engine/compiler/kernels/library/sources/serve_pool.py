@@ -32,20 +32,20 @@ SIGNAL, WAIT, YIELD = PoolWords.SIGNAL_FUNCTION * 8, PoolWords.WAIT_FUNCTION * 8
 
 
 @njit(nogil=True, error_model="numpy")
-def take_part(pool, who):
+def take_part(pool, thread_number):
     """Computes a part that has not started; returns False if there is none."""
     state = atomic_load(pool + STATE)
-    left = state & REMAINING_MASK
-    if left == 0:
+    remaining = state & REMAINING_MASK
+    if remaining == 0:
         return False
     # These words belong to this offer if the state is unchanged afterwards.
     part, arguments = atomic_load(pool + PART), atomic_load(pool + ARGUMENTS)
     count, step = atomic_load(pool + COUNT), atomic_load(pool + STEP)
-    if who >= atomic_load(pool + WORKSPACES):
+    if thread_number >= atomic_load(pool + WORKSPACES):
         return False
     if compare_exchange(pool + STATE, state, state - 1):
-        first = ((count + step - 1) // step - left) * step
-        call_part(part, arguments, who, first, min(first + step, count))
+        first = ((count + step - 1) // step - remaining) * step
+        call_part(part, arguments, thread_number, first, min(first + step, count))
         atomic_increment(pool + DONE)
     return True
 
@@ -72,10 +72,10 @@ def sleep(pool):
 
 
 @njit(nogil=True, error_model="numpy")
-def serve(pool, who):
+def serve(pool, thread_number):
     idle = 0
     while atomic_load(pool + STOP) == 0:
-        if take_part(pool, who):
+        if take_part(pool, thread_number):
             idle = 0
         elif idle < atomic_load(pool + SPINS):
             idle += 1
@@ -121,17 +121,17 @@ def offer(pool, call_address, part, arguments):
 
 
 @machine_code("void(int64, int64, int64, int64, int64)")
-def kernel(pool, who, call_address, part, arguments):
+def kernel(pool, thread_number, call_address, part, arguments):
     """Serves as worker `who`; 0 offers parts, -1 registers the offer function, -2 measures spinning, below wakes all
     workers.
     """
-    if who > 0:
-        serve(pool, who)
-    elif who == 0:
+    if thread_number > 0:
+        serve(pool, thread_number)
+    elif thread_number == 0:
         offer(pool, call_address, part, arguments)
-    elif who == -1:
+    elif thread_number == -1:
         register_offer(pool)
-    elif who == -2:
+    elif thread_number == -2:
         for _ in range(call_address):
             cpu_pause()
     else:
