@@ -6,7 +6,7 @@ namespace kernels {
 __device__ inline float sqrt(float x) { return ::sqrtf(x); }
 __device__ inline double sqrt(double x) { return ::sqrt(x); }
 
-// Neighbors in memory that are moved at once.
+// Contiguous numbers that are loaded and stored together.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 template <int N, class T> __device__ Pack<T, N> loaded(const T* x) { return *(const Pack<T, N>*)x; }
 template <int N, class T> __device__ bool is_aligned(const T* x) {

@@ -14,21 +14,21 @@ struct InDouble {
     template <class T> static __device__ double of(double total, T part) { return total + (double)part; }
 };
 
-// The number of the lane whose place differs in one bit.
-template <class T> __device__ T turned(T x, int bit) {
+// The number of the lane whose index differs in one bit.
+template <class T> __device__ T shuffle_xor(T x, int bit) {
     if constexpr (sizeof(T) < 4) return (T)__shfl_xor_sync(0xffffffffu, (int)x, bit);
     else return __shfl_xor_sync(0xffffffffu, x, bit);
 }
 
-// The numbers of a warp as one: the second half of the lanes with the first, until one is left.
-template <class How, class T> __device__ T folded(T x) {
-    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, turned(x, bit));
+// Reduces the numbers of a warp: the second half of the lanes with the first, until one is left.
+template <class How, class T> __device__ T reduce_warp(T x) {
+    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, shuffle_xor(x, bit));
     return x;
 }
 
-// A total, and after it the blocks that the warps of a row have added up, one after the other.
-template <class Fold, class How, class S, class T> __device__ S with_blocks(S total, T part) {
-    part = folded<Fold>(part);
+// Adds the sums of blocks, one per warp of a row, to a total in order.
+template <class Fold, class How, class S, class T> __device__ S add_blocks(S total, T part) {
+    part = reduce_warp<Fold>(part);
     if (blockDim.x == 32) return How::of(total, part);
     __shared__ T slots[32];
     if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = part;
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const 
                 const float v1 = x0[i0 * at.step0_0 + i1 * at.step0_1 + i2];
                 part_v2 = Added::of<float>(part_v2, v1);
             }
-            total_v2 = with_blocks<Added, InDouble>(total_v2, part_v2);
+            total_v2 = add_blocks<Added, InDouble>(total_v2, part_v2);
         }
         const float v2 = (float)total_v2;
         const float v5 = (v2 / v4);
@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const 
                 const float v6 = (v3 - v5);
                 part_v7 = Added::of<float>(part_v7, (v6 * v6));
             }
-            total_v7 = with_blocks<Added, InDouble>(total_v7, part_v7);
+            total_v7 = add_blocks<Added, InDouble>(total_v7, part_v7);
         }
         const float v7 = (float)total_v7;
         const float v9 = (v7 / v4);

@@ -7,7 +7,7 @@ template <class X0, class Y1> __device__ inline auto maximum(X0 x, Y1 y) {
     return ((x >= y) || (x != x)) ? x : y;
 }
 
-// Neighbors in memory that are moved at once.
+// Contiguous numbers that are loaded and stored together.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 template <int N, class T> __device__ Pack<T, N> loaded(const T* x) { return *(const Pack<T, N>*)x; }
 template <int N, class T> __device__ bool is_aligned(const T* x) {

@@ -100,21 +100,21 @@ struct Largest {
     template <class T> static __device__ T of(T a, T b) { return larger(a, b); }
 };
 
-// The number of the lane whose place differs in one bit.
-template <class T> __device__ T turned(T x, int bit) {
+// The number of the lane whose index differs in one bit.
+template <class T> __device__ T shuffle_xor(T x, int bit) {
     if constexpr (sizeof(T) < 4) return (T)__shfl_xor_sync(0xffffffffu, (int)x, bit);
     else return __shfl_xor_sync(0xffffffffu, x, bit);
 }
 
-// The numbers of a warp as one: the second half of the lanes with the first, until one is left.
-template <class How, class T> __device__ T folded(T x) {
-    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, turned(x, bit));
+// Reduces the numbers of a warp: the second half of the lanes with the first, until one is left.
+template <class How, class T> __device__ T reduce_warp(T x) {
+    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, shuffle_xor(x, bit));
     return x;
 }
 
-// The numbers of all threads of a row as one, in no matter which order.
-template <class How, class T> __device__ T of_row(T x) {
-    x = folded<How>(x);
+// Reduces the numbers of all threads of a row, for operations that do not depend on the order.
+template <class How, class T> __device__ T reduce_row(T x) {
+    x = reduce_warp<How>(x);
     if (blockDim.x == 32) return x;
     __shared__ T slots[32];
     if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = x;
@@ -133,9 +133,9 @@ struct InDouble {
     template <class T> static __device__ double of(double total, T part) { return total + (double)part; }
 };
 
-// A total, and after it the blocks that the warps of a row have added up, one after the other.
-template <class Fold, class How, class S, class T> __device__ S with_blocks(S total, T part) {
-    part = folded<Fold>(part);
+// Adds the sums of blocks, one per warp of a row, to a total in order.
+template <class Fold, class How, class S, class T> __device__ S add_blocks(S total, T part) {
+    part = reduce_warp<Fold>(part);
     if (blockDim.x == 32) return How::of(total, part);
     __shared__ T slots[32];
     if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = part;
@@ -164,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const 
             const float v1 = x0[i0 * at.step0_0 + i1];
             part_v2 = Largest::of<float>(part_v2, v1);
         }
-        const float v2 = of_row<Largest>(part_v2);
+        const float v2 = reduce_row<Largest>(part_v2);
         double total_v4 = 0.0;
         for (Index first = 0; first < size; first += blockDim.x / 32 * 512) {
             const Index start = first + threadIdx.x / 32 * 512;
@@ -175,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const 
                 const float v3 = x0[i0 * at.step0_0 + i1];
                 part_v4 = Added::of<float>(part_v4, exp32((v3 - v2)));
             }
-            total_v4 = with_blocks<Added, InDouble>(total_v4, part_v4);
+            total_v4 = add_blocks<Added, InDouble>(total_v4, part_v4);
         }
         const float v4 = (float)total_v4;
         const float v6 = log32(v4);
@@ -193,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const 
                 part_v10 = Added::of<float>(part_v10, (v7 * v9));
                 out1[i0 * at.step2_0 + i1] = ((exp32(v7) - v9) * v11);
             }
-            total_v10 = with_blocks<Added, InDouble>(total_v10, part_v10);
+            total_v10 = add_blocks<Added, InDouble>(total_v10, part_v10);
         }
         const float v10 = (float)total_v10;
         if (threadIdx.x == 0) {

@@ -7,15 +7,15 @@ struct Added {
     template <class T> static __device__ T of(T a, T b) { return (T)(a + b); }
 };
 
-// The number of the lane whose place differs in one bit.
-template <class T> __device__ T turned(T x, int bit) {
+// The number of the lane whose index differs in one bit.
+template <class T> __device__ T shuffle_xor(T x, int bit) {
     if constexpr (sizeof(T) < 4) return (T)__shfl_xor_sync(0xffffffffu, (int)x, bit);
     else return __shfl_xor_sync(0xffffffffu, x, bit);
 }
 
-// The numbers of a warp as one: the second half of the lanes with the first, until one is left.
-template <class How, class T> __device__ T folded(T x) {
-    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, turned(x, bit));
+// Reduces the numbers of a warp: the second half of the lanes with the first, until one is left.
+template <class How, class T> __device__ T reduce_warp(T x) {
+    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, shuffle_xor(x, bit));
     return x;
 }
 
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256) blocks0(const Layout0 at, cons
             const float v1 = x0[i0];
             v2 = Added::of<float>(v2, (v1 * v1));
         }
-        v2 = folded<Added>(v2);
+        v2 = reduce_warp<Added>(v2);
         if (threadIdx.x % 32 == 0) memory0[block * rows + row] = v2;
     }
 }

@@ -7,21 +7,21 @@ struct Added {
     template <class T> static __device__ T of(T a, T b) { return (T)(a + b); }
 };
 
-// The number of the lane whose place differs in one bit.
-template <class T> __device__ T turned(T x, int bit) {
+// The number of the lane whose index differs in one bit.
+template <class T> __device__ T shuffle_xor(T x, int bit) {
     if constexpr (sizeof(T) < 4) return (T)__shfl_xor_sync(0xffffffffu, (int)x, bit);
     else return __shfl_xor_sync(0xffffffffu, x, bit);
 }
 
-// The numbers of a warp as one: the second half of the lanes with the first, until one is left.
-template <class How, class T> __device__ T folded(T x) {
-    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, turned(x, bit));
+// Reduces the numbers of a warp: the second half of the lanes with the first, until one is left.
+template <class How, class T> __device__ T reduce_warp(T x) {
+    for (int bit = 16; bit > 0; bit /= 2) x = How::of(x, shuffle_xor(x, bit));
     return x;
 }
 
-// The numbers of all threads of a row as one, in no matter which order.
-template <class How, class T> __device__ T of_row(T x) {
-    x = folded<How>(x);
+// Reduces the numbers of all threads of a row, for operations that do not depend on the order.
+template <class How, class T> __device__ T reduce_row(T x) {
+    x = reduce_warp<How>(x);
     if (blockDim.x == 32) return x;
     __shared__ T slots[32];
     if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = x;
@@ -53,8 +53,8 @@ extern "C" __global__ void __launch_bounds__(512) rows0(const Layout0 at, const 
             const long long v5 = (long long)((unsigned long long)v1 * (unsigned long long)(long long)v4);
             out0[i0 * at.step2_0 + i1] = v5;
         }
-        const long long v2 = of_row<Added>(part_v2);
-        const bool v3 = of_row<Any>(part_v3);
+        const long long v2 = reduce_row<Added>(part_v2);
+        const bool v3 = reduce_row<Any>(part_v3);
         if (threadIdx.x == 0) {
             out1[i0 * at.step3_0] = v2;
             out2[i0 * at.step4_0] = v3;
