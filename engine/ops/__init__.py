@@ -1,4 +1,4 @@
-"""The ops, one record each, by kind. Importing this package declares them all."""
+"""All ops, by kind. Importing this package registers them."""
 
 from engine.ops import attention_weights, cross_entropy, dropout_ops, probabilities, row_blocks, single_thread, softmax
 from engine.ops.composite import COMPOSITES, composite

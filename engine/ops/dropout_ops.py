@@ -20,7 +20,7 @@ from engine.shape import Spec, count
     sample=lambda s: [((s.normal(3, 4),), {"p": 0.5, "state": State(0, 0, 0)})],
 )
 def dropout_op(xp, x, p: float, state: State):
-    """x / (1 − p) with probability 1 − p, else 0, by the counters at `state`; and where it is kept."""
+    """x / (1 − p) with probability 1 − p, else 0, drawn at counter `state`; and the mask of the kept elements."""
     keep = dropout_mask.kernel(xp, x, p, state)
     return _scaled(xp, x, keep, p), keep
 
@@ -39,7 +39,7 @@ def _(g, out1, p):
     ((s.normal(3, 4),), {"p": 0.5, "state": State(0, 0, 0)}),
 ])  # fmt: skip
 def dropout_mask(xp, x, p: float, state: State):
-    """Mask of the elements that `dropout` keeps, for an x of this shape."""
+    """Mask of the elements that `dropout` keeps in a tensor of the shape of x."""
     return xp.asarray(keep_mask(state, x.size, p).reshape(x.shape))
 
 
@@ -50,7 +50,7 @@ def _(x: Spec, p: float, state: State):
 
 @op("other", method=False, sample=lambda s: [((s.normal(3, 4), s.booleans(3, 4)), {"p": 0.5})])
 def masked_scale(xp, x, keep, p: float):
-    """x / (1 − p) where it is kept, else 0."""
+    """x / (1 − p) where `keep` is true, else 0."""
     return _scaled(xp, x, keep, p)
 
 
@@ -71,7 +71,7 @@ def _scaled(xp: Any, x: Any, keep: Any, p: float) -> Any:
 
 
 def dropout(x: Any, p: float = 0.5, training: bool = True, generator: random.Generator | None = None) -> Any:
-    """Zeroes elements with probability p and scales the rest by 1 / (1 − p); only while training.
+    """Zero elements with probability p and scale the others by 1 / (1 − p), only in training.
 
     Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", 2014.
     """

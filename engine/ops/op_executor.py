@@ -40,8 +40,8 @@ def public_function(op: Op) -> Callable[..., Any]:
                 kwargs["dtype"] = as_optional_dtype(op.name, kwargs["dtype"])
             if plain and len(args) == arity and has_statics(kwargs):
                 return executor.run(op, args, {**defaults, **freeze_statics(kwargs)})
-            if ("out" in kwargs or op.keyword_overloads) and (found := find_overload(op, kwargs)):
-                return found(*args, **kwargs)
+            if ("out" in kwargs or op.keyword_overloads) and (overload := find_overload(op, kwargs)):
+                return overload(*args, **kwargs)
         elif plain and len(args) == arity:
             return executor.run(op, args, defaults)
         inputs, statics = bind(args, kwargs)

@@ -1,4 +1,4 @@
-"""Check of probabilities, an op so that compiled steps run it too."""
+"""Range check of probabilities. It is an op so that compiled steps run it as well."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from engine.ops.record import op
 from engine.shape import Spec
 
 LEAST = math.exp(-100)
-"""Logarithms of probabilities stop at -100, as in PyTorch."""
+"""Smallest probability whose logarithm is computed: logarithms are clamped to -100, as in PyTorch."""
 
 
 @op("other", method=False, public=False, sample=lambda s: [((abs(np.tanh(s.normal(3, 4))),), {})])
 def smallest_probability(xp, x):
-    """The bound below which logarithms of the probabilities in x stop, as a scalar of its dtype.
+    """Smallest probability whose logarithm is computed, as a scalar in the dtype of x.
 
     Raises:
         RangeError: a number in x is NaN, less than 0 or greater than 1.
@@ -24,8 +24,8 @@ def smallest_probability(xp, x):
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         wrong = x[~((x >= 0) & (x <= 1))]
         raise RangeError(
-            f"binary_cross_entropy: the input holds {float(wrong[0]):.6g}, but probabilities are between 0 and 1. "
-            "Put a sigmoid before it, or use binary_cross_entropy_with_logits for scores."
+            f"binary_cross_entropy: the input must be probabilities between 0 and 1, not {float(wrong[0]):.6g}. "
+            "Apply a sigmoid first, or use binary_cross_entropy_with_logits."
         )
     return xp.asarray(LEAST, x.dtype)
 

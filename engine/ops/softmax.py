@@ -1,4 +1,4 @@
-"""Softmax and its logarithm. The maximum is subtracted first, so that large inputs do not overflow."""
+"""Softmax and log-softmax. The maximum is subtracted first, so that large inputs do not overflow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _sample_gradient(s: Any) -> Any:
 
 
 def _by_rows(xp: Any, kernel: Any, dim: int, *arrays: Any) -> Any:
-    """`kernel(*rows, out)` for blocks of rows along `dim`, which is brought to the end; halves in single precision."""
+    """Apply `kernel(*rows, out)` to blocks of rows along `dim`, in float32 for half precision."""
     dtype, shape = arrays[0].dtype, arrays[0].shape
     dim = wrap_dim("softmax", dim, len(shape))
     if not arrays[0].size:
@@ -31,19 +31,19 @@ def _by_rows(xp: Any, kernel: Any, dim: int, *arrays: Any) -> Any:
         arrays = tuple(x.astype(xp.float32) for x in arrays)
     last = dim >= len(shape) - 1
     arrays = tuple(x if last else xp.moveaxis(x, dim, -1) for x in arrays)
-    found = xp.empty(arrays[0].shape, arrays[0].dtype)
-    *rows, target = (as_rows(x, min(len(shape), 1)) for x in (*arrays, found))
+    result = xp.empty(arrays[0].shape, arrays[0].dtype)
+    *rows, target = (as_rows(x, min(len(shape), 1)) for x in (*arrays, result))
     for block in row_blocks(xp, *target.shape):
         kernel(*(x[block] for x in rows), target[block])
     if not last:
-        found = xp.ascontiguousarray(xp.moveaxis(found, -1, dim))
-    return found if found.dtype == dtype else found.astype(dtype)
+        result = xp.ascontiguousarray(xp.moveaxis(result, -1, dim))
+    return result if result.dtype == dtype else result.astype(dtype)
 
 
 def exponentials(xp: Any, x: Any, out: Any) -> Any:
-    """e^(x − c) of rows into `out`, and their sums as a column.
+    """Write e^(x − c) of each row into `out` and return the sums of rows as a column.
 
-    c is the row's maximum; among moderate numbers 0 does, and saves half of the time.
+    c is the row's maximum, or 0 if all numbers are moderate, which takes half the time.
     """
     if xp is np and x.min() > -_MODERATE and x.max() < _MODERATE:
         xp.exp(x, out=out)
@@ -57,7 +57,7 @@ _MODERATE = 32.0
 """Sums of e^±32 neither overflow nor lose digits in single precision."""
 
 _SMALL = 8.0
-"""Below this x − ln Σ e^x is as exact as with the maximum subtracted first."""
+"""If |x| is smaller, x − ln Σ e^x is exact enough without subtracting the maximum."""
 
 
 @op("other", floats=True, sample=_sample)
@@ -77,7 +77,7 @@ def _(g, out, dim):
 
 @op("other", method=False, sample=_sample_gradient)
 def softmax_backward(xp, g, y, dim: int):
-    """Backward of softmax, y being its result: (g − Σ g·y) · y."""
+    """Backward of softmax with result y: (g − Σ g·y) · y."""
 
     def rows(g: Any, y: Any, slope: Any) -> None:
         xp.subtract(g, row_dots(xp, g, y), out=slope)
@@ -119,7 +119,7 @@ def _(g, out, dim):
 
 @op("other", method=False, sample=_sample_gradient)
 def log_softmax_backward(xp, g, y, dim: int):
-    """Backward of log_softmax, y being its result: g − e^y · Σ g."""
+    """Backward of log_softmax with result y: g − e^y · Σ g."""
 
     def rows(g: Any, y: Any, slope: Any) -> None:
         xp.exp(y, out=slope)

@@ -1,4 +1,4 @@
-"""Static arguments as an op keeps them: values that the caller cannot change after the call."""
+"""Immutable copies of static arguments."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _UNCHANGING = frozenset((int, float, bool, str, type(None)))
 
 
 def freeze_statics(statics: dict[str, Any]) -> dict[str, Any]:
-    """`statics` with tuples and numbers in place of lists, arrays and tensors.
+    """`statics` with lists, arrays and 0-d tensors replaced by tuples and numbers.
 
-    Gradients, views and captured steps read them after the call. What the caller writes into a list, or adds to a
-    tensor that counts, must not reach them.
+    Gradients, views and captured steps read static arguments after the call. Later changes by the caller to a list or
+    tensor must not affect them.
     """
     for value in statics.values():
         kind = type(value)

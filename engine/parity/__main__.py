@@ -21,9 +21,9 @@ from engine.parity.names import MODULES, Name, names, stored, version
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
-    found = list(names(options.namespace))
-    shown = [name for name in found if options.state in (None, name.state)]
-    sys.stdout.write(as_json(found, shown) if options.json else as_table(found, shown))
+    all_names = list(names(options.namespace))
+    shown = [name for name in all_names if options.state in (None, name.state)]
+    sys.stdout.write(as_json(all_names, shown) if options.json else as_table(all_names, shown))
     return 0
 
 
@@ -44,26 +44,28 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def as_json(found: Sequence[Name], shown: Sequence[Name]) -> str:
+def as_json(all_names: Sequence[Name], shown: Sequence[Name]) -> str:
     rows = [{"name": name.path, "state": name.state, "reason": name.reason} for name in shown]
-    return json.dumps({"pytorch": version(), "summary": counts(found), "names": rows}, indent=1) + "\n"
+    return json.dumps({"pytorch": version(), "summary": counts(all_names), "names": rows}, indent=1) + "\n"
 
 
-def as_table(found: Sequence[Name], shown: Sequence[Name]) -> str:
+def as_table(all_names: Sequence[Name], shown: Sequence[Name]) -> str:
     width = max((len(name.path) for name in shown), default=0)
     lines = [f"{name.path:<{width}}  {'yes' if name.there else name.reason or 'missing'}" for name in shown]
     summary = [
         f"{space:<32}{count['there']:>6}{count['left out']:>10}{count['missing']:>9}"
-        for space, count in counts(found).items()
+        for space, count in counts(all_names).items()
     ]
     head = f"{'PyTorch ' + version():<32}{'there':>6}{'left out':>10}{'missing':>9}"
     return "\n".join([*lines, *([""] if lines else []), head, *summary]) + "\n"
 
 
-def counts(found: Sequence[Name]) -> dict[str, dict[str, int]]:
+def counts(all_names: Sequence[Name]) -> dict[str, dict[str, int]]:
     """Print the counts per namespace, and in total."""
-    spaces = dict.fromkeys(name.namespace for name in found)
-    groups = {space: [name for name in found if name.namespace == space] for space in spaces} | {"all": list(found)}
+    spaces = dict.fromkeys(name.namespace for name in all_names)
+    groups = {space: [name for name in all_names if name.namespace == space] for space in spaces} | {
+        "all": list(all_names)
+    }
     states = {space: Counter(name.state for name in group) for space, group in groups.items()}
     return {space: {state: n[state] for state in ("there", "left out", "missing")} for space, n in states.items()}
 

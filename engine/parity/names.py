@@ -78,10 +78,10 @@ def can_be_imported(path: str) -> bool:
     parts = path.split(".")
     folders: Sequence[str] | None = sys.modules[parts[0]].__path__
     for end in range(2, len(parts) + 1):
-        found = PathFinder.find_spec(".".join(parts[:end]), folders) if folders is not None else None
-        if found is None:
+        result = PathFinder.find_spec(".".join(parts[:end]), folders) if folders is not None else None
+        if result is None:
             return False
-        folders = found.submodule_search_locations
+        folders = result.submodule_search_locations
     return True
 
 

@@ -51,14 +51,14 @@ class EventList(list[Average]):
         rows = rows if row_limit < 0 else rows[:row_limit]
         names = [row.key if max_name_column_width is None else row.key[:max_name_column_width] for row in rows]
         width = max(map(len, ("Name", *names)))
-        whole = self.self_cpu_time_total or 1.0
+        total = self.self_cpu_time_total or 1.0
         times = "  ".join(f"{title:>12}" for title in ("Self CPU", "CPU total", "CPU mean"))
         lines = [f"{'Name':<{width}}  {'Self CPU %':>10}  {times}  {'Calls':>8}"]
         for name, row in zip(names, rows, strict=True):
             times = "  ".join(
                 f"{time:>9.3f} us" for time in (row.self_cpu_time_total, row.cpu_time_total, row.cpu_time)
             )
-            lines.append(f"{name:<{width}}  {row.self_cpu_time_total / whole:>10.2%}  {times}  {row.count:>8}")
+            lines.append(f"{name:<{width}}  {row.self_cpu_time_total / total:>10.2%}  {times}  {row.count:>8}")
         return "\n".join([*lines, f"Self CPU time total: {self.self_cpu_time_total / 1000:.3f} ms"])
 
 
@@ -75,7 +75,7 @@ def averages(events: Iterable[Event]) -> EventList:
 
 def write_chrome_trace(events: Iterable[Event], path: str | os.PathLike[str]) -> None:
     """Write a trace for chrome://tracing or ui.perfetto.dev."""
-    found = [
+    trace_events = [
         {
             "name": event.name,
             "cat": "user_annotation" if event.is_range else "cpu_op",
@@ -87,4 +87,4 @@ def write_chrome_trace(events: Iterable[Event], path: str | os.PathLike[str]) ->
         }
         for event in events
     ]
-    Path(path).write_text(json.dumps({"traceEvents": found, "displayTimeUnit": "ms"}), encoding="utf-8")
+    Path(path).write_text(json.dumps({"traceEvents": trace_events, "displayTimeUnit": "ms"}), encoding="utf-8")

@@ -179,11 +179,11 @@ class profile:
         """Write a trace for chrome://tracing or ui.perfetto.dev."""
         write_chrome_trace(self._events, path)
 
-    def _record(self, wanted: bool) -> None:
-        if wanted and self._recorder is None:
+    def _record(self, is_recording: bool) -> None:
+        if is_recording and self._recorder is None:
             recorder = Recorder()
             recorder.start()
             self._recorder, self._events = recorder, recorder.events
-        elif not wanted and self._recorder is not None:
+        elif not is_recording and self._recorder is not None:
             self._recorder.stop()
             self._recorder = None

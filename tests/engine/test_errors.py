@@ -42,7 +42,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "view": (lambda: z(2, 3).T.view(6), SHAPE, r"3×2 with strides \(1, 3\) .* without a copy\. Use reshape\(\)"),
     "dimension": (lambda: z(2, 3).sum(2), SHAPE, "sum: dimension 2 is out of range .* 2 dimensions. Use -2 to 1"),
     "dimension twice": (lambda: z(2, 3).sum((0, 0)), SHAPE, "dimension 0 appears twice"),
-    "permute": (lambda: z(2, 3).permute(0), SHAPE, "must name each of the 2 dimensions once"),
+    "permute": (lambda: z(2, 3).permute(0), SHAPE, "must contain each of the 2 dimensions once"),
     "expand": (lambda: z(2, 3).expand(4, 3), SHAPE, "expand: 2×3 to 4×3: size 2 cannot become 4"),
     "cat": (lambda: engine.cat([z(2, 3), z(2, 4)]), SHAPE, "2×3 and 2×4 differ in dimension 1: 3 and 4"),
     "cat of ranks": (lambda: engine.cat([z(2), z(2, 4)]), SHAPE, r"tensor 1 is 2×4\. .*stack\(\)"),

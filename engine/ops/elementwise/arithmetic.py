@@ -95,12 +95,12 @@ def floor_divide(xp, x, y, out=None):
     _refuse_zero("floor_divide", x, y)
     if not _has_fractions(x, y):
         return xp.floor_divide(x, y, out=out)
-    found = xp.floor_divide(x, y)
+    result = xp.floor_divide(x, y)
     # For y = 0, NumPy returns NaN and PyTorch the infinite quotient.
-    found = xp.where(xp.equal(y, 0), xp.true_divide(x, y), found)
+    result = xp.where(xp.equal(y, 0), xp.true_divide(x, y), result)
     if out is None:
-        return found
-    out[...] = found
+        return result
+    out[...] = result
     return out
 
 

@@ -27,8 +27,8 @@ def first_kind(xp: Any, x: Any, order: int) -> Any:
     @in_double
     def run(xp: Any, x: Any) -> Any:
         a = xp.abs(x)
-        found = xp.where(a <= _NEAR, _first(xp, xp.minimum(a, _NEAR), order), _hankel(xp, a, order)[0])
-        return xp.copysign(1.0, x) * found if order else found
+        result = xp.where(a <= _NEAR, _first(xp, xp.minimum(a, _NEAR), order), _hankel(xp, a, order)[0])
+        return xp.copysign(1.0, x) * result if order else result
 
     return run(xp, x)
 
@@ -39,8 +39,8 @@ def second_kind(xp: Any, x: Any, order: int) -> Any:
     @in_double
     def run(xp: Any, x: Any) -> Any:
         near = xp.where((x > 0) & (x <= _NEAR), x, 1.0)
-        found = xp.where(x <= _NEAR, _second(xp, near, order), _hankel(xp, xp.maximum(x, _NEAR), order)[1])
-        return xp.where(x > 0, found, xp.where(x == 0, -math.inf, math.nan))
+        result = xp.where(x <= _NEAR, _second(xp, near, order), _hankel(xp, xp.maximum(x, _NEAR), order)[1])
+        return xp.where(x > 0, result, xp.where(x == 0, -math.inf, math.nan))
 
     return run(xp, x)
 
@@ -60,20 +60,20 @@ def _second(xp: Any, x: Any, order: int) -> Any:
         at = math.cos(t)
         total = total + weight * (xp.sin(x * at) * at if order else xp.cos(x * at))
     logarithm = (_EULER + xp.log(x / 2)) * _first(xp, x, order)
-    found = 2 / math.pi * logarithm + total / math.pi**2
-    return found - 2 / math.pi * _first(xp, x, 0) / x if order else found
+    result = 2 / math.pi * logarithm + total / math.pi**2
+    return result - 2 / math.pi * _first(xp, x, 0) / x if order else result
 
 
 @functools.cache
 def _logarithmic_nodes() -> list[tuple[float, float]]:
     """Nodes t from 0 to π/2 and weights for the integral over t of a function with period π times 4 ln(4 sin² t)."""
-    n, found = _NODES, []
+    n, result = _NODES, []
     for j in range(n + 1):
         angle = math.pi * j / n
         weight = -2 * math.pi / n * math.fsum(math.cos(m * angle) / m for m in range(1, n))
         weight -= math.pi / n**2 * math.cos(n * angle)
-        found.append((angle / 2, weight * (1 if j in (0, n) else 2)))
-    return found
+        result.append((angle / 2, weight * (1 if j in (0, n) else 2)))
+    return result
 
 
 def _hankel(xp: Any, x: Any, order: int) -> tuple[Any, Any]:
@@ -84,9 +84,9 @@ def _hankel(xp: Any, x: Any, order: int) -> tuple[Any, Any]:
         sign = (-1) ** (k // 2)
         even, odd = (even, odd + sign * term) if k % 2 else (even + sign * term, odd)
     sine, cosine = xp.sin(x), xp.cos(x)
-    turned, other = (sine - cosine, -(sine + cosine)) if order else (sine + cosine, sine - cosine)
+    rotated, other = (sine - cosine, -(sine + cosine)) if order else (sine + cosine, sine - cosine)
     size = 1 / xp.sqrt(math.pi * x)
-    return size * (even * turned - odd * other), size * (even * other + odd * turned)
+    return size * (even * rotated - odd * other), size * (even * other + odd * rotated)
 
 
 # -- modified ---------------------------------------------------------------------------------
@@ -124,8 +124,8 @@ def scaled_k(xp: Any, x: Any, order: float) -> Any:
 
     @in_double
     def run(xp: Any, x: Any) -> Any:
-        found = _scaled_second(xp, xp.where((x > 0) & (x < math.inf), x, 1.0), order)
-        return xp.where(x > 0, xp.where(x < math.inf, found, 0.0), xp.where(x == 0, math.inf, math.nan))
+        result = _scaled_second(xp, xp.where((x > 0) & (x < math.inf), x, 1.0), order)
+        return xp.where(x > 0, xp.where(x < math.inf, result, 0.0), xp.where(x == 0, math.inf, math.nan))
 
     return run(xp, x)
 
@@ -165,9 +165,9 @@ def airy(xp: Any, x: Any) -> Any:
     near = xp.minimum(z, 20.0)
     waves = xp.sqrt(a) / 3 * (_of_fraction(xp, near, 1 / 3) + _of_fraction(xp, near, -1 / 3))
     far = _airy_series(xp, xp.maximum(a, 9.0), xp.maximum(z, 18.0))
-    found = xp.where(x > 0, falling, xp.where(z <= 20.0, waves, far))
-    found = xp.where(xp.abs(x) <= 1, _airy_at_zero(xp.clip(x, -1.0, 1.0)), found)
-    return xp.where(xp.isinf(x), math.nan, xp.where(xp.isnan(x), x, found))
+    result = xp.where(x > 0, falling, xp.where(z <= 20.0, waves, far))
+    result = xp.where(xp.abs(x) <= 1, _airy_at_zero(xp.clip(x, -1.0, 1.0)), result)
+    return xp.where(xp.isinf(x), math.nan, xp.where(xp.isnan(x), x, result))
 
 
 def _of_fraction(xp: Any, z: Any, order: float) -> Any:
@@ -185,8 +185,8 @@ def _gegenbauer_nodes(order: float) -> list[tuple[float, float]]:
     k = np.arange(1, n)
     squares = k * (k + 2 * order - 1) / (4 * (k + order) * (k + order - 1))
     values, vectors = np.linalg.eigh(np.diag(np.sqrt(squares), 1) + np.diag(np.sqrt(squares), -1))
-    whole = math.sqrt(math.pi) * math.gamma(order + 0.5) / math.gamma(order + 1)
-    weights = whole * vectors[0] ** 2
+    scale = math.sqrt(math.pi) * math.gamma(order + 0.5) / math.gamma(order + 1)
+    weights = scale * vectors[0] ** 2
     return [(float(t), float(2 * w)) for t, w in zip(values, weights, strict=True) if t > 0]
 
 

@@ -95,5 +95,5 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
         elements = test_elements.new_tensor(elements)
     if not hasattr(test_elements, "dtype"):
         test_elements = elements.new_tensor(test_elements)
-    found = eq(elements.unsqueeze(-1), test_elements.reshape(-1)).any(-1)
-    return found.logical_not() if invert else found
+    result = eq(elements.unsqueeze(-1), test_elements.reshape(-1)).any(-1)
+    return result.logical_not() if invert else result

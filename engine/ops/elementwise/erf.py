@@ -38,10 +38,10 @@ def scaled_complement(xp: Any, x: Any) -> Any:
     near = xp.minimum(a, 0.46875)
     middle, beyond = xp.clip(a, 0.46875, 4.0), xp.maximum(a, 4.0)
     inverse = 1.0 / (beyond * beyond)
-    found = (1 / math.sqrt(math.pi) - inverse * _ratio(inverse, _ERFC_R, _ERFC_S)) / beyond
-    found = xp.where(a <= 4.0, _ratio(middle, _ERFC_P, _ERFC_Q), found)
-    found = xp.where(a <= 0.46875, xp.exp(near * near) * (1 - near * _ratio(near * near, _ERF_P, _ERF_Q)), found)
-    return xp.where(xp.isnan(x), x, xp.where(x >= 0, found, 2 * xp.exp(x * x) - found))
+    result = (1 / math.sqrt(math.pi) - inverse * _ratio(inverse, _ERFC_R, _ERFC_S)) / beyond
+    result = xp.where(a <= 4.0, _ratio(middle, _ERFC_P, _ERFC_Q), result)
+    result = xp.where(a <= 0.46875, xp.exp(near * near) * (1 - near * _ratio(near * near, _ERF_P, _ERF_Q)), result)
+    return xp.where(xp.isnan(x), x, xp.where(x >= 0, result, 2 * xp.exp(x * x) - result))
 
 
 def _single(xp: Any, x: Any) -> Any:

@@ -36,9 +36,9 @@ def log_gamma(xp: Any, x: Any) -> Any:
         high = xp.where(small, high + 1, high)
     inverse = 1 / (high * high)
     series = _polynomial(inverse, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1)]) / high
-    found = (high - 0.5) * xp.log(high) - high + 0.5 * math.log(2 * math.pi) + series - xp.log(product)
-    found = xp.where(x < 0.5, xp.log(math.pi / xp.where(x < 0.5, xp.abs(_sine(xp, x)), 1.0)) - found, found)
-    return xp.where(xp.isinf(x) | ((x <= 0) & (x == xp.floor(x))), math.inf, found)
+    result = (high - 0.5) * xp.log(high) - high + 0.5 * math.log(2 * math.pi) + series - xp.log(product)
+    result = xp.where(x < 0.5, xp.log(math.pi / xp.where(x < 0.5, xp.abs(_sine(xp, x)), 1.0)) - result, result)
+    return xp.where(xp.isinf(x) | ((x <= 0) & (x == xp.floor(x))), math.inf, result)
 
 
 @in_double
@@ -52,10 +52,10 @@ def digamma(xp: Any, x: Any) -> Any:
         high = xp.where(small, high + 1, high)
     inverse = 1 / (high * high)
     series = inverse * _polynomial(inverse, [b / (2 * k) for k, b in enumerate(BERNOULLI, 1)])
-    found = total + xp.log(high) - 0.5 / high - series
-    turned = xp.where(x == xp.floor(x), math.nan, found - math.pi / xp.tan(math.pi * (x - xp.floor(x))))
-    found = xp.where(x < 0.5, turned, found)
-    return xp.where(x == 0, -xp.copysign(math.inf, x), found)
+    result = total + xp.log(high) - 0.5 / high - series
+    reflected = xp.where(x == xp.floor(x), math.nan, result - math.pi / xp.tan(math.pi * (x - xp.floor(x))))
+    result = xp.where(x < 0.5, reflected, result)
+    return xp.where(x == 0, -xp.copysign(math.inf, x), result)
 
 
 def polygamma(xp: Any, x: Any, n: int) -> Any:
@@ -81,10 +81,10 @@ def polygamma(xp: Any, x: Any, n: int) -> Any:
 
 
 def _polynomial(x: Any, coefficients: list[float]) -> Any:
-    found = 0.0 * x
+    result = 0.0 * x
     for coefficient in reversed(coefficients):
-        found = found * x + coefficient
-    return found
+        result = result * x + coefficient
+    return result
 
 
 def _sine(xp: Any, x: Any) -> Any:

@@ -25,13 +25,13 @@ _A, _B = math.sqrt(2 / math.pi), math.sqrt(2 / math.pi) * 0.044715
 ])  # fmt: skip
 def gelu_op(xp, x, approximate: Approximation = "none"):
     """x·Φ(x), and its derivative Φ(x) + x·φ(x)."""
-    dtype, single = x.dtype, x.dtype if x.dtype.itemsize >= 4 else np.dtype(np.float32)
-    result, slope = xp.empty(x.shape, single), xp.empty(x.shape, single)
-    values, results, slopes = (part.reshape(-1) for part in (x.astype(single, copy=False), result, slope))
+    dtype, compute_dtype = x.dtype, x.dtype if x.dtype.itemsize >= 4 else np.dtype(np.float32)
+    result, slope = xp.empty(x.shape, compute_dtype), xp.empty(x.shape, compute_dtype)
+    values, results, slopes = (part.reshape(-1) for part in (x.astype(compute_dtype, copy=False), result, slope))
     kernel = _approximate if approximate == "tanh" else _exact
-    memory = scratch(xp, x.size, 1, single).reshape(-1)
+    temporary = scratch(xp, x.size, 1, compute_dtype).reshape(-1)
     for block in row_blocks(xp, x.size, 1):
-        kernel(xp, values[block], results[block], slopes[block], memory[: block.stop - block.start])
+        kernel(xp, values[block], results[block], slopes[block], temporary[: block.stop - block.start])
     return tuple(part.astype(dtype, copy=False) for part in (result, slope))
 
 
@@ -48,8 +48,8 @@ def _(g, x, out1, approximate):
         return first
     if approximate == "tanh":
         t = (x * (_A + _B * x * x)).tanh()
-        steep, bend = 1 - t * t, _A + 3 * _B * x * x
-        second = steep * (bend + x * (3 * _B * x - t * bend * bend))
+        tanh_slope, inner_slope = 1 - t * t, _A + 3 * _B * x * x
+        second = tanh_slope * (inner_slope + x * (3 * _B * x - t * inner_slope * inner_slope))
     else:
         second = (x * x * -0.5).exp() * (2 - x * x) / math.sqrt(2 * math.pi)
     return of_slope * second if first is None else first + of_slope * second

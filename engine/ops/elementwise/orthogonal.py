@@ -34,11 +34,11 @@ def polynomial(xp: Any, x: Any, degree: Any, family: str, order: int) -> Any:
     zero = xp.zeros_like(x)
     before = [xp.ones_like(x), *[zero] * order]
     now = _next(x, before, [zero] * (order + 1), (*first, 0.0))
-    found = xp.where(degree == 0, before[order], zero)
+    result = xp.where(degree == 0, before[order], zero)
     for n in range(1, last + 1):
-        found = xp.where(degree == n, now[order], found)
+        result = xp.where(degree == n, now[order], result)
         before, now = now, _next(x, now, before, step(n)) if n < last else now
-    return found.astype(dtype)
+    return result.astype(dtype)
 
 
 def _next(x: Any, now: list[Any], before: list[Any], factors: tuple[float, float, float]) -> list[Any]:

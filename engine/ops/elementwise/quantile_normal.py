@@ -11,12 +11,12 @@ def inverse_error_function(xp: Any, x: Any) -> Any:
     wide = x.astype(xp.float64)
     q = wide / 2
     middle = 0.180625 - q * q
-    found = q * _ratio(middle, _A, _B)
+    result = q * _ratio(middle, _A, _B)
     rest = xp.sqrt(-xp.log(xp.maximum((1 - xp.abs(wide)) / 2, 1e-320)))
     outer = xp.where(rest <= 5, _ratio(xp.minimum(rest, 5.0) - 1.6, _C, _D), _ratio(xp.maximum(rest, 5.0) - 5, _E, _F))
-    found = xp.where(xp.abs(q) <= 0.425, found, xp.copysign(outer, wide)) / math.sqrt(2)
-    found = xp.where(xp.abs(wide) == 1, xp.copysign(math.inf, wide), found)
-    return xp.where(xp.abs(wide) > 1, math.nan, xp.where(xp.isnan(wide), wide, found)).astype(x.dtype)
+    result = xp.where(xp.abs(q) <= 0.425, result, xp.copysign(outer, wide)) / math.sqrt(2)
+    result = xp.where(xp.abs(wide) == 1, xp.copysign(math.inf, wide), result)
+    return xp.where(xp.abs(wide) > 1, math.nan, xp.where(xp.isnan(wide), wide, result)).astype(x.dtype)
 
 
 def _ratio(x: Any, numerator: tuple[float, ...], denominator: tuple[float, ...]) -> Any:

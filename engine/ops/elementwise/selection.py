@@ -206,9 +206,9 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
     if not x.is_floating_point():
         return x.clone()
     limits = finfo(x.dtype)
-    found = where(x.isnan(), nan or 0.0, x)
-    found = where(x.isposinf(), limits.max if posinf is None else posinf, found)
-    return where(x.isneginf(), limits.min if neginf is None else neginf, found)
+    result = where(x.isnan(), nan or 0.0, x)
+    result = where(x.isposinf(), limits.max if posinf is None else posinf, result)
+    return where(x.isneginf(), limits.min if neginf is None else neginf, result)
 
 
 @composite(public=True, method=False, sample=lambda s: [((s.normal(3, 4), 0.1, 20.0), {})])

@@ -37,12 +37,12 @@ _INTEGER = np.dtype(np.int64)
 
 
 def _with_negative_powers(xp: Any, x: Any, exponent: Any, below: Any, out: Any) -> Any:
-    found = xp.power(x, xp.where(below, 0, exponent))
+    result = xp.power(x, xp.where(below, 0, exponent))
     odd = xp.where(xp.bitwise_and(exponent, 1) == 1, -1, 1)
-    rounded = xp.where(xp.equal(x, 1), 1, xp.where(xp.equal(x, -1), odd, 0)).astype(found.dtype)
+    rounded = xp.where(xp.equal(x, 1), 1, xp.where(xp.equal(x, -1), odd, 0)).astype(result.dtype)
     if out is None:
-        return xp.where(below, rounded, found)
-    out[...] = xp.where(below, rounded, found)
+        return xp.where(below, rounded, result)
+    out[...] = xp.where(below, rounded, result)
     return out
 
 

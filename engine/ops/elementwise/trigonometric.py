@@ -95,8 +95,8 @@ def _(g, x, y):
 
 def _squared_distance(x: Any, y: Any) -> Any:
     """x² + y², or ∞ at the origin, so that the gradient is 0 there."""
-    found = x * x + y * y
-    return where(found == 0, math.inf, found)
+    result = x * x + y * y
+    return where(result == 0, math.inf, result)
 
 
 @op(floats=True)

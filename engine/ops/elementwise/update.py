@@ -26,8 +26,8 @@ def _(g):
 
 @clone.keyword
 def _(x: Any, *, memory_format: Any):
-    found = clone(x)
-    return found if memory_format is None else found.contiguous(memory_format)
+    result = clone(x)
+    return result if memory_format is None else result.contiguous(memory_format)
 
 
 @op(sample=lambda s: [((s.normal(3, 4), s.normal(4)), {}), ((s.normal(3, 4), s.normal(3, 4)), {})])

@@ -95,7 +95,7 @@ def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: In
     ((s.normal(4, 5), s.integers(20, 7)), {}),
 ])  # fmt: skip
 def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
-    """Elements of x at `indices` along `dim`, other dimensions broadcast; x is flattened without `dim`."""
+    """Elements of x at `indices` along `dim`; other dimensions broadcast. Without `dim`, x is flattened."""
     if indices.dtype is not int64:
         raise DTypeError(
             f"take_along_dim: indices must be int64, not {indices.dtype.name}.", in_code="Convert with .long()."

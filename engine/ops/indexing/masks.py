@@ -70,7 +70,9 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
         return x.expand(shape).clone()
     order = wide.reshape(-1).cumsum(0) - 1
     if not x.is_meta and int(order[-1]) >= source.numel():
-        raise ShapeError(f"masked_scatter: mask selects {int(order[-1]) + 1} elements; source has {source.numel()}")
+        raise ShapeError(
+            f"masked_scatter: the mask selects {int(order[-1]) + 1} elements, but source has {source.numel()}"
+        )
     return where_op(mask, source.reshape(-1).take(order.clamp(min=0)).reshape(shape), x)
 
 
@@ -95,8 +97,8 @@ def nonzero(x: Any, *, as_tuple: bool = False) -> Any:
     """Indices of nonzero elements: one per row, or a tuple with one index tensor per dimension."""
     if as_tuple and x.ndim == 0:
         return nonzero(x.reshape(1), as_tuple=True)
-    found = argwhere(x.detach())
-    return found.unbind(1) if as_tuple else found
+    indices = argwhere(x.detach())
+    return indices.unbind(1) if as_tuple else indices
 
 
 @composite(sample=lambda s: [((s.repeated(3, 4),), {"size": 5}), ((s.repeated(3),), {"size": 9, "fill_value": 7})])
@@ -106,6 +108,6 @@ def nonzero_static(x: Any, *, size: int, fill_value: int = -1) -> Any:
         raise ShapeError(f"nonzero_static(): size must be 0 or more, not {size}")
     out = x.new_full((size, x.ndim), fill_value, dtype=int64)
     if not x.is_meta:
-        found = nonzero(x)[:size]
-        out[: len(found)] = found
+        indices = nonzero(x)[:size]
+        out[: len(indices)] = indices
     return out

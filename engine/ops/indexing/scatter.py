@@ -63,7 +63,7 @@ def _repeats(s: Any) -> Any:
             ((s.normal(5, 3), 0, s.integers(5, 9, 2), s.normal(9, 2)), {})]  # fmt: skip
 
 
-def _prepared(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any, Any]:
+def _prepare(name: str, x: Any, dim: int, index: Any, src: Any) -> tuple[Any, int, Any, Any]:
     """Check the arguments and crop `src` to the shape of the index."""
     # A 0-d tensor and a vector of one element are interchangeable.
     if x.ndim <= 1 and index.ndim <= 1:
@@ -93,58 +93,60 @@ def _check_dtype(name: str, title: str, x: Any, source: Any) -> None:
 
 @composite(in_place=True, sample=lambda s: [
     *_targets(s), *(((x, d, i), {"value": 2.0}) for (x, d, i, _), _ in _targets(s)[:2]),
-    *((args, {"reduce": how}) for args, _ in _targets(s)[:1] for how in ("add", "multiply")),
+    *((args, {"reduce": reduction}) for args, _ in _targets(s)[:1] for reduction in ("add", "multiply")),
     ((s.normal(4, 5), 1, s.integers(5, 4, 3), 2.5), {}),
 ])  # fmt: skip
 def scatter(x: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
     """x with `src` or one value written at `index` along `dim`; added or multiplied with `reduce`."""
     if reduce is not None:
-        how = {"add": "sum", "multiply": "prod"}.get(reduce)
-        if how is None:
+        reduction = {"add": "sum", "multiply": "prod"}.get(reduce)
+        if reduction is None:
             raise ValueError(f"scatter(): reduce must be 'add' or 'multiply', not {reduce!r}")
-        wide, _, wide_index, given = _prepared("scatter", x, dim, index, value if src is None else src)
-        return scatter_reduce(wide, dim, wide_index, given, how).reshape(x.shape)
-    wide, axis, index, src = _prepared("scatter", x, dim, index, value if src is None else src)
+        target, _, target_index, values = _prepare("scatter", x, dim, index, value if src is None else src)
+        return scatter_reduce(target, dim, target_index, values, reduction).reshape(x.shape)
+    target, axis, index, src = _prepare("scatter", x, dim, index, value if src is None else src)
     if 0 in index.shape:
         return x.clone()
-    return scatter_op(wide, src, index, dim=axis).reshape(x.shape)
+    return scatter_op(target, src, index, dim=axis).reshape(x.shape)
 
 
 @composite(in_place=True, sample=lambda s: [*_repeats(s), *_targets(s)])
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Any:
     """x with `src` added at `index` along `dim`; `src` may be larger than the index."""
-    wide, axis, index, src = _prepared("scatter_add", x, dim, index, src)
+    target, axis, index, src = _prepare("scatter_add", x, dim, index, src)
     if 0 in index.shape:
         return x.clone()
-    return (wide + gather_backward(src, index, tuple(wide.shape), axis)).reshape(x.shape)
+    return (target + gather_backward(src, index, tuple(target.shape), axis)).reshape(x.shape)
 
 
 @op("movement", method=False, sample=lambda s: [
-    ((s.distinct(4, 5), s.distinct(4, 6) + s.dtype(0.05), s.integers(5, 4, 6)), {"dim": 1, "how": how})
-    for how in ("amax", "amin", "prod")
+    ((s.distinct(4, 5), s.distinct(4, 6) + s.dtype(0.05), s.integers(5, 4, 6)), {"dim": 1, "reduction": reduction})
+    for reduction in ("amax", "amin", "prod")
 ])  # fmt: skip
-def scatter_reduce_op(xp, x, src, index, dim: int, how: str):
+def scatter_reduce_op(xp, x, src, index, dim: int, reduction: str):
     """x combined with `src` at `index` along `dim` by product, maximum or minimum."""
     out = x.copy()
-    function = {"amax": xp.maximum, "amin": xp.minimum, "prod": xp.multiply}[how]
+    function = {"amax": xp.maximum, "amin": xp.minimum, "prod": xp.multiply}[reduction]
     function.at(out, positions(xp, index, dim), src)
     return out
 
 
 @scatter_reduce_op.shape
-def _(x: Spec, src: Spec, index: Spec, dim: int, how: str):
+def _(x: Spec, src: Spec, index: Spec, dim: int, reduction: str):
     return x
 
 
 @scatter_reduce_op.gradient
-def _(g, x, src, index, out, dim, how):
-    if how == "prod":
+def _(g, x, src, index, out, dim, reduction):
+    if reduction == "prod":
         others = gather_op(g * out, index, dim=dim)
         # For a factor of 0, the product of the others is no quotient: it is computed without that factor.
-        alone = gather_op(g * scatter_reduce_op(x, where(src == 0, 1.0, src), index, dim=dim, how=how), index, dim=dim)
+        alone = gather_op(
+            g * scatter_reduce_op(x, where(src == 0, 1.0, src), index, dim=dim, reduction=reduction), index, dim=dim
+        )
         zeros = gather_op(gather_backward((src == 0).to(g.dtype), index, x.shape, dim), index, dim=dim)
         of_src = where(src == 0, where(zeros == 1, alone, 0.0), others / where(src == 0, 1.0, src))
-        return g * scatter_reduce_op(x * 0 + 1, src, index, dim=dim, how=how), of_src, None
+        return g * scatter_reduce_op(x * 0 + 1, src, index, dim=dim, reduction=reduction), of_src, None
     chosen_x = (x == out).to(g.dtype)
     chosen_src = (src == gather_op(out, index, dim=dim)).to(g.dtype)
     shared = g / (chosen_x + gather_backward(chosen_src, index, x.shape, dim))
@@ -157,9 +159,9 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 @composite(
     in_place=True,
     sample=lambda s: [
-        ((*args, how), {"include_self": itself})
+        ((*args, reduction), {"include_self": itself})
         for args, _ in _repeats(s)
-        for how in _REDUCTIONS
+        for reduction in _REDUCTIONS
         for itself in (True, False)
     ],
 )
@@ -167,37 +169,37 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, *, inclu
     """x with the values of `src` at the same index reduced: sum, product, mean, maximum or minimum."""
     if reduce not in _REDUCTIONS:
         raise ValueError(f"scatter_reduce(): reduce must be one of {', '.join(_REDUCTIONS)}, not {reduce!r}")
-    wide, axis, index, src = _prepared("scatter_reduce", x, dim, index, src)
+    target, axis, index, src = _prepare("scatter_reduce", x, dim, index, src)
     if 0 in index.shape:
         return x.clone()
-    return _combined(wide, axis, index, src, reduce, include_self).reshape(x.shape)
+    return _reduce_into(target, axis, index, src, reduce, include_self).reshape(x.shape)
 
 
-def _combined(x: Any, dim: int, index: Any, src: Any, how: str, include_self: bool) -> Any:
+def _reduce_into(x: Any, dim: int, index: Any, src: Any, reduction: str, include_self: bool) -> Any:
     hits = gather_backward(index * 0 + 1, index, tuple(x.shape), dim)
     if not include_self:
-        x = where(hits > 0, x.new_full((), _neutral(x, how)), x)
-    if how in ("sum", "mean"):
+        x = where(hits > 0, x.new_full((), _neutral(x, reduction)), x)
+    if reduction in ("sum", "mean"):
         total = x + gather_backward(src, index, tuple(x.shape), dim)
-        if how == "sum":
+        if reduction == "sum":
             return total
         number = (hits + 1 if include_self else hits).clamp(min=1)
         return total / number if x.is_floating_point() else (total // number).to(x.dtype)
-    return scatter_reduce_op(x, src, index, dim=dim, how=how)
+    return scatter_reduce_op(x, src, index, dim=dim, reduction=reduction)
 
 
-def _neutral(x: Any, how: str) -> Any:
+def _neutral(x: Any, reduction: str) -> Any:
     """Identity element of the reduction."""
-    if how in ("sum", "mean"):
+    if reduction in ("sum", "mean"):
         return 0
-    if how == "prod":
+    if reduction == "prod":
         return 1
     if not x.dtype.kind:
-        return how == "amin"
+        return reduction == "amin"
     if x.is_floating_point():
-        return float("-inf") if how == "amax" else float("inf")
+        return float("-inf") if reduction == "amax" else float("inf")
     limits = np.iinfo(x.dtype.numpy)
-    return limits.min if how == "amax" else limits.max
+    return limits.min if reduction == "amax" else limits.max
 
 
 # -- whole slices -----------------------------------------------------------------------------
@@ -212,9 +214,9 @@ def _layout(name: str, x: Any, dim: int, index: Any, source: Any) -> tuple[Any, 
     """Index of the slices of `source`. Raises ShapeError unless it has one slice for each index."""
     _check_dtype(name, "source", x, source)
     axis = wrap_dim(name, dim, x.ndim)
-    wanted = (*x.shape[:axis], index.numel(), *x.shape[axis + 1 :])
-    if tuple(source.shape) != wanted and not (x.ndim == 1 and source.ndim == 0):
-        raise ShapeError(f"{name}: source must be {format_shape(wanted)}, not {format_shape(source.shape)}")
+    expected = (*x.shape[:axis], index.numel(), *x.shape[axis + 1 :])
+    if tuple(source.shape) != expected and not (x.ndim == 1 and source.ndim == 0):
+        raise ShapeError(f"{name}: source must be {format_shape(expected)}, not {format_shape(source.shape)}")
     return (*(slice(None),) * axis, TensorSlot(0))
 
 
@@ -256,14 +258,14 @@ def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:
 
 
 @composite(in_place=True, sample=lambda s: [
-    ((s.normal(4, 5), 0, s.integers(4, 6), s.normal(6, 5), how), {"include_self": itself})
-    for how in _REDUCTIONS[1:] for itself in (True, False)
+    ((s.normal(4, 5), 0, s.integers(4, 6), s.normal(6, 5), reduction), {"include_self": itself})
+    for reduction in _REDUCTIONS[1:] for itself in (True, False)
 ])  # fmt: skip
 def index_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """x with slices of `source` reduced at the indices `index` of `dim`; see `scatter_reduce`."""
     axis = wrap_dim("index_reduce", dim, x.ndim)
-    wide = index.reshape([-1 if i == axis else 1 for i in range(x.ndim)]).expand(source.shape)
-    return scatter_reduce(x, axis, wide, source, reduce, include_self=include_self)
+    expanded = index.reshape([-1 if i == axis else 1 for i in range(x.ndim)]).expand(source.shape)
+    return scatter_reduce(x, axis, expanded, source, reduce, include_self=include_self)
 
 
 @composite(sample=lambda s: [((s.normal(3, 4), s.normal(3), 1, 2), {}), ((s.normal(3, 4), s.normal(4), 0, -1), {})])

@@ -105,8 +105,8 @@ def _output_labels(result: str | None, terms: list[str], max_ellipsis: int) -> L
     if result is None:
         letters = "".join(terms).replace(".", "")
         return (*dots, *sorted(letter for letter in set(letters) if letters.count(letter) == 1))
-    before, found, after = result.partition("...")
-    return (*before, *(dots if found else ()), *after)
+    before, ellipsis, after = result.partition("...")
+    return (*before, *(dots if ellipsis else ()), *after)
 
 
 def _label_sizes(labeled: list[tuple[Labels, Any]]) -> dict[str, Any]:

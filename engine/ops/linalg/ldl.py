@@ -117,11 +117,11 @@ def _(g, out0, out1):
     below_blocks = _below_blocks(out0, starts_pair)
     grad_lower, grad_blocks = _unpack(g[0], rows, starts_pair)
     inner = linalg_solve(blocks, (lower.mT @ (grad_lower * below_blocks)).tril(-1) * below_blocks, left=False)
-    found = linalg_solve_triangular_op(lower.mT, inner + grad_blocks.tril(), upper=True, unitriangular=True)
-    found = linalg_solve_triangular_op(lower.mT, found.mT, upper=True, unitriangular=True).mT
+    result = linalg_solve_triangular_op(lower.mT, inner + grad_blocks.tril(), upper=True, unitriangular=True)
+    result = linalg_solve_triangular_op(lower.mT, result.mT, upper=True, unitriangular=True).mT
     inverse_order = order.argsort(-1)
-    found = _permute_rows(_permute_rows(found, inverse_order).mT, inverse_order).mT
-    return (found + found.mT).tril(-1) + (found * identity_like(found))
+    result = _permute_rows(_permute_rows(result, inverse_order).mT, inverse_order).mT
+    return (result + result.mT).tril(-1) + (result * identity_like(result))
 
 
 # -- unpacking ------------------------------------------------------------------

@@ -155,10 +155,10 @@ def _permute_rows(x: Any, order: Any) -> Any:
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """`lu_factor` with `info`, which is nonzero for singular matrices."""
-    found = return_types.linalg_lu_factor_ex(*linalg_lu_factor_ex(A, pivot=pivot))
-    if check_errors and not A.is_meta and bool((found.info > 0).any()):
-        raise _singular(found.info)
-    return found
+    factors = return_types.linalg_lu_factor_ex(*linalg_lu_factor_ex(A, pivot=pivot))
+    if check_errors and not A.is_meta and bool((factors.info > 0).any()):
+        raise _singular(factors.info)
+    return factors
 
 
 @composite(method=False, public=False, result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
@@ -222,8 +222,8 @@ def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
 @composite(result="Any", sample=lambda s: [(x,) for x in _shapes(s)])
 def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
     """Old name of `linalg.lu_factor`. With `get_infos` the result has `info` as well."""
-    found = linalg_lu_factor_ex(A, pivot=pivot)
-    return found if get_infos else found[:2]
+    factors = linalg_lu_factor_ex(A, pivot=pivot)
+    return factors if get_infos else factors[:2]
 
 
 @composite(result="Any", sample=lambda s: [((s.normal(3, 2), s.normal(3, 3) + 3), {"upper": False})])

@@ -55,24 +55,24 @@ def flipud(x: Any) -> Any:
 ])  # fmt: skip
 def roll(xp, x, shifts: int | Sizes, dims: int | Sizes | None = None):
     """Roll elements by `shifts` along `dims`, or in the flattened tensor; the last ones wrap to the start."""
-    shifts, dims = _checked_shifts(shifts, dims, x.ndim)
+    shifts, dims = _check_shifts(shifts, dims, x.ndim)
     return xp.roll(x, shifts if dims else shifts[0], axis=dims or None)
 
 
-def _checked_shifts(shifts: int | Sizes, dims: int | Sizes | None, ndim: int) -> tuple[Sizes, Sizes]:
-    found, axes = _listed(shifts), tuple(wrap_dim("roll", dim, ndim) for dim in _listed(dims))
-    if len(found) != (len(axes) or 1):
-        raise ShapeError(f"roll: {len(found)} shifts for {len(axes) or 1} dimensions. Give one shift for each.")
-    return found, axes
+def _check_shifts(shifts: int | Sizes, dims: int | Sizes | None, ndim: int) -> tuple[Sizes, Sizes]:
+    shift_list, axes = _as_tuple(shifts), tuple(wrap_dim("roll", dim, ndim) for dim in _as_tuple(dims))
+    if len(shift_list) != (len(axes) or 1):
+        raise ShapeError(f"roll: {len(shift_list)} shifts for {len(axes) or 1} dimensions. Give one shift for each.")
+    return shift_list, axes
 
 
-def _listed(number: int | Sizes | None) -> Sizes:
+def _as_tuple(number: int | Sizes | None) -> Sizes:
     return () if number is None else (number,) if isinstance(number, int) else tuple(number)
 
 
 @roll.shape
 def _(x: Spec, shifts: int | Sizes, dims: int | Sizes | None = None):
-    _checked_shifts(shifts, dims, x.ndim)
+    _check_shifts(shifts, dims, x.ndim)
     return x.shape
 
 

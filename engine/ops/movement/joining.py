@@ -77,8 +77,8 @@ def block_diag(*tensors: Any) -> Any:
 @composite(method=False, result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 1), s.normal(2, 1, 4)), {})])
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Expand tensors to their common shape."""
-    shape = shape_rules.broadcast_shapes("broadcast_tensors", [tuple(x.shape) for x in _listed(tensors)])
-    return tuple(x if tuple(x.shape) == tuple(shape) else expand(x, shape) for x in _listed(tensors))
+    shape = shape_rules.broadcast_shapes("broadcast_tensors", [tuple(x.shape) for x in _as_list(tensors)])
+    return tuple(x if tuple(x.shape) == tuple(shape) else expand(x, shape) for x in _as_list(tensors))
 
 
 @composite(method=False, result="Any", sample=lambda s: [(((3, 1), (2, 1, 4)), {}), ((2, (3, 1)), {})])
@@ -89,21 +89,21 @@ def broadcast_shapes(*shapes: Any) -> Size:
     )
 
 
-def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
+def _as_list(tensors: tuple[Any, ...]) -> Sequence[Any]:
     """Tensors passed as separate arguments or as one list."""
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
 @composite(method=False, result="tuple[Tensor, ...]", sample=lambda s: [
-    ((s.normal(3), s.normal(2)), {"indexing": way}) for way in ("ij", "xy")
+    ((s.normal(3), s.normal(2)), {"indexing": indexing}) for indexing in ("ij", "xy")
 ] + [((s.normal(3), s.normal(), s.normal(2)), {"indexing": "ij"})])  # fmt: skip
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
     """Coordinate grids, one tensor per axis; indexing="xy" swaps the first two dimensions."""
     if indexing not in ("ij", "xy"):
         raise ValueError(f"meshgrid(): indexing must be 'ij' or 'xy', not {indexing!r}")
-    axes = [x.reshape(-1) for x in _listed(tensors)]
-    turned = indexing == "xy" and len(axes) > 1
-    order = [1, 0, *range(2, len(axes))] if turned else list(range(len(axes)))
+    axes = [x.reshape(-1) for x in _as_list(tensors)]
+    swaps_axes = indexing == "xy" and len(axes) > 1
+    order = [1, 0, *range(2, len(axes))] if swaps_axes else list(range(len(axes)))
     shape = tuple(axes[i].shape[0] for i in order)
     return tuple(
         expand(x.reshape([-1 if axis == order[i] else 1 for axis in range(len(axes))]), shape)
@@ -122,10 +122,12 @@ def cartesian_prod(*tensors: Any) -> Any:
 @composite(method=False, sample=lambda s: [((s.normal(4),), {}), ((s.normal(3), 2, True), {}), ((s.normal(5), 3), {})])
 def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """Combinations of r elements of a vector, one per row."""
-    ways: Callable[..., Any] = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    combine: Callable[..., Any] = (
+        itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    )
     if isinstance(x.shape[0], Dim):
         raise ShapeError(f"combinations: the number of combinations of {x.shape[0]} elements is unknown")
-    chosen = list(ways(range(x.shape[0]), r))
+    chosen = list(combine(range(x.shape[0]), r))
     if not chosen or not r:
         return x.new_empty(0, r) if r else x.new_empty(0)
     return stack([cat([x.narrow(0, row[k], 1) for row in chosen]) for k in range(r)], dim=1)

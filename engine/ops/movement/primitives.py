@@ -71,7 +71,7 @@ def permute(xp, x, dims: Sizes):
 def _(x: Spec, dims: Sizes):
     order = wrap_dims("permute", tuple(dims), x.ndim)
     if len(order) != x.ndim:
-        raise ShapeError(f"permute: {tuple(dims)} must name each of the {x.ndim} dimensions once")
+        raise ShapeError(f"permute: dims must contain each of the {x.ndim} dimensions once, not {tuple(dims)}")
     return tuple(x.shape[d] for d in order)
 
 
@@ -208,7 +208,7 @@ def squeeze(xp, x, dim: int | Sizes | None = None):
 
 
 def _squeezed(dim: int | Sizes | None, ndim: int) -> tuple[int, ...]:
-    """Dimensions to remove; here () means none, in other ops all."""
+    """Dimensions to remove. () means none, unlike in other ops."""
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims("squeeze", dim, ndim)
 
 
@@ -225,7 +225,7 @@ def _(g, x: Spec):
 
 @composite(sample=lambda s: [((s.normal(2, 3),), {}), ((s.normal(2, 3).T,), {})], public=False)
 def contiguous(x: Any, memory_format: Any = None) -> Any:
-    """Copy of x that is contiguous in the memory format; x if it is so already."""
+    """x if it is contiguous in the memory format, else a contiguous copy."""
     if memory_format is not None and memory_format.order:
         return _ordered(x, memory_format.order)
     return x if x.is_contiguous() else x.clone()
@@ -244,7 +244,7 @@ def _ordered(x: Any, order: tuple[int, ...]) -> Any:
     ((s.normal(0), s.normal(2, 3)), {"dim": -1}),
 ])  # fmt: skip
 def cat(xp, *tensors, dim: int = 0):
-    """Joins tensors along `dim`; all other sizes must be equal. As in PyTorch, tensors of shape (0,) are skipped."""
+    """Concatenate tensors along `dim`. Other sizes must be equal. Tensors of shape (0,) are skipped, as in PyTorch."""
     joined = xp.concatenate([x for x in tensors if x.shape != _NOTHING] or tensors[:1], axis=dim)
     return xp.ascontiguousarray(joined)  # NumPy keeps the order of transposed arrays; view() must work after it
 

@@ -135,9 +135,9 @@ def repeat(xp, x, repeats: Sizes):
 
 def _repeated(shape: Shape, repeats: Sizes) -> Shape:
     if len(repeats) < len(shape):
-        raise ShapeError(f"repeat: {format_shape(shape)} needs at least {len(shape)} numbers, not {tuple(repeats)}")
+        raise ShapeError(f"repeat: {format_shape(shape)} requires at least {len(shape)} repeats, not {tuple(repeats)}")
     if any(number < 0 for number in repeats):
-        raise ShapeError(f"repeat: the numbers of repeats must be at least 0: {tuple(repeats)}")
+        raise ShapeError(f"repeat: repeats must be at least 0, not {tuple(repeats)}")
     sizes = (*(1,) * (len(repeats) - len(shape)), *shape)
     return tuple(size * number for size, number in zip(sizes, repeats, strict=True))
 
@@ -180,8 +180,8 @@ def repeat_interleave(x: Any, repeats: Any = None, dim: int | None = None, *, ou
     if isinstance(repeats, int):
         sizes = list(x.shape)
         wide = expand(x.unsqueeze(axis + 1), (*sizes[: axis + 1], repeats, *sizes[axis + 1 :]))
-        found = reshape(wide, (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :]))
-        return found if found._base is None else found.clone()  # a repeated tensor is never a view
+        result = reshape(wide, (*sizes[:axis], sizes[axis] * repeats, *sizes[axis + 1 :]))
+        return result if result._base is None else result.clone()  # a repeated tensor is never a view
     if repeats.shape[0] != x.shape[axis]:
         raise ShapeError(
             f"repeat_interleave: {repeats.shape[0]} repeats do not match the {x.shape[axis]} elements of "

@@ -25,8 +25,8 @@ def bincount_op(xp, x, weights=None, minlength: int = 0):
     """Count of each non-negative integer, or the sum of its weights."""
     if x.ndim != 1 or dtypes.is_floating(x.dtype) or (x.size and x.min() < 0):
         raise ShapeError("bincount: the input must be a vector of non-negative integers")
-    found = xp.bincount(x, weights=weights, minlength=minlength)
-    return found if weights is None or weights.dtype != np.float32 else found.astype(np.float32)
+    result = xp.bincount(x, weights=weights, minlength=minlength)
+    return result if weights is None or weights.dtype != np.float32 else result.astype(np.float32)
 
 
 @bincount_op.shape
@@ -99,11 +99,11 @@ def histogram(x: Any, bins: Any, *, range: Any = None, weight: Any = None, densi
 
 
 def _sorted_rows(s: Any) -> Any:
-    rows, one = np.sort(s.repeated(3, 6) + s.dtype(2), -1), np.sort(s.repeated(6) + s.dtype(2))
-    return [((one, s.repeated(2, 4)), {"right": right}) for right in (False, True)] + [
+    rows, sorted_values = np.sort(s.repeated(3, 6) + s.dtype(2), -1), np.sort(s.repeated(6) + s.dtype(2))
+    return [((sorted_values, s.repeated(2, 4)), {"right": right}) for right in (False, True)] + [
         ((rows, s.repeated(3, 4)), {}),
-        ((one, s.repeated(3)), {"side": "right"}),
-        ((one, s.repeated(3)), {"out_int32": True}),
+        ((sorted_values, s.repeated(3)), {"side": "right"}),
+        ((sorted_values, s.repeated(3)), {"out_int32": True}),
     ]
 
 
@@ -142,8 +142,8 @@ def searchsorted(sorted_sequence: Any, x: Any, *, out_int32: bool = False, right
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if not hasattr(x, "dtype"):
         x = sorted_sequence.new_tensor(x)
-    found = searchsorted_op(sorted_sequence.detach(), x.detach(), right=right or side == "right")
-    return found.to(dtypes.int32) if out_int32 else found
+    result = searchsorted_op(sorted_sequence.detach(), x.detach(), right=right or side == "right")
+    return result.to(dtypes.int32) if out_int32 else result
 
 
 @composite(method=False, sample=lambda s: [
@@ -187,11 +187,11 @@ def _repeats(s: Any) -> Any:
 def unique(x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
     """Sorted unique values (or slices along `dim`); optionally inverse indices and counts."""
-    return _answer(unique_op(x.detach(), dim=dim), return_inverse, return_counts)
+    return _requested_outputs(unique_op(x.detach(), dim=dim), return_inverse, return_counts)
 
 
-def _answer(found: Any, return_inverse: bool, return_counts: bool) -> Any:
-    values, inverse, counts = found
+def _requested_outputs(result: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = result
     parts = (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
     return parts if len(parts) > 1 else values
 
@@ -224,4 +224,4 @@ def unique_consecutive(
     x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """First element of each run of equal elements; optionally run index of each element and run lengths."""
-    return _answer(unique_consecutive_op(x.detach(), dim=dim), return_inverse, return_counts)
+    return _requested_outputs(unique_consecutive_op(x.detach(), dim=dim), return_inverse, return_counts)

@@ -35,24 +35,24 @@ def cov(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = No
         centered = rows - rows.mean(1, keepdim=True)
         weighted, count = centered, total - correction
     else:
-        given: list[Any] = [one for one in (fweights, aweights) if one is not None]
-        w = (given[0] if len(given) == 1 else given[0] * given[1]).to(rows.dtype)
+        weights: list[Any] = [weight for weight in (fweights, aweights) if weight is not None]
+        w = (weights[0] if len(weights) == 1 else weights[0] * weights[1]).to(rows.dtype)
         total = w.sum()
         centered = rows - (rows * w).sum(1, keepdim=True) / total
-        lost = correction if aweights is None else correction * (w * aweights).sum() / total
-        weighted, count = centered * w, (total - lost).clamp(min=0)
-    found = weighted @ centered.mT / (count if not isinstance(count, int) or count > 0 else 0.0)
-    return found.squeeze()
+        reduction = correction if aweights is None else correction * (w * aweights).sum() / total
+        weighted, count = centered * w, (total - reduction).clamp(min=0)
+    result = weighted @ centered.mT / (count if not isinstance(count, int) or count > 0 else 0.0)
+    return result.squeeze()
 
 
 @composite(sample=lambda s: [((s.normal(3, 5),), {}), ((s.normal(5),), {})])
 def corrcoef(x: Any) -> Any:
     """Correlation matrix of variables: rows are variables, columns are observations."""
-    found = cov(x)
-    if found.ndim == 0:
-        return found / found
-    deviation = found.diagonal().sqrt()
-    return (found / deviation.unsqueeze(1) / deviation).clamp(-1, 1)
+    result = cov(x)
+    if result.ndim == 0:
+        return result / result
+    deviation = result.diagonal().sqrt()
+    return (result / deviation.unsqueeze(1) / deviation).clamp(-1, 1)
 
 
 @composite(method=False, result="tuple[Tensor, ...]", sample=lambda s: [
@@ -64,20 +64,22 @@ def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 
 
     Args:
         x: samples of a function
-        spacing: their distance: one number, one for each dimension, or a tensor of positions for each; 1 unless given
-        dim: along which dimensions; all unless given
+        spacing: distance of the samples (default: 1): a number, or for each dimension a number or a tensor of positions
+        dim: dimensions to differentiate along (default: all)
         edge_order: 1 or 2, the order of accuracy at the edges
     """
     if edge_order not in (1, 2):
         raise RangeError(f"gradient(): edge_order must be 1 or 2, not {edge_order!r}")
     dims = wrap_dims("gradient", tuple(range(x.ndim)) if dim is None else dim, x.ndim)
-    several = isinstance(spacing, Sequence)
-    if several and len(spacing) != len(dims):
+    has_several = isinstance(spacing, Sequence)
+    if has_several and len(spacing) != len(dims):
         raise ShapeError(f"gradient(): {len(spacing)} spacings for {len(dims)} dimensions")
-    return tuple(_slope(x, one, spacing[i] if several else spacing, edge_order) for i, one in enumerate(dims))
+    return tuple(
+        _gradient_along(x, axis, spacing[i] if has_several else spacing, edge_order) for i, axis in enumerate(dims)
+    )
 
 
-def _slope(x: Any, dim: int, spacing: Any, edge_order: int) -> Any:
+def _gradient_along(x: Any, dim: int, spacing: Any, edge_order: int) -> Any:
     size = x.shape[dim]
     if size <= edge_order:
         raise ShapeError(

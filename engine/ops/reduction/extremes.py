@@ -11,7 +11,7 @@ from engine.ops import return_types
 from engine.ops.composite import composite
 from engine.ops.indexing.gather import gather_backward
 from engine.ops.record import op
-from engine.ops.reduction.reductions import amax, amin, over, refuse_nothing
+from engine.ops.reduction.reductions import amax, amin, check_nonempty, over
 from engine.ops.shape_rules import reduced, wrap_dim
 from engine.shape import Spec
 
@@ -29,7 +29,7 @@ def argmin(xp, x, dim: int | None = None, keepdim: bool = False):
 
 
 for _record in (argmax, argmin):
-    over(_record, lambda dtype: dtypes.int64, of_nothing=False)
+    over(_record, lambda dtype: dtypes.int64, allows_empty=False)
 
 
 @op("reduce", method=False, outputs=2, sample=lambda s: [
@@ -46,7 +46,7 @@ def max_or_min(xp, x, dim: int, keepdim: bool, largest: bool):
 
 @max_or_min.shape
 def _(x: Spec, dim: int, keepdim: bool, largest: bool):
-    refuse_nothing("max" if largest else "min", x, dim)
+    check_nonempty("max" if largest else "min", x, dim)
     shape = reduced("max" if largest else "min", x, dim, keepdim)
     return Spec(shape, x.dtype), Spec(shape, dtypes.int64)
 

@@ -13,7 +13,7 @@ from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where
 from engine.ops.indexing.gather import gather_backward
 from engine.ops.record import op
-from engine.ops.reduction.reductions import mean, refuse_nothing, spread_over
+from engine.ops.reduction.reductions import check_nonempty, expand_reduced, mean
 from engine.ops.reduction.scan import running_extreme
 from engine.ops.reduction.sort import sort, stable_order
 from engine.ops.shape_rules import Dims, reduced, wrap_dim, wrap_dims
@@ -52,16 +52,16 @@ def std(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = F
 def var_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Any, Any]:  # fmt: skip
     """Variance and mean over `dim`; see `var`."""
-    found, dims = _variance("var_mean", x, dim, unbiased, keepdim, correction)
-    return found, mean(x, dims, keepdim)
+    variance, dims = _variance("var_mean", x, dim, unbiased, keepdim, correction)
+    return variance, mean(x, dims, keepdim)
 
 
 @composite(method=False, result="tuple[Tensor, Tensor]", sample=_spreads)
 def std_mean(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None) -> tuple[Any, Any]:  # fmt: skip
     """Standard deviation and mean over `dim`; see `var`."""
-    found, dims = _variance("std_mean", x, dim, unbiased, keepdim, correction)
-    return std_op(found), mean(x, dims, keepdim)
+    variance, dims = _variance("std_mean", x, dim, unbiased, keepdim, correction)
+    return std_op(variance), mean(x, dims, keepdim)
 
 
 def _variance(
@@ -109,7 +109,7 @@ def _(x: Spec, dim: Dims, keepdim: bool, correction: float):
 @var_op.gradient
 def _(g, x, dim, correction):
     free = _freedom(count(x.shape[axis] for axis in wrap_dims("var", dim, x.ndim)), correction)
-    return spread_over(g * (2 / free if free else float("nan")), x.spec, dim) * (x - mean(x, dim, True))
+    return expand_reduced(g * (2 / free if free else float("nan")), x.spec, dim) * (x - mean(x, dim, True))
 
 
 @op(floats=True, method=False, domain=(0.2, 3.0))
@@ -151,16 +151,16 @@ def _median(name: str, x: Any, dim: int | None, keepdim: bool, rank: Callable[[A
         return _median(name, x.reshape(-1), 0, False, rank).values
     result = getattr(return_types, name)
     axis = wrap_dim(name, dim, x.ndim)
-    refuse_nothing(name, x.spec, dim)
+    check_nonempty(name, x.spec, dim)
     if x.ndim == 0:
         return result(x.clone(), x.new_zeros(()).to(dtypes.int64))
     ordered = sort(x, axis)
     at = rank(x.shape[axis], x.isnan().sum(axis, True))
-    return _picked(result, [one.gather(axis, at) for one in ordered], axis, keepdim)
+    return _select_outputs(result, [part.gather(axis, at) for part in ordered], axis, keepdim)
 
 
-def _picked(result: Any, found: Sequence[Any], dim: int, keepdim: bool) -> Any:
-    return result(*(found if keepdim else [one.squeeze(dim) for one in found]))
+def _select_outputs(result: Any, outputs: Sequence[Any], dim: int, keepdim: bool) -> Any:
+    return result(*(outputs if keepdim else [part.squeeze(dim) for part in outputs]))
 
 
 @composite(result="Any", sample=lambda s: [((s.distinct(3, 5), k), {}) for k in (1, 5)]
@@ -173,8 +173,8 @@ def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
         raise ShapeError(f"kthvalue: k must be 1 to {size}, the size of dimension {dim}, not {k}")
     if x.ndim == 0:
         return return_types.kthvalue(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return _picked(
-        return_types.kthvalue, [one.narrow(axis, k - 1, 1).contiguous() for one in sort(x, axis)], axis, keepdim
+    return _select_outputs(
+        return_types.kthvalue, [part.narrow(axis, k - 1, 1).contiguous() for part in sort(x, axis)], axis, keepdim
     )
 
 
@@ -208,10 +208,10 @@ def _(g, out1, x: Spec, dim):
 def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """Most frequent value along `dim` (the smallest if several) and its last index."""
     axis = wrap_dim("mode", dim, x.ndim)
-    refuse_nothing("mode", x.spec, dim)
+    check_nonempty("mode", x.spec, dim)
     if x.ndim == 0:
         return return_types.mode(x.clone(), x.new_zeros(()).to(dtypes.int64))
-    return _picked(return_types.mode, mode_op(x, dim=axis), axis, keepdim)
+    return _select_outputs(return_types.mode, mode_op(x, dim=axis), axis, keepdim)
 
 
 # -- quantiles --------------------------------------------------------------------------------
@@ -219,9 +219,9 @@ def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _fractions(s: Any) -> Any:
     x, q = s.normal(3, 5), s.uniform(0, 1, 3)
-    ways = ("linear", "lower", "higher", "midpoint", "nearest")
+    modes = ("linear", "lower", "higher", "midpoint", "nearest")
     return [((x, 0.3), {}), ((x, q), {}), ((x, q), {"dim": 1}), ((x, 0.5), {"dim": 0, "keepdim": True}),
-            *(((x, q), {"dim": 1, "interpolation": way}) for way in ways)]  # fmt: skip
+            *(((x, q), {"dim": 1, "interpolation": mode}) for mode in modes)]  # fmt: skip
 
 
 @composite(sample=_fractions)
@@ -242,18 +242,18 @@ def _quantile(name: str, x: Any, q: Any, dim: int | None, keepdim: bool, interpo
         raise DTypeError(f"{name}(): x and q must have one floating dtype, not {x.dtype.name} and {q.dtype.name}")
     if q.ndim > 1:
         raise ShapeError(f"{name}(): q must be a scalar or a vector, not {format_shape(q.shape)}")
-    kept = [1] * x.ndim
+    kept_shape = [1] * x.ndim
     if dim is None:
         axis, x = 0, x.reshape(-1)
     else:
         axis = wrap_dim(name, dim, x.ndim)
-        kept = [1 if i == axis else size for i, size in enumerate(x.shape)]
-    refuse_nothing(name, x.spec, axis)
+        kept_shape = [1 if i == axis else size for i, size in enumerate(x.shape)]
+    check_nonempty(name, x.spec, axis)
     values = sort(x.movedim(axis, -1) if x.ndim else x.reshape(1), -1).values
     ranks = _ranks(values, q.reshape(-1), ignore)
-    found = _between(values, ranks, interpolation).movedim(-1, 0)
-    found = found.reshape((-1, *kept)) if keepdim else found
-    return found if q.ndim else found.squeeze(0)
+    result = _between(values, ranks, interpolation).movedim(-1, 0)
+    result = result.reshape((-1, *kept_shape)) if keepdim else result
+    return result if q.ndim else result.squeeze(0)
 
 
 def _ranks(values: Any, q: Any, ignore: bool) -> Any:
@@ -267,9 +267,9 @@ def _ranks(values: Any, q: Any, ignore: bool) -> Any:
 
 def _between(values: Any, ranks: Any, interpolation: str) -> Any:
     """Interpolate sorted values at fractional indices."""
-    ways = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}
-    if interpolation in ways:
-        return values.gather(-1, ways[interpolation]().long())
+    roundings = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}
+    if interpolation in roundings:
+        return values.gather(-1, roundings[interpolation]().long())
     if interpolation not in ("linear", "midpoint"):
         raise ValueError(
             f"interpolation must be 'linear', 'lower', 'higher', 'midpoint' or 'nearest', not {interpolation!r}"

@@ -18,26 +18,31 @@ from engine.ops.shape_rules import Dims, reduced, wrap_dims
 from engine.shape import Spec, count, format_shape
 
 
-def over(record: Op, dtype: Callable[[DType], DType] | None = None, *, of_nothing: bool = True) -> Op:
-    """Give a reduction its shape rule; `of_nothing`: whether it is defined for no elements."""
+def over(record: Op, dtype: Callable[[DType], DType] | None = None, *, allows_empty: bool = True) -> Op:
+    """Set the shape rule of a reduction.
 
-    def rule(x: Spec, dim: Dims = None, keepdim: bool = False, **further: DType | None) -> Spec:
-        if not of_nothing:
-            refuse_nothing(record.name, x, dim)
-        wanted = further.get("dtype") or (x.dtype if dtype is None else dtype(x.dtype))
-        return Spec(reduced(record.name, x, dim, keepdim), wanted)
+    Args:
+        dtype: maps the input dtype to the result dtype (default: the same)
+        allows_empty: False raises ShapeError if the reduced dimensions have no elements
+    """
+
+    def rule(x: Spec, dim: Dims = None, keepdim: bool = False, **statics: DType | None) -> Spec:
+        if not allows_empty:
+            check_nonempty(record.name, x, dim)
+        target = statics.get("dtype") or (x.dtype if dtype is None else dtype(x.dtype))
+        return Spec(reduced(record.name, x, dim, keepdim), target)
 
     record.shape(rule)
     return record
 
 
-def refuse_nothing(name: str, x: Spec, dim: Dims) -> None:
+def check_nonempty(name: str, x: Spec, dim: Dims) -> None:
     """Raise ShapeError if the reduced dimensions have no elements."""
     if 0 in [x.shape[axis] for axis in wrap_dims(name, dim, x.ndim)]:
         raise ShapeError(f"{name}: {format_shape(x.shape)} has no elements to choose from along dim={dim}")
 
 
-def spread_over(g: Any, x: Spec, dim: Dims) -> Any:
+def expand_reduced(g: Any, x: Spec, dim: Dims) -> Any:
     """Expand `g`, the gradient of a reduction, to the shape of `x`."""
     return sum_backward.function(g, shape=x.shape, dims=wrap_dims("reduce", dim, x.ndim))
 
@@ -71,7 +76,7 @@ def sum(xp, x, dim: Dims = None, keepdim: bool = False, dtype: DType | None = No
 
 @sum.gradient
 def _(g, x: Spec, dim):
-    return spread_over(g, x, dim)
+    return expand_reduced(g, x, dim)
 
 
 @op("reduce", sample=lambda s: [
@@ -86,16 +91,16 @@ def prod(xp, x, dim: Dims = None, keepdim: bool = False, dtype: DType | None = N
 def _(g, x, dim):
     dims = wrap_dims("prod", dim, x.ndim)
     order = (*(i for i in range(x.ndim) if i not in dims), *dims)
-    kept = tuple(x.shape[i] for i in order[: x.ndim - len(dims)])
+    kept_sizes = tuple(x.shape[i] for i in order[: x.ndim - len(dims)])
     sizes = tuple(x.shape[i] for i in dims)
-    others = _product_of_others(x.permute(order).reshape((*kept, count(sizes)))).reshape((*kept, *sizes))
-    return spread_over(g, x.spec, dim) * others.permute(tuple(order.index(i) for i in range(x.ndim)))
+    others = _product_of_others(x.permute(order).reshape((*kept_sizes, count(sizes)))).reshape((*kept_sizes, *sizes))
+    return expand_reduced(g, x.spec, dim) * others.permute(tuple(order.index(i) for i in range(x.ndim)))
 
 
 def _product_of_others(x: Any) -> Any:
     """For each element, the product of all others in the last dimension, without division by zeros.
 
-    Pairs are multiplied up a binary tree; on the way down each half receives the product of the other.
+    Pairs are multiplied up a binary tree. On the way down each half receives the product of the other half.
     """
     size = x.shape[-1]
     levels = [x]
@@ -104,11 +109,11 @@ def _product_of_others(x: Any) -> Any:
         if level.shape[-1] % 2:
             level = levels[-1] = cat([level, level[..., :1] * 0 + 1], dim=-1)
         levels.append(level[..., ::2] * level[..., 1::2])
-    found = x[..., :1] * 0 + 1
+    result = x[..., :1] * 0 + 1
     for level in reversed(levels[:-1]):
         pairs = level.reshape(*level.shape[:-1], level.shape[-1] // 2, 2).flip(-1)
-        found = (pairs * found[..., : pairs.shape[-2]].unsqueeze(-1)).reshape(level.shape)
-    return found[..., :size]
+        result = (pairs * result[..., : pairs.shape[-2]].unsqueeze(-1)).reshape(level.shape)
+    return result[..., :size]
 
 
 @op("reduce", sample=lambda s: s.reduced())
@@ -124,8 +129,8 @@ def amin(xp, x, dim: Dims = None, keepdim: bool = False):
 
 
 def _to_extremes(g, out, x, dim):
-    hit = (x == spread_over(out, x.spec, dim)).to(x.dtype)
-    return spread_over(g, x.spec, dim) * hit / hit.sum(dim, True)
+    hit = (x == expand_reduced(out, x.spec, dim)).to(x.dtype)
+    return expand_reduced(g, x.spec, dim) * hit / hit.sum(dim, True)
 
 
 amax.gradient(_to_extremes)
@@ -136,20 +141,20 @@ amin.gradient(_to_extremes)
                                 for dim in (None, 0, -1, (0, 2)) for keep in (False, True)])  # fmt: skip
 def any(xp, x, dim: Dims = None, keepdim: bool = False):
     """Whether any element is nonzero, over `dim` or all elements."""
-    found = (x != 0).any(axis=_axes(dim), keepdims=keepdim)
-    return found.astype(np.uint8) if x.dtype == np.uint8 else found
+    result = (x != 0).any(axis=_axes(dim), keepdims=keepdim)
+    return result.astype(np.uint8) if x.dtype == np.uint8 else result
 
 
 @op("reduce", sample=lambda s: [((s.repeated(3, 4, 2),), {"dim": dim, "keepdim": keep})
                                 for dim in (None, 0, -1, (0, 2)) for keep in (False, True)])  # fmt: skip
 def all(xp, x, dim: Dims = None, keepdim: bool = False):
     """Whether all elements are nonzero, over `dim` or all elements."""
-    found = (x != 0).all(axis=_axes(dim), keepdims=keepdim)
-    return found.astype(np.uint8) if x.dtype == np.uint8 else found
+    result = (x != 0).all(axis=_axes(dim), keepdims=keepdim)
+    return result.astype(np.uint8) if x.dtype == np.uint8 else result
 
 
 for _record in (amax, amin):
-    over(_record, of_nothing=False)
+    over(_record, allows_empty=False)
 for _record in (sum, prod):
     over(_record, _whole)
 for _record in (any, all):
@@ -177,7 +182,7 @@ def _(x: Spec, dim: Dims = None, keepdim: bool = False, dtype: DType | None = No
 
 @mean.gradient
 def _(g, x: Spec, dim):
-    return spread_over(g / count(x.shape[axis] for axis in wrap_dims("mean", dim, x.ndim)), x, dim)
+    return expand_reduced(g / count(x.shape[axis] for axis in wrap_dims("mean", dim, x.ndim)), x, dim)
 
 
 def _no_mean(dtype: DType) -> DTypeError:
@@ -187,9 +192,9 @@ def _no_mean(dtype: DType) -> DTypeError:
 
 
 def _with_nan(s: Any) -> Any:
-    found = s.normal(3, 4)
-    found[0, 1] = found[2] = np.nan
-    return [((found,), {"dim": dim, "keepdim": keep}) for dim in (None, 0, -1, (0, 1)) for keep in (False, True)]
+    result = s.normal(3, 4)
+    result[0, 1] = result[2] = np.nan
+    return [((result,), {"dim": dim, "keepdim": keep}) for dim in (None, 0, -1, (0, 1)) for keep in (False, True)]
 
 
 @composite(sample=_with_nan)
@@ -229,8 +234,8 @@ def logsumexp(x: Any, dim: Dims, keepdim: bool = False) -> Any:
 @composite(public=False, sample=lambda s: [((s.normal(2, 3, 4), 3, 1), {}), ((s.normal(3, 4), 3, 4), {})])
 def sum_to_size(x: Any, *shape: Any) -> Any:
     """Sum `x` to `shape`, a shape that broadcasts to that of `x`."""
-    wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    extra = x.ndim - len(wanted)
-    dims = (*range(extra), *(i + extra for i, size in enumerate(wanted) if size == 1 and x.shape[i + extra] != 1))
+    target = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    extra = x.ndim - len(target)
+    dims = (*range(extra), *(i + extra for i, size in enumerate(target) if size == 1 and x.shape[i + extra] != 1))
     reduced_ = sum(x, dims, True) if dims else x
-    return reduced_.reshape(wanted) if extra else reduced_
+    return reduced_.reshape(target) if extra else reduced_

@@ -182,9 +182,9 @@ def cummin(x: Any, dim: int) -> Any:
 
 def _extremes_so_far(x: Any, dim: int, largest: bool) -> Any:
     axis = wrap_dim("cummax" if largest else "cummin", dim, x.ndim)
-    found = cummax_or_cummin(x if x.ndim else x.reshape(1), dim=axis, largest=largest)
+    out = cummax_or_cummin(x if x.ndim else x.reshape(1), dim=axis, largest=largest)
     result = return_types.cummax if largest else return_types.cummin
-    return result(*(one if x.ndim else one.reshape(()) for one in found))
+    return result(*(part if x.ndim else part.reshape(()) for part in out))
 
 
 # -- others -----------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def _extremes_so_far(x: Any, dim: int, largest: bool) -> Any:
 
 @op("other", floats=True, method=False, sample=_in_front)
 def logcumsumexp_op(xp, x, dim: int):
-    """Cumulative ln Σ eˣ; by doubling, as `running_extreme`."""
+    """Cumulative ln Σ eˣ, by doubling like `running_extreme`."""
     out, step, size = x.copy(), 1, x.shape[dim]
     while step < size:
         late = (slice(None),) * dim + (slice(step, None),)

@@ -23,8 +23,8 @@ EMPTY = {"sum": 0.0, "mean": math.nan, "max": -math.inf, "min": math.inf, "prod"
 def _parts(s: Any) -> Any:
     x, lengths = s.distinct(6, 3), np.array([2, 0, 4])
     rows = np.array([[1, 2], [3, 0]])
-    calls = [((x, way), {"lengths": lengths}) for way in EMPTY]
-    calls += [((x, way), {"offsets": np.array([0, 2, 2, 6]), "initial": 0.5}) for way in EMPTY]
+    calls = [((x, reduction), {"lengths": lengths}) for reduction in EMPTY]
+    calls += [((x, reduction), {"offsets": np.array([0, 2, 2, 6]), "initial": 0.5}) for reduction in EMPTY]
     return [*calls, ((s.distinct(2, 3, 2), "sum"), {"lengths": rows, "axis": 1, "unsafe": True})]
 
 
@@ -63,11 +63,11 @@ def segment_reduce(
     if data.is_meta:
         return data.new_empty(shape)
     if dim:
-        given = {"lengths": lengths, "offsets": offsets}
+        arguments = {"lengths": lengths, "offsets": offsets}
         rows = [
             segment_reduce(
                 data[i], reduce, axis=dim - 1, unsafe=unsafe, initial=initial,
-                **{name: None if value is None else value[i] for name, value in given.items()},
+                **{name: None if value is None else value[i] for name, value in arguments.items()},
             )
             for i in range(data.shape[0])
         ]  # fmt: skip
@@ -77,20 +77,20 @@ def segment_reduce(
     if not unsafe and (min(sizes, default=0) < 0 or (offsets is None and sum(sizes) != data.shape[0])):
         raise ShapeError(f"segment_reduce(): segments of {sizes} do not cover {format_shape(data.shape)}")
     parts = data[start : start + sum(sizes)].split(sizes) if sizes else ()
-    found = [_reduced(part, reduce, initial) for part in parts]
-    return stack(found) if found else data[:0]
+    result = [_reduce(part, reduce, initial) for part in parts]
+    return stack(result) if result else data[:0]
 
 
-def _reduced(part: Any, way: str, initial: float | None) -> Any:
+def _reduce(part: Any, reduction: str, initial: float | None) -> Any:
     if not part.shape[0]:
-        return part.sum(0) + (EMPTY[way] if initial is None else initial)
-    if way in ("max", "min"):
-        found = part.amax(0) if way == "max" else part.amin(0)
-        return found if initial is None else found.clamp(**{"min" if way == "max" else "max": initial})
-    if way == "prod":
+        return part.sum(0) + (EMPTY[reduction] if initial is None else initial)
+    if reduction in ("max", "min"):
+        result = part.amax(0) if reduction == "max" else part.amin(0)
+        return result if initial is None else result.clamp(**{"min" if reduction == "max" else "max": initial})
+    if reduction == "prod":
         return part.prod(0) * (1.0 if initial is None else initial)
     total = part.sum(0) + (0.0 if initial is None else initial)
-    return total / part.shape[0] if way == "mean" else total
+    return total / part.shape[0] if reduction == "mean" else total
 
 
 def _points(s: Any) -> Any:
@@ -121,13 +121,15 @@ def histogramdd(
     _floating("histogramdd", input)
     size = input.shape[-1]
     points = input.detach().reshape(-1, size)
-    given = [bins] * size if isinstance(bins, int) else list(bins)
-    if len(given) != size:
-        raise ShapeError(f"histogramdd(): points of {size} coordinates need {size} bins, not {len(given)}")
+    bins_list = [bins] * size if isinstance(bins, int) else list(bins)
+    if len(bins_list) != size:
+        raise ShapeError(f"histogramdd(): points of {size} coordinates need {size} bins, not {len(bins_list)}")
     if input.is_meta:
-        shape = [bin if isinstance(bin, int) else len(bin) - 1 for bin in given]
+        shape = [bin if isinstance(bin, int) else len(bin) - 1 for bin in bins_list]
         return return_types.histogramdd(input.new_empty(shape), tuple(input.new_empty(n + 1) for n in shape))
-    edges = [_edges(points[:, d], given[d], None if range is None else range[2 * d : 2 * d + 2]) for d in _up_to(size)]
+    edges = [
+        _edges(points[:, d], bins_list[d], None if range is None else range[2 * d : 2 * d + 2]) for d in _up_to(size)
+    ]
     shape = [len(edge) - 1 for edge in edges]
     at, inside = points.new_zeros(len(points)).long(), points.new_ones(len(points)).bool()
     for d in _up_to(size):

@@ -384,7 +384,7 @@ def test_binary_cross_entropy_refuses_values_outside_0_to_1(wrong: float, compil
     target = engine.tensor([1.0, 0.0])
     for _ in range(4):
         assert function(engine.tensor([0.5, 0.5]), target).item() == pytest.approx(np.log(2))
-    with pytest.raises(RuntimeError, match=rf"the input holds {wrong:.6g}, but probabilities are between 0 and 1"):
+    with pytest.raises(RuntimeError, match=rf"the input must be probabilities between 0 and 1, not {wrong:.6g}"):
         function(engine.tensor([0.5, wrong]), target).item()
     with pytest.raises(RuntimeError, match="between 0 and 1"):
         torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, wrong]), torch.tensor([1.0, 0.0]))
