@@ -47,7 +47,7 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "uint8", "bool")
 def test_the_meta_device_foretells_shape_and_dtype(record: Record) -> None:
     dtypes = DTYPES if reference.offered(record) else [dtype for dtype in DTYPES if "float" in dtype]
     for call, dtype in itertools.product(samples(record), dtypes):
-        args, kwargs = to_engine(variants.with_dtype(call, engine.dtypes.named(dtype).numpy.type))
+        args, kwargs = to_engine(variants.with_dtype(call, engine.dtypes.dtype_from_name(dtype).numpy.type))
         try:
             real = record.function(*args, **kwargs)
         except (EngineError, TypeError, ZeroDivisionError, ValueError):
