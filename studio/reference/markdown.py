@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; empty without rows. Cells are Markdown on one line each."""
-    lines = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    if not lines:
+    """A table without its empty columns; empty without rows. Cells are Markdown on one line each."""
+    filled = [(heading, cells) for heading, *cells in zip(headings, *rows, strict=True) if any(cells)]
+    if not filled:
         return ""
-    return "\n".join(["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings), *lines])
+    lines = zip(*([heading, "---", *map(_cell, cells)] for heading, cells in filled), strict=True)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def fence(language: str, text: str) -> str:
@@ -29,6 +30,11 @@ def escaped(text: str) -> str:
     return text
 
 
+def prose(text: str) -> str:
+    """Escape a plain text, and join the lines of each paragraph."""
+    return "\n\n".join(escaped(" ".join(paragraph.split())) for paragraph in text.split("\n\n"))
+
+
 def joined(parts: Iterable[str]) -> str:
     """Join the non-empty parts of a page with blank lines."""
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
@@ -36,4 +42,4 @@ def joined(parts: Iterable[str]) -> str:
 
 def _cell(text: str) -> str:
     parts = text.replace("\n", " ").split("`")
-    return "`".join(part if place % 2 else part.replace("|", "\\|") for place, part in enumerate(parts))
+    return "`".join(part if index % 2 else part.replace("|", "\\|") for index, part in enumerate(parts))

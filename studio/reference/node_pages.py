@@ -12,7 +12,7 @@ from engine.registry import Parameter
 from engine.shape import Dim, Spec
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import CATEGORIES, TITLES, NodeType, Role
-from studio.reference.markdown import code, fence, joined, table
+from studio.reference.markdown import code, fence, joined, prose, table
 from studio.reference.node_examples import N, required, shapes
 
 FOLDER = "reference/nodes"
@@ -82,7 +82,7 @@ def _index() -> str:
 
 def _page(category: str, group: str, members: Iterable[NodeType]) -> str:
     found = list(members)
-    rows = [(f"[{kind.title}](#{kind.key})", kind.summary) for kind in found]
+    rows = [(f"[{kind.title}](#{kind.key})", prose(kind.summary)) for kind in found]
     lead = "Look up parameters, ports and shapes, with an example of each node."
     return joined([f"# {_title(category, group)}", lead, table(("Node", "What it does"), rows), *map(_section, found)])
 
@@ -101,8 +101,8 @@ def section(kind: NodeType) -> str:
     """The complete reference of a node, without a heading."""
     return joined(
         [
-            f"`{kind.key}`{': ' if kind.summary else ''}{kind.summary}",
-            kind.help.removeprefix(kind.summary).strip(),
+            f"`{kind.key}`{': ' if kind.summary else ''}{prose(kind.summary)}",
+            prose(kind.help.removeprefix(kind.summary).strip()),
             _parameters(kind),
             _ports(kind),
             _shapes(kind),
@@ -117,7 +117,7 @@ def section(kind: NodeType) -> str:
 
 
 def _parameters(kind: NodeType) -> str:
-    rows = [(code(each.name), _type(each), _default(each), _bounds(each), each.help) for each in kind.params]
+    rows = [(code(each.name), _type(each), _default(each), _bounds(each), prose(each.help)) for each in kind.params]
     return table(("Parameter", "Type", "Default", "Bounds", "Meaning"), rows)
 
 
@@ -155,7 +155,7 @@ def _bounds(parameter: Parameter) -> str:
 def _ports(kind: NodeType) -> str:
     inputs = [("optional input" if port.optional else "input", port) for port in kind.inputs]
     directed = [*inputs, *(("output", port) for port in kind.outputs)]
-    rows = [(code(port.name), direction, str(port.type), port.help) for direction, port in directed]
+    rows = [(code(port.name), direction, str(port.type), prose(port.help)) for direction, port in directed]
     return table(("Port", "Direction", "Carries", "Meaning"), rows)
 
 
@@ -169,9 +169,7 @@ def _shapes(kind: NodeType) -> str:
         )
         for one in shapes(kind)[:SHOWN]
     ]
-    headings = ("Input", "Output", "With")
-    columns = [place for place in range(3) if any(row[place] for row in rows)]
-    return table([headings[place] for place in columns], [[row[place] for place in columns] for row in rows])
+    return table(("Input", "Output", "With"), rows)
 
 
 def _specs(specs: Mapping[str, Spec]) -> str:

@@ -9,7 +9,10 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_help import HELP
+from studio.nodes.catalogue import catalogue
+from studio.reference.node_pages import section as node_section
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.project.project import Project
 from studio.ui.window.context_help import CANVAS, PAGE, topic_of
@@ -56,6 +59,24 @@ def test_a_panel(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     assert explained(qtbot, window, window.canvas).startswith(f"{CANVAS}\n")
     for dock in window.docks:
         assert topic_of(window, dock.panel) == (dock.title, section(PAGE, dock.title))
+
+
+def test_markup_in_a_message_is_shown_literally(qtbot: QtBot, window: MainWindow) -> None:
+    message = 'The type "![a](b.png) *c* <i>d</i>" is unknown.'
+    row = ProblemRow(Problem("error", "unknown-type", message), lambda _: None, lambda _: None)
+    qtbot.addWidget(row)
+    page = HelpPage(*topic_of(window, row))
+    qtbot.addWidget(page)
+    assert message in page.text.toPlainText()
+
+
+def test_help_of_every_node_is_shown_literally(qtbot: QtBot) -> None:
+    for kind in catalogue():
+        page = HelpPage(kind.title, node_section(kind))
+        qtbot.addWidget(page)
+        text = " ".join(page.text.toPlainText().split())
+        helps = [kind.summary, *(parameter.help for parameter in kind.params)]
+        assert [one for one in helps if one not in text] == [], kind.key
 
 
 @pytest.mark.usefixtures("project")

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
+from studio.reference.markdown import prose
 from studio.reference.node_pages import section
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.window.command_window import CommandWindow
@@ -40,7 +41,7 @@ def topic_of(window: CommandWindow, focused: QWidget | None) -> Topic:
     row = _ancestor(focused, ProblemRow)
     if row is not None:
         problem = row.problem
-        return Topic(problem.code, f"{problem.message}\n\n{problem.help}")
+        return Topic(problem.code, f"{prose(problem.message)}\n\n{prose(problem.help)}")
     dock = _ancestor(focused, Dock)
     if dock is None or dock.objectName() in _NODE_DOCKS:
         node = _selected(window)
