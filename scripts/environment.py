@@ -32,7 +32,7 @@ class SetupError(Exception):
     """The environment cannot be created. The message gives the reason and the next step."""
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """Print a line to standard error; standard output belongs to the program."""
     print(text, file=sys.stderr, flush=True)
 
@@ -42,23 +42,23 @@ def prepare(name: str, extras: Iterable[str] = ()) -> Path:
     folder = ROOT / name
     python = interpreter(folder)
     stamp = _read_stamp(folder)
-    known = set(stamp.get("extras", []))
-    wanted = sorted(known | set(extras))
-    fresh = {"root": str(ROOT), "project": _digest(ROOT / "pyproject.toml"), "extras": wanted}
-    if python.exists() and stamp == fresh:
+    installed_extras = set(stamp.get("extras", []))
+    all_extras = sorted(installed_extras | set(extras))
+    new_stamp = {"root": str(ROOT), "project": _digest(ROOT / "pyproject.toml"), "extras": all_extras}
+    if python.exists() and stamp == new_stamp:
         return python
-    if not _usable(python) or stamp.get("root", str(ROOT)) != str(ROOT):
+    if not _has_pip(python) or stamp.get("root", str(ROOT)) != str(ROOT):
         _create(folder)
-    target = f"{ROOT}[{','.join(wanted)}]" if wanted else str(ROOT)
-    say(f"Installing Gradwire and its dependencies into {name}. This takes some minutes the first time.")
+    target = f"{ROOT}[{','.join(all_extras)}]" if all_extras else str(ROOT)
+    print_message(f"Installing Gradwire and its dependencies into {name}. This takes some minutes the first time.")
     try:
         install(python, ["--editable", target])
     except SetupError as error:
-        if not stamp or not known.issuperset(extras):
+        if not stamp or not installed_extras.issuperset(extras):
             raise
-        say(f"{error}\nContinuing with the packages in {name}, which may be out of date.")
+        print_message(f"{error}\nContinuing with the packages in {name}, which may be out of date.")
         return python
-    (folder / STAMP).write_text(json.dumps(fresh), encoding="utf-8")
+    (folder / STAMP).write_text(json.dumps(new_stamp), encoding="utf-8")
     return python
 
 
@@ -76,7 +76,7 @@ def install(python: Path, arguments: list[str]) -> None:
         for line in process.stdout:
             tail = [*tail[-29:], line.rstrip()]
             if line.lstrip().startswith(("Downloading ", "Installing collected")):
-                say("  " + line.strip()[:116])
+                print_message("  " + line.strip()[:116])
     if process.returncode == 0:
         return
     text = "\n".join(tail)
@@ -84,17 +84,19 @@ def install(python: Path, arguments: list[str]) -> None:
         reason = "the package index cannot be reached. Connect to the network (or set HTTPS_PROXY, PIP_INDEX_URL)"
     else:
         reason = "see its last lines above. Fix the cause"
-        say(text)
+        print_message(text)
     raise SetupError(f"pip could not install what Gradwire needs: {reason}, then run this command again.")
 
 
 def _create(folder: Path) -> None:
     python = _base_python()
-    say(f"Creating the virtual environment {folder.name} with {python}.")
+    print_message(f"Creating the virtual environment {folder.name} with {python}.")
     _require_venv_module(python)
-    made = subprocess.run([python, "-m", "venv", "--clear", str(folder)], capture_output=True, text=True, check=False)
-    if made.returncode:
-        output = (made.stdout + made.stderr).strip()
+    process = subprocess.run(
+        [python, "-m", "venv", "--clear", str(folder)], capture_output=True, text=True, check=False
+    )
+    if process.returncode:
+        output = (process.stdout + process.stderr).strip()
         raise SetupError(
             f"{output}\n{folder} could not be created. Check that it is writable and that the disk is not full."
         )
@@ -105,9 +107,9 @@ def _base_python() -> str:
     if sys.version_info >= MINIMUM:
         return sys.executable
     for minor in range(NEWEST, MINIMUM[1] - 1, -1):
-        found = shutil.which(f"python3.{minor}")
-        if found and _succeeds([found, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]):
-            return found
+        path = shutil.which(f"python3.{minor}")
+        if path and _succeeds([path, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]):
+            return path
     raise SetupError(
         f"Gradwire needs Python {MINIMUM[0]}.{MINIMUM[1]} or newer; {sys.executable} is Python "
         f"{sys.version_info[0]}.{sys.version_info[1]}. Install a newer one from https://www.python.org/downloads/ "
@@ -121,7 +123,7 @@ def _require_venv_module(python: str) -> None:
         return
     package = f"python{_minor_version(python)}-venv"
     if shutil.which("apt-get") and is_root():
-        say(f"Installing {package}, which {python} lacks.")
+        print_message(f"Installing {package}, which {python} lacks.")
         apt_install([package])
     if not _succeeds([python, "-c", "import venv, ensurepip"]):
         raise SetupError(
@@ -132,8 +134,8 @@ def _require_venv_module(python: str) -> None:
 
 def apt_install(packages: list[str]) -> bool:
     """Install Debian packages without prompts. Returns whether it succeeded."""
-    install_them = ["install", "--yes", "--no-install-recommends", *packages]
-    return _apt_get(install_them) or (_apt_get(["update"]) and _apt_get(install_them))
+    arguments = ["install", "--yes", "--no-install-recommends", *packages]
+    return _apt_get(arguments) or (_apt_get(["update"]) and _apt_get(arguments))
 
 
 def is_root() -> bool:
@@ -145,7 +147,7 @@ def _apt_get(arguments: list[str]) -> bool:
     return subprocess.run(["apt-get", *arguments], env=environment, capture_output=True, check=False).returncode == 0
 
 
-def _usable(python: Path) -> bool:
+def _has_pip(python: Path) -> bool:
     return python.exists() and _succeeds([str(python), "-m", "pip", "--version"])
 
 

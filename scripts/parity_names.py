@@ -108,41 +108,41 @@ def entries(space: Any) -> Iterator[tuple[str, Any]]:
 
 
 def names_of(space: Any, documented: set[str]) -> Iterator[str]:
-    listed: set[str] = set(getattr(space, "__all__", ()))
+    exported: set[str] = set(getattr(space, "__all__", ()))
     for key, value in entries(space):
         if isinstance(space, type):
             if is_tensor_name(key, value, documented):
                 yield key
-        elif not key.startswith("_") and is_module_name(space, key, value, listed, documented):
+        elif not key.startswith("_") and is_module_name(space, key, value, exported, documented):
             yield key
 
 
 def is_tensor_name(key: str, value: Any, documented: set[str]) -> bool:
     if key.startswith("__"):
         return key not in PYTHON and callable(value) and "torch" not in key
-    known = not callable(value) or bool(documentation(value)) or key.rstrip("_") in documented
-    return known and not key.startswith("_")
+    is_documented = not callable(value) or bool(documentation(value)) or key.rstrip("_") in documented
+    return is_documented and not key.startswith("_")
 
 
-def is_module_name(space: Any, key: str, value: Any, listed: set[str], documented: set[str]) -> bool:
+def is_module_name(space: Any, key: str, value: Any, exported: set[str], documented: set[str]) -> bool:
     if isinstance(value, ModuleType):
-        inside = f"{space.__name__}.{key}"
-        return value.__name__ == inside and (hasattr(value, "__path__") or inside in NAMESPACES)
+        path = f"{space.__name__}.{key}"
+        return value.__name__ == path and (hasattr(value, "__path__") or path in NAMESPACES)
     if not callable(value):
-        return is_constant(value) if space.__name__ == "torch" else key in listed
+        return is_constant(value) if space.__name__ == "torch" else key in exported
     home = getattr(value, "__module__", None) or "torch"
     if space.__name__ == "torch" and isinstance(value, type) and home in ("torch", "torch._C"):
         return type(value).__name__ != "pybind11_type"
     if not home.startswith("torch") or getattr(value, "__name__", key).startswith("__"):
         return False
     if space.__name__ != "torch":
-        return key in listed if listed else is_at_home(space, key, home, value, documented)
-    return is_at_home(space, key, "torch", value, documented)
+        return key in exported if exported else is_defined_in_namespace(space, key, home, value, documented)
+    return is_defined_in_namespace(space, key, "torch", value, documented)
 
 
-def is_at_home(space: Any, key: str, home: str, value: Any, documented: set[str]) -> bool:
-    known = bool(documentation(value)) or key.rstrip("_") in documented
-    return known and (home.startswith((space.__name__, "torch._C")) or home == "torch")
+def is_defined_in_namespace(space: Any, key: str, module: str, value: Any, documented: set[str]) -> bool:
+    is_documented = bool(documentation(value)) or key.rstrip("_") in documented
+    return is_documented and (module.startswith((space.__name__, "torch._C")) or module == "torch")
 
 
 def is_constant(value: Any) -> bool:
@@ -170,21 +170,21 @@ def public_modules(package: ModuleType) -> list[str]:
 
 
 def _below(folders: list[str], prefix: str) -> Iterator[str]:
-    for found in pkgutil.iter_modules(folders):
-        if not found.name.startswith("_"):
-            yield f"{prefix}.{found.name}"
-            if found.ispkg:
-                yield from _below([str(Path(folder, found.name)) for folder in folders], f"{prefix}.{found.name}")
+    for module in pkgutil.iter_modules(folders):
+        if not module.name.startswith("_"):
+            yield f"{prefix}.{module.name}"
+            if module.ispkg:
+                yield from _below([str(Path(folder, module.name)) for folder in folders], f"{prefix}.{module.name}")
 
 
 def text() -> str:
     torch = importlib.import_module("torch")
-    found = {
+    record = {
         "version": torch.__version__.partition("+")[0],
         "modules": public_modules(torch),
         "names": public_names(),
     }
-    return json.dumps(found, indent=1) + "\n"
+    return json.dumps(record, indent=1) + "\n"
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""System libraries that Qt's wheels need on Linux: finds missing ones and installs or names them."""
+"""System libraries that Qt's wheels need on Linux: installs missing ones or prints the command for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 
-from environment import SetupError, apt_install, is_root, say
+from environment import SetupError, apt_install, is_root, print_message
 
 MANAGERS = {
     "apt-get": "apt-get install --yes",
@@ -58,7 +58,7 @@ def ensure(*, display: bool) -> None:
     if not missing:
         return
     if shutil.which("apt-get") and is_root():
-        say(f"Installing the system libraries that Qt needs: {', '.join(missing)}.")
+        print_message(f"Installing the system libraries that Qt needs: {', '.join(missing)}.")
         apt_install(packages(missing, "apt-get"))
         missing = missing_libraries(display=display)
     if missing:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from environment import ROOT, SetupError, install, say
+from environment import ROOT, SetupError, install, print_message
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
@@ -21,17 +21,17 @@ def ensure(python: Path) -> None:
     if subprocess.run([str(python), "-c", check], capture_output=True, check=False).returncode == 0:
         return
     try:
-        arguments = offered(python, requirement)
+        arguments = cpu_build_arguments(python, requirement)
         if arguments:
-            say(f"Installing {requirement} as the reference for tests.")
+            print_message(f"Installing {requirement} as the reference for tests.")
             install(python, arguments)
             return
     except SetupError as error:
-        say(str(error))
-    say(f"No CPU build of {requirement} is available: tests that compare with it are skipped.")
+        print_message(str(error))
+    print_message(f"No CPU build of {requirement} is available: tests that compare with it are skipped.")
 
 
-def offered(python: Path, requirement: str) -> list[str]:
+def cpu_build_arguments(python: Path, requirement: str) -> list[str]:
     """Return pip arguments that install a CPU build; empty if none is available."""
     sources = ([], ["--extra-index-url", CPU_INDEX, "--retries", "0", "--timeout", "10"])
     choices = ([requirement, *source] for source in sources)
@@ -41,17 +41,17 @@ def offered(python: Path, requirement: str) -> list[str]:
 def pinned() -> str:
     """Return the requirement in the extra `peers` of pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    found = re.search(r'"(torch==[\w.]+)"', text)
-    assert found is not None, "pyproject.toml pins no torch"
-    return found[1]
+    match = re.search(r'"(torch==[\w.]+)"', text)
+    assert match is not None, "pyproject.toml pins no torch"
+    return match[1]
 
 
 def is_cpu_build(python: Path, arguments: list[str]) -> bool:
     """Return whether pip would install a wheel without CUDA. Reads metadata only; False if no index answers."""
     command = [str(python), "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed"]
-    done = subprocess.run([*command, "--report", "-", *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
+    process = subprocess.run([*command, "--report", "-", *arguments], capture_output=True, text=True, check=False)
+    if process.returncode:
         return False
-    [chosen] = json.loads(done.stdout)["install"]
-    needs = " ".join(chosen["metadata"].get("requires_dist", []))
-    return not (sys.platform.startswith("linux") and re.search(r"\b(nvidia|cuda|triton)\b", needs))
+    [package] = json.loads(process.stdout)["install"]
+    requirements = " ".join(package["metadata"].get("requires_dist", []))
+    return not (sys.platform.startswith("linux") and re.search(r"\b(nvidia|cuda|triton)\b", requirements))

@@ -38,15 +38,15 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="device pixel ratio")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "screenshots")
     parser.add_argument("--only", default=",".join(scenes), help="scenes, separated by commas")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    os.environ["QT_SCALE_FACTOR"] = f"{asked.scale:g}"
-    asked.out.mkdir(parents=True, exist_ok=True)
+    os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
+    options.out.mkdir(parents=True, exist_ok=True)
     application = app.make_application(sys.argv[:1])
-    suffix = "" if asked.scale == 1 else f"@{asked.scale:g}x"
+    suffix = "" if options.scale == 1 else f"@{options.scale:g}x"
     with tempfile.TemporaryDirectory() as folder:
         for mode in THEMES:
-            for name in asked.only.split(","):
+            for name in options.only.split(","):
                 settings = Settings(Path(folder) / f"{mode}-{name}.ini")
                 settings.theme, settings.reduce_motion = mode, True
                 window = app.make_window(settings, Path(folder) / "state")
@@ -54,7 +54,7 @@ def main() -> int:
                 window.show()
                 scenes[name](window)
                 application.processEvents()
-                path = asked.out / f"{name}-{mode}{suffix}.png"
+                path = options.out / f"{name}-{mode}{suffix}.png"
                 window.grab().save(str(path))
                 print(path)
                 close(window)
@@ -121,9 +121,9 @@ def settle(window: MainWindow) -> None:
     QTest.qWait(400)
 
 
-def until(holds: Callable[[], bool]) -> None:
+def until(condition: Callable[[], bool]) -> None:
     for _ in range(PATIENCE_MS // 20):
-        if holds():
+        if condition():
             return
         QTest.qWait(20)
     raise SystemExit("the studio did not reach the scene in time")

@@ -1,4 +1,4 @@
-"""Hooks of MkDocs (mkdocs.yml): generated pages, their place in the navigation, bundled fonts."""
+"""Hooks of MkDocs (mkdocs.yml): generated pages, their position in the navigation, bundled fonts."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ DOCUMENT_LINK = re.compile(r"\]\(docs/")
 LOG = logging.getLogger("mkdocs.hooks.site")
 
 
-def _is_known(record: logging.LogRecord) -> bool:
+def _is_relevant(record: logging.LogRecord) -> bool:
     """Ignore griffe's warnings about names that `engine` takes from the op registry."""
     return "Unsupported item in engine.__all__" not in record.getMessage()
 
 
-logging.getLogger("mkdocs.plugins.griffe").addFilter(_is_known)
+logging.getLogger("mkdocs.plugins.griffe").addFilter(_is_relevant)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add generated pages to the navigation."""
-    config.nav = _filled(config.nav)
+    config.nav = _with_generated_pages(config.nav)
     return config
 
 
@@ -61,12 +61,12 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     return output
 
 
-def _filled(nav: Any) -> Any:
+def _with_generated_pages(nav: Any) -> Any:
     match nav:
         case dict():
-            return {title: _filled(part) for title, part in nav.items()}
+            return {title: _with_generated_pages(part) for title, part in nav.items()}
         case list():
-            return [_filled(one) for one in nav]
+            return [_with_generated_pages(one) for one in nav]
         case _:
             return GENERATED.get(nav, nav)
 
@@ -83,4 +83,4 @@ GENERATED: dict[str, list[Any]] = {
     ],
     "decisions/": [f"decisions/{path.name}" for path in sorted((ROOT / "docs" / "decisions").glob("*.md"))],
 }
-"""Return pages by their placeholder in mkdocs.yml."""
+"""Pages by their placeholder in mkdocs.yml."""

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import qt_libraries
-from environment import ROOT, SetupError, prepare, say
+from environment import ROOT, SetupError, prepare, print_message
 
 
 def main(arguments: list[str]) -> int:
@@ -23,10 +23,10 @@ def main(arguments: list[str]) -> int:
             qt_libraries.ensure(display=True)
         python = prepare(".venv", ["studio"] if window else [])
     except SetupError as error:
-        say(str(error))
+        print_message(str(error))
         return 1
     except KeyboardInterrupt:
-        say("Stopped. Run the same command again to continue.")
+        print_message("Stopped. Run the same command again to continue.")
         return 130
     return replace_process([str(python), str(ROOT / "main.py"), *arguments])
 

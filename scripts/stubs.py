@@ -1,5 +1,5 @@
 """Writes engine/__init__.pyi from the tables of engine/exports.py, and engine/tensors/methods.pyi and
-engine/functions.pyi: the types of what the op registry adds at import.
+engine/functions.pyi: the types of the functions and methods that the op registry adds at import.
 
 python scripts/stubs.py            write them
 python scripts/stubs.py --check    exit 1 if they are out of date
@@ -36,7 +36,7 @@ COMPOSITES_BY_NAME = sorted(COMPOSITES.values(), key=lambda composite: composite
 
 
 def methods() -> str:
-    """Types of `engine.tensors.methods`: the class and what fills it."""
+    """Types of `engine.tensors.methods`: the class and `install`."""
     lines = ["def _move(self, device: Any) -> Tensor: ..."]
     for name, function in sorted(OTHERS.items()):
         result = inspect.signature(function).return_annotation
@@ -136,12 +136,12 @@ def _plain(function: Callable[..., Any], first: str | None) -> str:
 
 def main() -> int:
     stale: list[str] = []
-    written = {
+    texts = {
         ENGINE / "__init__.pyi": package(),
         ENGINE / "tensors" / "methods.pyi": methods(),
         ENGINE / "functions.pyi": functions(),
     }
-    for path, text in written.items():
+    for path, text in texts.items():
         if "--check" not in sys.argv:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -22,7 +22,7 @@ from xml.etree import ElementTree as ET
 
 import qt_libraries
 import reference
-from environment import ROOT, SetupError, prepare, say
+from environment import ROOT, SetupError, prepare, print_message
 
 NO_QT = 'import importlib.util as u, sys; sys.exit("Qt is installed here" if u.find_spec("PySide6") else 0)'
 NO_TORCH = """
@@ -54,7 +54,7 @@ def main() -> int:
     results = [(name, *timed(step, options)) for name, step in steps.items()]
     failed = [name for name, passed, _ in results if not passed]
     print("\n" + "\n".join(f"  failed: {one}" for one in FAILURES))
-    print("\n".join(f"  {'ok    ' if ok else 'FAILED'}  {name:<9}{took:7.1f} s" for name, ok, took in results))
+    print("\n".join(f"  {'ok    ' if ok else 'FAILED'}  {name:<9}{seconds:7.1f} s" for name, ok, seconds in results))
     print(f"\nsteps: {len(results) - len(failed)} passed, {len(failed)} failed", flush=True)
     return 1 if failed else 0
 
@@ -79,7 +79,7 @@ def timed(step: Callable[[argparse.Namespace], bool], options: argparse.Namespac
     try:
         passed = step(options)
     except SetupError as error:
-        say(str(error))
+        print_message(str(error))
         passed = False
     return passed, time.monotonic() - start
 
@@ -150,19 +150,19 @@ def pytest(python: Path, options: argparse.Namespace, *arguments: str) -> bool:
     slow = ["-m", "not slow"] if options.fast else []
     accepted = (0, NOTHING_SELECTED) if options.pytest else (0,)
     with tempfile.TemporaryDirectory() as folder:
-        record = Path(folder) / "tests.xml"
-        given = [*arguments, *slow, *options.pytest, f"--junit-xml={record}"]
-        passed = run(python, "-m", "pytest", *given, accepted=accepted)
-        if record.exists():
-            FAILURES.extend(failures(record))
+        report = Path(folder) / "tests.xml"
+        pytest_arguments = [*arguments, *slow, *options.pytest, f"--junit-xml={report}"]
+        passed = run(python, "-m", "pytest", *pytest_arguments, accepted=accepted)
+        if report.exists():
+            FAILURES.extend(failures(report))
     return passed
 
 
-def failures(record: Path) -> Iterator[str]:
-    """The tests that failed, with the first line of why."""
-    for case in ET.parse(record).iter("testcase"):
-        for found in (*case.findall("failure"), *case.findall("error")):
-            message = found.get("message", "").strip().partition("\n")[0]
+def failures(report: Path) -> Iterator[str]:
+    """Failed tests, each with the first line of its message."""
+    for case in ET.parse(report).iter("testcase"):
+        for failure in (*case.findall("failure"), *case.findall("error")):
+            message = failure.get("message", "").strip().partition("\n")[0]
             yield f"{case.get('classname')}::{case.get('name')}: {message[:150]}"
 
 

@@ -40,8 +40,8 @@ EXCLUDED: dict[str, str] = {
     "*::test_every_metric_is_compiled_*": "compiles by itself",
     "*::test_a_hundred_thousand_ops_in_a_row": "planning a recording with this many ops takes minutes",
     "*::test_long_graphs_are_freed_at_once_and_leave_nothing": "recordings are memory that is kept for the next call",
-    "tests/engine/test_modes.py::test_no_call_goes_the_direct_way*": "about the way calls go without compile",
-    "tests/engine/test_dispatch.py::test_the_direct_way_gives*": "about the way calls go without compile",
+    "tests/engine/test_modes.py::test_interceptor_disables_fast_calls_of_its_thread*": "about the way calls go without compile",
+    "tests/engine/test_dispatch.py::test_fast_path_equals_the_general_path*": "about the way calls go without compile",
     "tests/engine/test_profiler.py::*": "times ops that run one by one",
     "*::test_without_recording_there_are_no_lines_and_no_norms": "what is compiled knows the lines of its ops",
     "tests/engine/utils/test_checkpoint.py::test_peak_memory_is_lower": "measures before anything is computed",
@@ -50,13 +50,13 @@ EXCLUDED: dict[str, str] = {
 
 BITWISE: dict[str, str] = {
     "*::test_the_same_seed_gives_the_same_weights*": "as below",
-    "*::test_a_run_can_go_on_where_another_ended*": "as below",
-    "*::test_a_look_changes_nothing*": "as below",
+    "*::test_run_can_continue_another*": "as below",
+    "*::test_preserve_state_changes_nothing*": "as below",
     "*::test_an_optimizer_that_needs_a_closure*": "as below",
-    "*::test_a_resumed_run_is_the_same_run*": "as below",
+    "*::test_resumed_run_equals_the_uninterrupted_run*": "as below",
     "tests/engine/utils/test_checkpoint.py::*": "as below",
     "*::test_ways_to_the_same_gradient*": "as below",
-    "*::test_a_program_gives_the_same_again*": "asks for the same bits from the call that records, which is eager, and "
+    "*::test_program_is_reproducible*": "asks for the same bits from the call that records, which is eager, and "
     "from plans, which sum in another order",
     "*::test_special_numbers*sum_to_size*": "adds up 1e30 and -1e30: what is left of the rest depends on the order",
 }

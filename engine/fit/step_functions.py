@@ -16,6 +16,7 @@ from engine.dtypes import BY_NAME
 from engine.fit.task import Task
 from engine.modes import no_grad
 from engine.nn.utils import clip_grad_norm_, clip_grad_value_
+from engine.optim.lr_scheduler import ReduceLROnPlateau
 from engine.optim.optimizer import Optimizer
 from engine.random.philox import State
 from engine.tensors import Tensor
@@ -69,11 +70,11 @@ def step(
         share: weight of the batch among accumulated batches
     """
     random_state = random.get_rng_state()
-    found = compute_losses(task, batch)
-    compute_gradients(task, found, first=first, last=last, share=share)
+    losses = compute_losses(task, batch)
+    compute_gradients(task, losses, first=first, last=last, share=share)
     if last:
-        step_optimizers(task, found, functools.partial(_make_closure, task, batch, random_state))
-    return found
+        step_optimizers(task, losses, functools.partial(_make_closure, task, batch, random_state))
+    return losses
 
 
 @contextmanager
@@ -122,7 +123,7 @@ def compute_gradients(
 
     With gradient accumulation, the last batch sets the sum.
     """
-    found: list[tuple[Tensor, Tensor | None]] = []
+    gradients: list[tuple[Tensor, Tensor | None]] = []
     for number, (optimizer, loss) in enumerate(losses.items(), start=1):
         for other in losses:
             other.zero_grad()
@@ -131,8 +132,8 @@ def compute_gradients(
         scaled.backward(retain_graph=number < len(losses))
         if len(losses) > 1:
             # All losses are differentiated before the first step changes what their graphs have saved.
-            found += [(parameter, parameter.grad) for parameter in _parameters(optimizer)]
-    for parameter, gradient in found:
+            gradients += [(parameter, parameter.grad) for parameter in _parameters(optimizer)]
+    for parameter, gradient in gradients:
         parameter.grad = gradient
     if task.sums is not None and not (first and last):
         task.sums.add(first=first, last=last)
@@ -160,6 +161,17 @@ def step_optimizers(
         task.scaler.update()
 
 
+def step_schedules(task: Task, loss: float, *, per_batch: bool) -> None:
+    """Step the schedules that run per batch, or those that run per epoch. ReduceLROnPlateau monitors `loss`."""
+    for name, schedule in task.schedulers.items():
+        if task.is_stepped_per_batch(name) is not per_batch:
+            continue
+        if isinstance(schedule, ReduceLROnPlateau):
+            schedule.step(loss)
+        else:
+            schedule.step()
+
+
 def _clip(task: Task, optimizer: Optimizer) -> None:
     if task.clip_value is not None:
         clip_grad_value_(_parameters(optimizer), task.clip_value)
@@ -184,13 +196,13 @@ def _make_closure(task: Task, batch: Any, random_state: State, optimizer: Optimi
             return first.pop()
         with preserve_state(task):
             random.set_rng_state(random_state)
-            found = compute_losses(task, batch)[optimizer]
-            found.backward()
+            loss_now = compute_losses(task, batch)[optimizer]
+            loss_now.backward()
             gradients = [(parameter, parameter.grad) for parameter in _parameters(optimizer)]
         for parameter, gradient in gradients:
             parameter.grad = gradient
         _clip(task, optimizer)
-        return found
+        return loss_now
 
     return closure
 
@@ -199,6 +211,7 @@ __all__ = [
     "StepFunctions",
     "compute_gradients",
     "step_optimizers",
+    "step_schedules",
     "compute_losses",
     "preserve_modes",
     "step",

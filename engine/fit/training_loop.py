@@ -32,11 +32,10 @@ from engine.fit.metric_values import (
     read_metrics,
     reset_metrics,
 )
-from engine.fit.step_functions import StepFunctions, preserve_modes
+from engine.fit.step_functions import StepFunctions, preserve_modes, step_schedules
 from engine.fit.task import Task
 from engine.fit.task_state import restore_metrics, restore_task, save_metrics, save_task
 from engine.modes import no_grad
-from engine.optim.lr_scheduler import ReduceLROnPlateau
 
 
 def fit(
@@ -283,7 +282,7 @@ class Training(Iterator[TrainingEvent]):
         self.step += 1
         self.batch += 1
         if not accumulation or accumulation[1]:
-            self._advance_schedules()
+            step_schedules(self.task, self._mean.value, per_batch=True)
         interval = self._validate_steps
         self._validation_pending = interval is not None and self.batch % interval == 0
         metrics = read_metrics(self.task)
@@ -331,7 +330,7 @@ class Training(Iterator[TrainingEvent]):
         best = is_tracked and tracker.update(prefixed_metrics(train, val), complete=complete)
         rate = learning_rate(self.task)
         if complete:
-            self._advance_schedules(val.get("loss", mean.value))
+            step_schedules(self.task, val.get("loss", mean.value), per_batch=False)
             self.epoch += 1
             self.batch = 0
         else:  # a resumed training may continue from here
@@ -396,15 +395,6 @@ class Training(Iterator[TrainingEvent]):
             raise empty_stream_error(loader, self.epoch, "validation")
         self._before_validation = None
         return ({"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}), mean.by_name
-
-    def _advance_schedules(self, metric: float | None = None) -> None:
-        """Step the per-batch schedules; with a metric value, the per-epoch schedules."""
-        for name, schedule in self.task.schedulers.items():
-            if self.task.is_stepped_per_batch(name) is (metric is None):
-                if isinstance(schedule, ReduceLROnPlateau):
-                    schedule.step(self._mean.value if metric is None else metric)
-                else:
-                    schedule.step()
 
 
 __all__ = ["Training", "evaluate", "fit"]

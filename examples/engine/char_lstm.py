@@ -38,7 +38,7 @@ def windows(length):
 
 
 @torch.no_grad()
-def say(model, start, count):
+def generate(model, start, count):
     model.eval()
     out, state = list(start), None
     x = torch.tensor([[stoi[char] for char in start]])
@@ -58,10 +58,10 @@ x, y = windows(24)
 print(x.shape, y.dtype, f"first loss {F.cross_entropy(model(x)[0].flatten(0, 1), y.flatten()).item():.4f}")
 
 # One long sequence and two halves with the state passed on give the same result.
-whole, _ = model(x[:4])
+full_output, _ = model(x[:4])
 first, state = model(x[:4, :10])
 second, (h, c) = model(x[:4, 10:], state)
-print("state carries over", torch.allclose(whole, torch.cat([first, second], dim=1), atol=1e-6), h.shape, c.shape)
+print("state carries over", torch.allclose(full_output, torch.cat([first, second], dim=1), atol=1e-6), h.shape, c.shape)
 
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 for epoch in range(61):
@@ -75,7 +75,7 @@ for epoch in range(61):
     if epoch < 3:
         print(f"step {epoch}, loss {loss.item():.3f}")
 
-print(say(model, "the wheels on", 40))
+print(generate(model, "the wheels on", 40))
 accuracy = (model(x)[0].argmax(-1) == y).float().mean().item()
 print(f"quality: loss {loss.item():.3f}, accuracy {accuracy:.3f}")
 

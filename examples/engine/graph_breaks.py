@@ -24,9 +24,9 @@ def branching(a: engine.Tensor, b: engine.Tensor) -> engine.Tensor:
     return x @ a
 
 
-def show(what: str) -> None:
+def show(title: str) -> None:
     breaks = sum(one.count for one in branching.report.breaks.values())
-    print(f"{what}: {branching.report.calls} calls, {branching.recorded} ops recorded, {breaks} breaks")
+    print(f"{title}: {branching.report.calls} calls, {branching.recorded} ops recorded, {breaks} breaks")
 
 
 engine.manual_seed(0)

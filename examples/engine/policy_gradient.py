@@ -54,7 +54,7 @@ def select_action(state):
 torch.manual_seed(543)
 env, policy = CartPole(543), Policy()
 optimizer = optim.Adam(policy.parameters(), lr=1e-2)
-lasted = deque(maxlen=20)
+episode_lengths = deque(maxlen=20)
 for episode in range(100):
     state, logs = env.reset(), []
     for _ in range(150):
@@ -63,7 +63,7 @@ for episode in range(100):
         state, fallen = env.step(action)
         if fallen:
             break
-    lasted.append(len(logs))
+    episode_lengths.append(len(logs))
     R, returns = 0.0, deque()
     for _ in logs:
         R = 1.0 + 0.99 * R
@@ -74,6 +74,6 @@ for episode in range(100):
     policy_loss = torch.stack([-log * R for log, R in zip(logs, returns, strict=True)]).sum()
     policy_loss.backward()
     optimizer.step()
-    if sum(lasted) / len(lasted) > 60 and episode > 20:
+    if sum(episode_lengths) / len(episode_lengths) > 60 and episode > 20:
         break
-print(f"quality: {np.mean(lasted):.1f} steps upright")
+print(f"quality: {np.mean(episode_lengths):.1f} steps upright")

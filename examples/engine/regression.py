@@ -17,12 +17,12 @@ values = np.sin(points[:, :1]) * points[:, 1:] + 0.05 * draw.standard_normal((20
 x, y = torch.from_numpy(points), torch.from_numpy(values.astype(np.float32))
 
 
-def fresh():
+def new_model():
     return library.start_from(torch, nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 1)))
 
 
 # L-BFGS evaluates the loss several times per step.
-model, criterion = fresh(), nn.MSELoss()
+model, criterion = new_model(), nn.MSELoss()
 optimizer = optim.LBFGS(model.parameters(), lr=1, max_iter=5, history_size=10, line_search_fn="strong_wolfe")
 for step in range(4):
 
@@ -48,7 +48,7 @@ for name, options in {
     "Adamax": {"lr": 0.02},
     "Rprop": {"lr": 0.01},
 }.items():
-    model = fresh()
+    model = new_model()
     optimizer = getattr(optim, name)(model.parameters(), **options)
     for _ in range(30):
         optimizer.zero_grad()
@@ -58,7 +58,7 @@ for name, options in {
     print(f"{name}: loss {loss.item():.4f}")
 
 # Parameter groups with different rates, warm-up followed by a cosine, and reduction on plateau.
-model = fresh()
+model = new_model()
 optimizer = optim.SGD(
     [{"params": model[0].parameters(), "lr": 0.05}, {"params": model[2].parameters(), "weight_decay": 0.01}],
     lr=0.1,
@@ -89,14 +89,16 @@ with tempfile.TemporaryDirectory() as folder:
     state = {"epoch": 15, "model": model.state_dict(), "optimizer": optimizer.state_dict(), "loss": loss}
     torch.save(state, path)
     checkpoint = torch.load(path, weights_only=True)
-again = fresh()
-resumed = optim.SGD([{"params": again[0].parameters()}, {"params": again[2].parameters()}], lr=1.0)
-again.load_state_dict(checkpoint["model"])
-resumed.load_state_dict(checkpoint["optimizer"])
-for net, steps in ((model, optimizer), (again, resumed)):
+resumed_model = new_model()
+resumed_optimizer = optim.SGD(
+    [{"params": resumed_model[0].parameters()}, {"params": resumed_model[2].parameters()}], lr=1.0
+)
+resumed_model.load_state_dict(checkpoint["model"])
+resumed_optimizer.load_state_dict(checkpoint["optimizer"])
+for net, steps in ((model, optimizer), (resumed_model, resumed_optimizer)):
     for _ in range(3):
         steps.zero_grad()
         criterion(net(x), y).backward()
         steps.step()
-print("resumed equal", torch.equal(model[0].weight, again[0].weight), checkpoint["epoch"])
-print(f"loss {criterion(again(x), y).item():.4f}")
+print("resumed equal", torch.equal(model[0].weight, resumed_model[0].weight), checkpoint["epoch"])
+print(f"loss {criterion(resumed_model(x), y).item():.4f}")

@@ -91,9 +91,9 @@ def path(module: str) -> str:
 
 def public(module: ModuleType) -> list[str]:
     """Names of the classes and functions that a module exports."""
-    listed = getattr(module, "__all__", None)
-    names = [name for name in vars(module) if not name.startswith("_")] if listed is None else listed
-    home = "engine" if listed is not None else module.__name__
+    exported = getattr(module, "__all__", None)
+    names = [name for name in vars(module) if not name.startswith("_")] if exported is None else exported
+    home = "engine" if exported is not None else module.__name__
     return sorted(name for name in names if _is_documented(getattr(module, name, None), home))
 
 
@@ -119,9 +119,9 @@ def _index() -> str:
 
 
 def _tensors() -> str:
-    known = [name for name in engine.__all__ if callable(getattr(engine, name)) and not _is_in_place(name)]
-    classes = [name for name in known if inspect.isclass(getattr(engine, name))]
-    free = sorted(set(known) - set(classes))
+    names = [name for name in engine.__all__ if callable(getattr(engine, name)) and not _is_in_place(name)]
+    classes = [name for name in names if inspect.isclass(getattr(engine, name))]
+    free = sorted(set(names) - set(classes))
     members = {name: member for name, member in inspect.getmembers(engine.Tensor) if not name.startswith("_")}
     methods = [name for name in members if name not in free and not name.endswith("_")]
     return joined(
@@ -133,11 +133,11 @@ def _tensors() -> str:
             ),
             fence("python", "import engine\n\nx = engine.tensor([-1.0, 2.0])\nprint(engine.relu(x), x.relu())"),
             "## Functions",
-            _listed(engine, "engine", free),
+            _members_table(engine, "engine", free),
             "## Methods and properties that are not functions",
-            _listed(engine.Tensor, "engine.Tensor", methods),
+            _members_table(engine.Tensor, "engine.Tensor", methods),
             "## Classes",
-            _listed(engine, "engine", sorted(classes)),
+            _members_table(engine, "engine", sorted(classes)),
         ]
     )
 
@@ -146,7 +146,7 @@ def _is_in_place(name: str) -> bool:
     return name.endswith("_")
 
 
-def _listed(owner: Any, prefix: str, names: Iterable[str]) -> str:
+def _members_table(owner: Any, prefix: str, names: Iterable[str]) -> str:
     rows = []
     for name in names:
         value = getattr(owner, name)
@@ -158,12 +158,12 @@ def _listed(owner: Any, prefix: str, names: Iterable[str]) -> str:
 
 def _signature(function: Any) -> str:
     try:
-        found = inspect.signature(function)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         return ""
-    given = [one for name, one in found.parameters.items() if name != "self"]
-    parameters = [one.replace(annotation=inspect.Parameter.empty) for one in given]
-    return str(found.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+    parameters = [one for name, one in signature.parameters.items() if name != "self"]
+    parameters = [one.replace(annotation=inspect.Parameter.empty) for one in parameters]
+    return str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
 
 
 def _module(name: str, summary: str, program: str) -> str:
@@ -171,7 +171,7 @@ def _module(name: str, summary: str, program: str) -> str:
     return joined(
         [
             f"# {name}",
-            f"Look up what `{name}` exports. {summary}",
+            f"Look up the classes and functions of `{name}`. {summary}",
             fence("python", program),
             *(f"::: {name}.{one}" for one in names),
         ]

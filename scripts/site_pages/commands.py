@@ -57,8 +57,8 @@ class Argument:
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    found = list(functions(COMMANDS))
-    rows = [(f"[`gradwire {name}`](#{_anchor(name)})", escaped(help_text)) for name, _, help_text in found]
+    commands = list(functions(COMMANDS))
+    rows = [(f"[`gradwire {name}`](#{_anchor(name)})", escaped(help_text)) for name, _, help_text in commands]
     yield (
         PATH,
         joined(
@@ -70,7 +70,7 @@ def pages() -> Iterator[tuple[str, str]]:
                 ),
                 fence("sh", EXAMPLES["new"] + "\n" + EXAMPLES["run"]),
                 table(("Command", "Description"), rows),
-                *(_section(*command) for command in found),
+                *(_section(*command) for command in commands),
                 "## Exit codes",
                 table(("Code", "Meaning"), EXIT_CODES),
             ]
@@ -99,19 +99,24 @@ def arguments(function: Callable[..., Any]) -> Iterator[Argument]:
 
 
 def _section(name: str, function: Callable[..., Any], help_text: str) -> str:
-    found = list(arguments(function))
-    positional = [one for one in found if not one.is_option]
-    options = [one for one in found if one.is_option]
-    usage = " ".join(["gradwire", name, *(_usage(one) for one in positional), *(["[OPTIONS]"] if options else [])])
+    parameters = list(arguments(function))
+    positional = [parameter for parameter in parameters if not parameter.is_option]
+    options = [parameter for parameter in parameters if parameter.is_option]
+    usage = " ".join(
+        ["gradwire", name, *(_usage(parameter) for parameter in positional), *(["[OPTIONS]"] if options else [])]
+    )
     return joined(
         [
             f"## gradwire {name} {{ #{_anchor(name)} }}",
             escaped(help_text),
             fence("text", usage),
-            table(("Argument", "Meaning"), [(one.names, escaped(one.help)) for one in positional]),
+            table(("Argument", "Meaning"), [(parameter.names, escaped(parameter.help)) for parameter in positional]),
             table(
                 ("Option", "Value", "Default", "Meaning"),
-                [(one.names, one.value, one.default, escaped(one.help)) for one in options],
+                [
+                    (parameter.names, parameter.value, parameter.default, escaped(parameter.help))
+                    for parameter in options
+                ],
             ),
             "Example:",
             fence("sh", EXAMPLES[name]),
@@ -123,17 +128,19 @@ def _anchor(name: str) -> str:
     return name.replace(" ", "-")
 
 
-def _usage(one: Argument) -> str:
-    return one.names.strip("`") if one.required else f"[{one.names.strip('`')}]"
+def _usage(argument: Argument) -> str:
+    return argument.names.strip("`") if argument.required else f"[{argument.names.strip('`')}]"
 
 
 def _option_names(name: str, info: OptionInfo | ArgumentInfo, kind: Any) -> str:
-    given = (info.default, *(info.param_decls or ()))  # typer replaces the default when it parses
-    declared = [one for one in given if isinstance(one, str) and one.startswith("-")]
-    if not declared:
+    declarations = (info.default, *(info.param_decls or ()))  # typer replaces the default when it parses
+    names = [
+        declaration for declaration in declarations if isinstance(declaration, str) and declaration.startswith("-")
+    ]
+    if not names:
         option = "--" + name.replace("_", "-")
-        declared = [option, "--no-" + option[2:]] if _is_bool(kind) else [option]
-    return ", ".join(map(code, declared))
+        names = [option, "--no-" + option[2:]] if _is_bool(kind) else [option]
+    return ", ".join(map(code, names))
 
 
 def _is_bool(kind: Any) -> bool:
@@ -141,7 +148,7 @@ def _is_bool(kind: Any) -> bool:
 
 
 def _is_list(kind: Any) -> bool:
-    return any(typing.get_origin(one) is list for one in (kind, *typing.get_args(kind)))
+    return any(typing.get_origin(kind_or_member) is list for kind_or_member in (kind, *typing.get_args(kind)))
 
 
 def _value(info: OptionInfo | ArgumentInfo, kind: Any) -> str:

@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples" / "digits_mlp.gradwire"
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    whole = schema()
+    project_schema = schema()
     yield (
         "reference/project-file.md",
         joined(
@@ -31,17 +31,17 @@ def pages() -> Iterator[tuple[str, str]]:
                 ),
                 fence("sh", "gradwire schema"),
                 "## Properties",
-                _table(whole, {"training": "Training settings.", "description": "Free text."}),
+                _table(project_schema, {"training": "Training settings.", "description": "Free text."}),
                 "## A node",
                 "The key in `nodes` is the node's name: a Python identifier, used as attribute of the generated class.",
-                _table(whole["$defs"]["Node"], documented(model.Node)),
+                _table(project_schema["$defs"]["Node"], documented(model.Node)),
                 "## Training settings",
                 "Set them in the inspector when no node is selected, or for one run with `--set training.NAME=VALUE`.",
-                _table(whole["$defs"]["TrainingSettings"], documented(model.TrainingSettings)),
+                _table(project_schema["$defs"]["TrainingSettings"], documented(model.TrainingSettings)),
                 "## Example",
                 fence("json", EXAMPLE.read_text(encoding="utf-8")),
                 "## JSON Schema",
-                '??? note "Show the schema"\n\n' + _indented(fence("json", json.dumps(whole, indent=2))),
+                '??? note "Show the schema"\n\n' + _indented(fence("json", json.dumps(project_schema, indent=2))),
             ]
         ),
     )
@@ -51,7 +51,7 @@ def documented(cls: type) -> dict[str, str]:
     """Return the docstrings of the fields of a class."""
     [tree] = parsed(inspect.getsource(cls)).body
     assert isinstance(tree, ast.ClassDef)
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for field, after in zip(tree.body, tree.body[1:], strict=False):
         if (
             isinstance(field, ast.AnnAssign)
@@ -59,8 +59,8 @@ def documented(cls: type) -> dict[str, str]:
             and isinstance(after, ast.Expr)
             and isinstance(after.value, ast.Constant)
         ):
-            found[field.target.id] = " ".join(str(after.value.value).split())
-    return found
+            docstrings[field.target.id] = " ".join(str(after.value.value).split())
+    return docstrings
 
 
 def _table(structure: Mapping[str, Any], helps: Mapping[str, str]) -> str:
@@ -96,8 +96,8 @@ def _bounds(content: Mapping[str, Any]) -> str:
     if "enum" in content:
         return ", ".join(code(json.dumps(one)) for one in content["enum"])
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    found = [one for part in (content, *content.get("anyOf", ())) for one in _bounds_of(part, signs)]
-    return " and ".join(found)
+    bounds = [one for part in (content, *content.get("anyOf", ())) for one in _bounds_of(part, signs)]
+    return " and ".join(bounds)
 
 
 def _bounds_of(content: Mapping[str, Any], signs: Mapping[str, str]) -> Iterator[str]:

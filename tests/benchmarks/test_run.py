@@ -44,7 +44,7 @@ def test_table(run) -> None:
     ]
 
 
-def test_writing_twice_gives_the_same(run) -> None:
+def test_writing_is_idempotent(run) -> None:
     text = run.DOCUMENT.read_text(encoding="utf-8")
     once = run.replaced(text, "memory", "\nx\n\n")
     assert run.replaced(once, "memory", "\nx\n\n") == once

@@ -509,7 +509,7 @@ def test_indexing(text: str) -> None:
     check(text, pytest.importorskip("torch"))
 
 
-def test_no_tensor_to_write_the_result_to() -> None:
+def test_out_must_be_a_tensor() -> None:
     x = engine.ones(2, 2, requires_grad=True)
     engine.mean(x, dim=-1, out=None).sum().backward()
     assert x.grad is not None

@@ -75,14 +75,14 @@ def test_without_cupy_cuda_is_refused_with_the_remedy() -> None:
             use()
 
 
-def test_cupy_is_not_imported_before_it_is_asked_for() -> None:
+def test_cupy_is_imported_only_when_needed() -> None:
     assert "cupy" not in sys.modules or sys.modules["cupy"] is None
 
 
 # -- with CuPy --------------------------------------------------------------------------------
 
 
-def test_auto_takes_cuda_where_it_is(cupy: Any) -> None:
+def test_auto_selects_cuda_if_available(cupy: Any) -> None:
     assert engine.cuda_available()
     assert backend.resolve("auto") is Device("cuda")
     with pytest.raises(DeviceError, match=r"cuda:2 does not exist: this machine has 2 CUDA device"):
@@ -91,7 +91,7 @@ def test_auto_takes_cuda_where_it_is(cupy: Any) -> None:
     assert not engine.cuda_available()
 
 
-def test_there_and_back(cupy: Any) -> None:
+def test_tensors_move_to_cuda_and_back(cupy: Any) -> None:
     x = engine.tensor([1.0, 2.0], requires_grad=True)
     there = x.to("cuda:1")
     assert (there.device, there.is_cuda, type(there._array)) == (Device("cuda:1"), True, fake_cupy.ndarray)

@@ -16,12 +16,12 @@ def test_threads_are_set_and_reported() -> None:
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.0, True, "2"])
-def test_a_number_of_threads_is_whole_and_positive(n: object) -> None:
+def test_number_of_threads_must_be_a_positive_integer(n: object) -> None:
     with pytest.raises(ValueError, match="above 0"):
         engine.set_num_threads(n)  # type: ignore[arg-type]
 
 
-def test_the_configuration_names_what_is_used(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_names_the_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     engine.show_config()
     shown = capsys.readouterr().out
     assert "NumPy" in shown and "CuPy" in shown and "BLAS" in shown

@@ -89,7 +89,7 @@ def test_new_memory_is_not_shared() -> None:
         engine.zeros(1).set_(engine.arange(6.0), 4, (3,))
 
 
-def test_to_returns_itself_where_nothing_changes() -> None:
+def test_to_without_a_change_returns_the_tensor() -> None:
     x = engine.ones(1, 2, 3, 4)
     for same in (x.to(x), x.to("cpu"), x.to(engine.float32), x.float(), x.cpu(), x.to(), x.contiguous(),
                  x.type(engine.FloatTensor), x.to(memory_format=engine.contiguous_format), +x):  # fmt: skip

@@ -71,7 +71,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.filterwarnings("ignore:Creating a tensor from a list:UserWarning")
 @pytest.mark.parametrize("make", CASES.values(), ids=CASES)
-def test_as_in_pytorch(make: Callable[[Any], Any]) -> None:
+def test_creation_matches_pytorch(make: Callable[[Any], Any]) -> None:
     torch = pytest.importorskip("torch")
     found, wanted = make(engine), make(torch)
     assert f"torch.{found.dtype.name}" == str(wanted.dtype)
@@ -109,12 +109,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize(("make", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_refusals(make: Callable[[], Any], error: type[Exception], message: str) -> None:
+def test_refused_arguments(make: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()
 
 
-def test_what_copies_and_what_does_not() -> None:
+def test_copies_and_shared_memory() -> None:
     array = np.zeros(2, np.float32)
     copy, same, view = engine.tensor(array), engine.as_tensor(array), engine.from_numpy(array)
     array[0] = 1

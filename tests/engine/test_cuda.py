@@ -42,7 +42,7 @@ def no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_cupy")
-def test_without_a_gpu_questions_are_answered_and_requests_refused() -> None:
+def test_without_a_gpu_queries_work_and_computation_is_refused() -> None:
     cuda = engine.cuda
     assert (cuda.is_available(), cuda.device_count(), cuda.is_initialized(), cuda.is_bf16_supported()) == (
         False, 0, False, False,
@@ -81,7 +81,7 @@ def test_with_a_gpu() -> None:
 
 
 @pytest.mark.usefixtures("cupy")
-def test_tensors_on_it() -> None:
+def test_tensors_on_cuda() -> None:
     x = engine.ones(2, 3, device="cuda")
     assert (x.is_cuda, x.is_cpu, x.get_device(), str(x.device), x.device.index) == (True, False, 0, "cuda:0", 0)
     assert x.is_shared()
@@ -125,7 +125,7 @@ def test_tensors_on_it() -> None:
     lambda **on: engine.poisson(engine.ones(3, **on), generator=engine.Generator(1)),
     lambda **on: engine.normal(engine.ones(3, **on), 2.0, generator=engine.Generator(1)),
 ])  # fmt: skip
-def test_the_same_is_made_there_as_here(make: Any) -> None:
+def test_cuda_creation_equals_cpu_creation(make: Any) -> None:
     there, here = make(device="cuda:1"), make()
     assert (str(there.device), there.dtype) == ("cuda:1", here.dtype)
     assert there.cpu().tolist() == here.tolist()

@@ -78,7 +78,7 @@ OPERANDS = {
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "div", "pow", "eq", "maximum", "matmul", "exp", "sum", "neg"])
-def test_the_direct_way_gives_what_the_long_one_does(name: str) -> None:
+def test_fast_path_equals_the_general_path(name: str) -> None:
     op = REGISTRY[name]
     assert op.simple_arity
     for inputs in itertools.product(OPERANDS.values(), repeat=op.simple_arity):
@@ -94,7 +94,7 @@ def outcome(way: Any, op: Op, inputs: tuple[Any, ...]) -> Any:
     return found.dtype, tuple(found.shape), numbers, found.requires_grad, found.grad_fn and found.grad_fn.name()
 
 
-def test_out_stands_behind_the_inputs_of_a_kernel() -> None:
+def test_out_must_follow_the_inputs_of_a_kernel() -> None:
     def lost(xp, x, by: float = 1.0, out=None):  # pyright: ignore[reportMissingParameterType]
         """x."""
 
@@ -111,7 +111,7 @@ UPDATES = {
 
 
 @pytest.mark.parametrize("name", UPDATES)
-def test_large_updates_are_the_small_ones(name: str) -> None:
+def test_large_updates_equal_small_ones(name: str) -> None:
     update = UPDATES[name]
     x, y, z = (engine.rand(LARGE) + 0.5 for _ in range(3))
     pieces = zip(*(tensor.split(1000) for tensor in (x, y, z)), strict=True)

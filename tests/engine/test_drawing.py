@@ -88,12 +88,12 @@ def test_discrete(draw: Callable[[Generator], Any], probability: Callable[[int],
         assert abs(count - N * wanted) <= 4.5 * math.sqrt(N * wanted * (1 - wanted)) + 1e-9, value
 
 
-def test_without_replacement_nothing_comes_twice() -> None:
+def test_without_replacement_samples_are_distinct() -> None:
     drawn = engine.multinomial(engine.rand(50, 20) + 0.1, 20)
     assert (np.sort(drawn.numpy(), 1) == np.arange(20)).all()
 
 
-def test_random_whole_numbers_fill_the_dtype() -> None:
+def test_random_integers_cover_the_dtype() -> None:
     for dtype, most in ((engine.uint8, 255), (engine.int8, 127), (engine.float16, 2048), (engine.bool, 1)):
         drawn = engine.empty(20_000, dtype=dtype).random_()
         assert (int(drawn.double().numpy().min()), int(drawn.double().numpy().max())) == (0, most)
@@ -114,7 +114,7 @@ def test_views_are_filled_in_place_and_followed() -> None:
 # -- generators -------------------------------------------------------------------------------
 
 
-def test_a_generator_is_one_of_pytorchs() -> None:
+def test_generator_matches_pytorch() -> None:
     g = engine.Generator(device="cpu")
     assert str(g.device) == "cpu"
     assert engine.Generator("cpu").initial_seed() == engine.Generator().initial_seed()
@@ -129,7 +129,7 @@ def test_a_generator_is_one_of_pytorchs() -> None:
     assert g.seed() == g.initial_seed() != 3
 
 
-def test_the_state_of_those_who_name_no_generator() -> None:
+def test_default_generator_state() -> None:
     outer = engine.get_rng_state()
     try:
         engine.manual_seed(1)

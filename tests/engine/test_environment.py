@@ -55,7 +55,7 @@ def _run(code: str, **variables: str) -> dict[str, str]:
     return json.loads(result.stdout)
 
 
-def test_what_is_set_when() -> None:
+def test_configured_variables() -> None:
     assert _run("configure") == {"OPENBLAS_CORETYPE": "SKYLAKEX", "OMP_WAIT_POLICY": "passive"}
     assert _run("configure", OPENBLAS_CORETYPE="Zen")["OPENBLAS_CORETYPE"] == "Zen"
     assert _run("import numpy; configure")["OPENBLAS_CORETYPE"] is None
@@ -75,7 +75,7 @@ def test_each_setting_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "OpenBLAS recognizes this CPU" in list(environment.explanations())[-1]
 
 
-def test_the_engine_sets_it_first_of_all() -> None:
+def test_engine_sets_the_environment_before_other_imports() -> None:
     code = "import engine, os; print(os.environ['OMP_WAIT_POLICY'])"
     root = Path(environment.__file__).parents[2]
     result = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)

@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize(("call", "error", "message"), CASES.values(), ids=CASES)
-def test_a_mistake_is_explained(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+def test_error_messages(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
 
@@ -92,13 +92,13 @@ ON_META = [name for name in CASES if name not in NEED_NUMBERS]
 
 
 @pytest.mark.parametrize("name", ON_META)
-def test_a_mistake_is_found_without_computing(name: str) -> None:
+def test_error_messages_on_the_meta_device(name: str) -> None:
     call, error, message = CASES[name]
     with engine.device("meta"), pytest.raises(error, match=message):
         call()
 
 
-def test_errors_are_also_what_pytorch_and_python_raise() -> None:
+def test_error_types_match_pytorch_and_python() -> None:
     for kind in (ShapeError, DTypeError, DeviceError, errors.AutogradError, errors.WeightsError):
         assert issubclass(kind, EngineError)
         assert issubclass(kind, RuntimeError)

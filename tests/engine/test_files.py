@@ -66,7 +66,7 @@ def test_pipes_and_sockets_are_not_opened(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_pipe_that_takes_the_place_of_a_file_after_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipe_that_replaces_a_file_after_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").touch()
     known = os.stat(tmp_path / "file")

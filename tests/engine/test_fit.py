@@ -57,7 +57,7 @@ def weights(task: fit.Task) -> list[np.ndarray]:
     return [parameter.detach().numpy().copy() for parameter in task.model.parameters()]
 
 
-def test_the_order_of_events_and_what_they_say() -> None:
+def test_order_and_contents_of_events() -> None:
     task = Clouds(seed=3)
     events = list(fit.fit(task, epochs=2))
     assert kinds(events) == "S" + ("SSSS" + "VV" + "E") * 2 + "D"
@@ -78,7 +78,7 @@ def test_the_order_of_events_and_what_they_say() -> None:
     assert done.seconds == pytest.approx(first.seconds + second.seconds)
 
 
-def test_the_number_of_steps_ends_within_an_epoch_that_is_still_validated() -> None:
+def test_step_limit_within_an_epoch_still_validates() -> None:
     events = list(fit.fit(Clouds(), steps=6, epochs=5))
     assert kinds(events) == "S" + "SSSS" + "VV" + "E" + "SS" + "VV" + "E" + "D"
     assert (events[-2].epoch, events[-2].step) == (2, 6)
@@ -88,7 +88,7 @@ def test_the_number_of_steps_ends_within_an_epoch_that_is_still_validated() -> N
     assert kinds(list(fit.fit(Clouds(), epochs=0))) == "SD"
 
 
-def test_validation_by_the_numbers_of_the_whole_set() -> None:
+def test_validation_metrics_cover_all_samples() -> None:
     task = Clouds()
     epoch = list(fit.fit(task, epochs=1))[-2]
     points, labels = clouds(30)
@@ -120,7 +120,7 @@ def test_the_same_seed_gives_the_same_weights() -> None:
     assert not np.array_equal(a[0], other[0])
 
 
-def test_a_run_can_go_on_where_another_ended() -> None:
+def test_run_can_continue_another() -> None:
     whole = Clouds(seed=1)
     losses = [event.loss for event in fit.fit(whole, epochs=3) if isinstance(event, fit.Step)]
     begun = fit.fit(Clouds(seed=1), epochs=1)
@@ -136,7 +136,7 @@ def test_a_run_can_go_on_where_another_ended() -> None:
     assert all(np.array_equal(x, y) for x, y in zip(weights(whole), weights(parts), strict=True))
 
 
-def test_modes_and_grad_switch_are_the_receivers_own() -> None:
+def test_receiver_keeps_its_grad_mode_and_module_modes() -> None:
     task = Clouds()
     task.setup()
     task.model.eval()
@@ -218,7 +218,7 @@ def test_two_optimizers_each_minimize_their_loss() -> None:
         np.testing.assert_allclose(new, old + sign * 0.1 * grad.numpy(), atol=1e-6)
 
 
-def test_refusals() -> None:
+def test_refused_arguments() -> None:
     with pytest.raises(ValueError, match="needs epochs or steps"):
         fit.fit(Clouds())
     with pytest.raises(ValueError, match="must not be negative"):
@@ -232,7 +232,7 @@ def test_refusals() -> None:
         list(fit.fit(TooLarge(), epochs=1))
 
 
-def test_the_pieces_of_a_task_are_found_by_name() -> None:
+def test_task_collects_its_parts_by_name() -> None:
     task = Clouds()
     task.setup()
     assert list(task.metrics) == ["accuracy"]
@@ -241,7 +241,7 @@ def test_the_pieces_of_a_task_are_found_by_name() -> None:
     assert task.setup() is task.batches
 
 
-def test_a_look_changes_nothing() -> None:
+def test_preserve_state_changes_nothing() -> None:
     class WithBuffers(Clouds):
         def configure(self) -> None:
             super().configure()

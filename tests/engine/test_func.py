@@ -57,7 +57,7 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_as_pytorch(case: str) -> None:
+def test_transforms_match_pytorch(case: str) -> None:
     ours, theirs = (CASES[case](lib, lib.from_numpy(X.copy()), lib.from_numpy(Y.copy())) for lib in (engine, torch))
     same(plain(ours), plain(theirs))
 
@@ -158,7 +158,7 @@ def test_errors_name_the_structures() -> None:
         func.jvp(lambda p: (p, 3), (x,), (x,))
 
 
-def test_refusals() -> None:
+def test_refused_arguments() -> None:
     with pytest.raises(AutogradError, match=r"one element, not a tensor of shape \[2\]"):
         func.grad(lambda x: x * 2)(engine.ones(2))
     with pytest.raises(AutogradError, match="argnums=1 is out of range for 1"):
@@ -199,7 +199,7 @@ BATCHED: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("case", BATCHED)
-def test_batches_as_pytorch(case: str) -> None:
+def test_vmap_matches_pytorch(case: str) -> None:
     ours, theirs = (BATCHED[case](lib, lib.from_numpy(X.copy()), lib.from_numpy(Y.copy())) for lib in (engine, torch))
     same(plain(ours), plain(theirs))
 
@@ -266,7 +266,7 @@ def test_batch_norm_by_sample() -> None:
     assert model.eval()(x).tolist() == model.train()(x).tolist()
 
 
-def test_patterns_that_do_not_fit() -> None:
+def test_refused_rearrange_patterns() -> None:
     x = engine.ones(2, 3)
     for pattern, why in {
         "a b": "one '->'",

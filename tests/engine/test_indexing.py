@@ -192,7 +192,7 @@ def test_a_position_may_come_from_a_tensor() -> None:
         ([5], ShapeError, "index 5 is out of bounds for axis 0 with size 3"),
     ],
 )
-def test_a_wrong_index_is_explained(index: Any, error: type[Exception], message: str) -> None:
+def test_errors_of_wrong_indices(index: Any, error: type[Exception], message: str) -> None:
     x = engine.zeros(3, 4)
     with pytest.raises(error, match=message):
         x[index]
@@ -210,7 +210,7 @@ def test_a_value_that_does_not_fit_is_refused() -> None:
     assert x._storage.version == 0
 
 
-def test_values_are_converted_as_they_are_written() -> None:
+def test_written_values_are_converted() -> None:
     x = engine.zeros(3, dtype=engine.int64)
     x[0] = 2.7
     x[1:] = engine.tensor([1.9, -1.9])

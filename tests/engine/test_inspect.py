@@ -78,7 +78,7 @@ def _graph() -> tuple[Any, inspect.AutogradGraph, dict[str, int]]:
     return weight, inspect.autograd_graph(loss, seen, {"weight": weight}), lines
 
 
-def test_the_graph_that_backward_walks() -> None:
+def test_autograd_graph_of_a_result() -> None:
     weight, graph, lines = _graph()
     nodes = {node.op: node for node in graph.nodes}
     assert sorted(nodes) == ["leaf", "matmul", "mul", "permute", "sum"]
@@ -93,7 +93,7 @@ def test_the_graph_that_backward_walks() -> None:
     assert nodes["sum"].saved_bytes == 0
 
 
-def test_the_graph_knows_gradient_norms() -> None:
+def test_graph_has_gradient_norms() -> None:
     weight, graph, _ = _graph()
     nodes = {node.op: node for node in graph.nodes}
     assert nodes["sum"].gradient_norm == 1.0
@@ -123,7 +123,7 @@ def test_a_shared_node_appears_once() -> None:
     assert len({node.id for node in graph.nodes}) == len(graph.nodes)
 
 
-def test_looking_at_the_graph_is_not_itself_recorded() -> None:
+def test_inspection_is_not_recorded() -> None:
     x = engine.ones(2, requires_grad=True)
     with inspect.recording() as seen:
         loss = (x * 2).sum()

@@ -47,7 +47,7 @@ def test_top_k_as_pytorch_sorts(k: int) -> None:
     assert metric.compute() == (best == labels.numpy()[:, None]).any(1).mean()
 
 
-def test_equal_scores_are_no_hit() -> None:
+def test_equal_scores_do_not_count_as_correct() -> None:
     metric = metrics.TopKAccuracy(2)
     metric.update(engine.zeros(4, 3), engine.tensor([0, 1, 2, 0]))
     assert metric.compute() == 0
@@ -143,7 +143,7 @@ ANSWERS, TARGETS = [0, 2, 1, 0, 0, 1], [0, 1, 2, 0, 1, 2]
         (metrics.F1, 4 / 15, 1 / 3, 4 / 15),
     ],
 )
-def test_figures_of_classes_are_those_of_scikit_learn(kind, macro: float, micro: float, weighted: float) -> None:
+def test_class_metrics_match_scikit_learn(kind, macro: float, micro: float, weighted: float) -> None:
     expected = {"macro": macro, "micro": micro, "weighted": weighted}
     for average, value in expected.items():
         metric = kind(3, average)
@@ -163,7 +163,7 @@ def test_classes_that_do_not_occur_are_left_out() -> None:
     assert unbalanced.compute() == 0.75
 
 
-def test_yes_or_no() -> None:
+def test_binary_metrics() -> None:
     logits, truth = engine.tensor([[2.0], [-1.0], [0.5], [3.0], [-2.0]]), engine.tensor([[1.0], [1], [0], [1], [0]])
     for kind, value in ((metrics.Precision, 2 / 3), (metrics.Recall, 2 / 3), (metrics.F1, 2 / 3)):
         metric = kind(1)

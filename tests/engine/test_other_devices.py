@@ -11,7 +11,7 @@ from engine.errors import DeviceError
 
 
 @pytest.mark.parametrize("kind", ["mps", "mtia", "xpu"])
-def test_there_are_none(kind: str) -> None:
+def test_no_other_device_is_available(kind: str) -> None:
     module = getattr(engine, kind)
     assert importlib.import_module(f"engine.{kind}") is module
     assert (module.is_available(), module.is_initialized(), module.device_count()) == (False, False, 0)

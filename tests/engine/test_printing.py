@@ -56,7 +56,7 @@ def _expected(tensor: Any) -> str:
     ["float32", "float64", "float16", "bfloat16", "int64", "int16", "uint8", "uint16", "bool"],
 )
 @pytest.mark.parametrize("data", CASES.values(), ids=CASES)
-def test_as_in_pytorch(data: Any, dtype: str) -> None:
+def test_text_matches_pytorch(data: Any, dtype: str) -> None:
     torch = pytest.importorskip("torch")
     with np.errstate(all="ignore"):
         numbers = np.asarray(data).astype({"bfloat16": "float32"}.get(dtype, dtype))
@@ -70,12 +70,12 @@ def test_as_in_pytorch(data: Any, dtype: str) -> None:
 
 @settings(max_examples=100)
 @given(arrays.arrays(st.sampled_from(["f2", "f4", "f8", "i8", "i2", "u1", "?"]), arrays.array_shapes(max_side=4)))
-def test_any_numbers(numbers: Any) -> None:
+def test_text_of_random_numbers_matches_pytorch(numbers: Any) -> None:
     torch = pytest.importorskip("torch")
     assert repr(engine.tensor(numbers)).split() == _expected(torch.tensor(numbers)).split()
 
 
-def test_remarks() -> None:
+def test_suffixes() -> None:
     assert repr(engine.zeros(2, device="meta")) == "tensor(..., device='meta', size=(2,))"
     meta = engine.zeros(2, dtype=engine.int64, device="meta", requires_grad=False)
     assert repr(meta) == "tensor(..., device='meta', size=(2,), dtype=engine.int64)"
@@ -104,7 +104,7 @@ def test_options(options: dict[str, Any]) -> None:
             lib.set_printoptions(profile="default")
 
 
-def test_options_add_up() -> None:
+def test_options_are_combined() -> None:
     torch = pytest.importorskip("torch")
     try:
         for lib in (engine, torch):

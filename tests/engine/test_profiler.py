@@ -90,7 +90,7 @@ def test_tables_and_traces(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
-def test_schedules_are_pytorchs() -> None:
+def test_schedules_match_pytorch() -> None:
     torch: Any = pytest.importorskip("torch")
     for wait, warmup, active, repeat, skip in itertools.product((0, 1, 2), (0, 1), (1, 2), (0, 2), (0, 3)):
         options = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip}

@@ -28,7 +28,7 @@ def _attempt(machine: Machine, step: Step) -> Exception | None:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # warnings of PyTorch; some appear once per process
 @settings(max_examples=300)
 @given(PROGRAMS)
-def test_a_program_does_what_it_does_in_pytorch(program: list[Step]) -> None:
+def test_random_program_matches_pytorch(program: list[Step]) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = Machine(engine), Machine(torch)
     for step in program:
@@ -70,7 +70,7 @@ def _assert_same(ours: Any, theirs: Any) -> None:
 
 @settings(max_examples=200)
 @given(PROGRAMS)
-def test_the_meta_device_foretells_shapes_and_refusals(program: list[Step]) -> None:
+def test_meta_device_predicts_shapes_and_errors(program: list[Step]) -> None:
     real, meta = Machine(engine), Machine(engine, "meta")
     for step in program:
         if "mask" in step.name:
@@ -85,7 +85,7 @@ def test_the_meta_device_foretells_shapes_and_refusals(program: list[Step]) -> N
 
 @settings(max_examples=100)
 @given(PROGRAMS)
-def test_a_program_gives_the_same_again(program: list[Step]) -> None:
+def test_program_is_reproducible(program: list[Step]) -> None:
     """Nothing outside the program's own tensors is touched: modes, caches and the records of ops are as before."""
     first, second = Machine(engine), Machine(engine)
     errors = [str(_attempt(first, step)) for step in program]

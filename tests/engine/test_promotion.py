@@ -172,7 +172,7 @@ def test_result_type() -> None:
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
-def test_what_a_dtype_tells(dtype: Any) -> None:
+def test_dtype_attributes(dtype: Any) -> None:
     torch = pytest.importorskip("torch")
     theirs = getattr(torch, dtype.name)
     for name in ("is_floating_point", "is_complex", "is_signed", "itemsize"):
@@ -209,7 +209,7 @@ def test_numpy_numbers_count_as_python_numbers() -> None:
     assert (np.float32(2.0) * x).dtype is engine.float32
 
 
-def test_whole_numbers_are_not_divided_by_zero() -> None:
+def test_integer_division_by_zero_is_refused() -> None:
     x = engine.tensor([1, 2])
     for divide in (lambda: x // 0, lambda: x % engine.tensor([1, 0]), lambda: x.floor_divide_(0), lambda: 5 % (x - 1)):
         with pytest.raises(ZeroDivisionError, match="integer division by zero"):
@@ -218,14 +218,14 @@ def test_whole_numbers_are_not_divided_by_zero() -> None:
     assert (x.float() // 0).tolist() == [float("inf")] * 2
 
 
-def test_alpha_must_suit_the_dtype() -> None:
+def test_alpha_must_match_the_dtype() -> None:
     x = engine.tensor([1, 2])
     assert x.add(x, alpha=3).tolist() == [4, 8]
     with pytest.raises(DTypeError, match="alpha must be an integer"):
         x.add(x, alpha=0.5)
 
 
-def test_a_dtype_numpy_has_and_the_engine_has_not() -> None:
+def test_unsupported_numpy_dtype() -> None:
     with pytest.raises(DTypeError, match="NumPy dtype complex128 has no tensor type"):
         engine.from_numpy(np.zeros(2, complex))
     assert engine.tensor(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]

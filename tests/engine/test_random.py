@@ -28,14 +28,14 @@ def philox_block(key: tuple[int, int], counter: int) -> list[int]:
 
 
 @given(st.integers(0, MASK), st.integers(0, MASK), st.integers(0, 2**62))
-def test_bits_follow_from_key_and_counter(seed: int, stream: int, offset: int) -> None:
+def test_bits_depend_only_on_key_and_counter(seed: int, stream: int, offset: int) -> None:
     drawn = Generator(seed, stream, offset).bits(8).tolist()
     assert drawn == philox_block((seed, stream), offset + 1) + philox_block((seed, stream), offset + 2)
     theirs = np.random.Philox(key=np.array([seed, stream], np.uint64), counter=np.array([offset, 0, 0, 0], np.uint64))
     assert drawn == theirs.random_raw(8).tolist()
 
 
-def test_each_draw_takes_whole_blocks() -> None:
+def test_each_draw_uses_complete_blocks() -> None:
     generator = Generator(3)
     generator.bits(1)
     assert generator.get_state().offset == 1
@@ -168,7 +168,7 @@ def test_the_default_generator() -> None:
         engine.random.set_rng_state(state)
 
 
-def test_refusals() -> None:
+def test_refused_arguments() -> None:
     with pytest.raises(ValueError, match="they are 3 and 3"):
         Generator().integers(3, 3)
     with pytest.raises(ValueError, match="negative"):
@@ -178,7 +178,7 @@ def test_refusals() -> None:
 
 
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 1 - 2**-24, 1.0])
-def test_what_is_kept_is_where_uniform_numbers_are_not_below(p: float) -> None:
+def test_keep_mask_equals_the_comparison_of_uniform_numbers(p: float) -> None:
     state = State(7, 3, 11)
     wanted = Generator(*state).uniform((1001,)) >= p
     np.testing.assert_array_equal(keep_mask(state, 1001, p), wanted)

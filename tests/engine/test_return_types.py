@@ -41,7 +41,7 @@ def labels(result: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", sorted(return_types.FIELDS))
 @pytest.mark.filterwarnings("ignore:torch.*is deprecated:UserWarning")
-def test_is_pytorchs(name: str) -> None:
+def test_return_types_match_pytorch(name: str) -> None:
     ours, theirs = call(engine, name), call(torch, name)
     assert type(ours) is getattr(return_types, name)
     assert type(theirs) is getattr(torch.return_types, name)
@@ -60,7 +60,7 @@ def test_parts() -> None:
     assert repr(return_types.max((1, 2))) == "engine.return_types.max(\nvalues=1,\nindices=2)"
 
 
-def test_parts_of_what_was_written_have_names() -> None:
+def test_results_written_to_out_have_names() -> None:
     values, indices = engine.empty(0), engine.empty(0, dtype=engine.int64)
     found = engine.max(engine.tensor(NUMBERS), dim=1, out=(values, indices))
     assert found.values is values
@@ -68,7 +68,7 @@ def test_parts_of_what_was_written_have_names() -> None:
     assert values.tolist() == [4, 3, 2]
 
 
-def test_parameters_are_written_where_nothing_is_recorded() -> None:
+def test_out_may_be_a_parameter_without_recording() -> None:
     parameter = engine.nn.Parameter(engine.ones(2))
     with engine.no_grad():
         engine.add(parameter, 1, out=parameter)

@@ -43,7 +43,7 @@ def test_arithmetic_commutes_with_evaluation(a: Any, b: Any, number: int) -> Non
 
 
 @given(polynomials(), polynomials(), polynomials())
-def test_it_is_a_ring(a: Any, b: Any, c: Any) -> None:
+def test_arithmetic_laws(a: Any, b: Any, c: Any) -> None:
     assert a + b == b + a
     assert a * b == b * a
     assert (a + b) + c == a + (b + c)
@@ -61,13 +61,13 @@ def test_an_exact_quotient_gives_the_factor_back(a: Any, b: Any) -> None:
 
 
 @given(polynomials(), polynomials())
-def test_order_is_that_of_large_numbers(a: Any, b: Any) -> None:
+def test_order_for_large_values(a: Any, b: Any) -> None:
     large = 10**12
     for compare in (operator.lt, operator.le, operator.gt, operator.ge):
         assert compare(a, b) is compare(at(a, large), at(b, large))
 
 
-def test_what_equals_what() -> None:
+def test_equality() -> None:
     assert N == Dim("N") != M
     assert N != 1
     assert (N - N, N * 0, N // N, (4 * N) // 2, (N * M) // M) == (0, 0, 1, 2 * N, N)
@@ -82,11 +82,11 @@ def test_what_equals_what() -> None:
         (N // 2, "⌊N/2⌋"), ((4 * N + 1) // 2, "⌊(4·N + 1)/2⌋"), (7 // N, "⌊7/N⌋"), (N % 2, "N - 2·⌊N/2⌋"),
     ],
 )  # fmt: skip
-def test_how_they_are_written(size: Any, text: str) -> None:
+def test_text_of_sizes(size: Any, text: str) -> None:
     assert repr(size) == text
 
 
-def test_quotients_know_what_they_are_made_of() -> None:
+def test_floor_division_of_sizes() -> None:
     assert ((N // 2).at(7), (N // 2 * 2 + N % 2).at(7), (10 // N).at(3), ((N // 2) // 3).at(20)) == (3, 7, 3, 3)
     assert pickle.loads(pickle.dumps(N // 2 + 1)).at(9) == 5
     assert (N // 2 < N) is True
@@ -95,14 +95,14 @@ def test_quotients_know_what_they_are_made_of() -> None:
     assert 0 // N == 0
 
 
-def test_shapes_in_words() -> None:
+def test_text_of_shapes() -> None:
     assert (format_shape((N, 1, 28)), format_shape(())) == ("N×1×28", "scalar")
     spec = Spec((N, 3), engine.float32)
     assert (str(spec), spec.ndim, spec.with_shape([3])) == ("N×3 float32", 2, Spec((3,), engine.float32))
     assert (count((2, 3)), count(()), count((N, 3))) == (6, 1, 3 * N)
 
 
-def test_ops_carry_symbols_through() -> None:
+def test_ops_propagate_symbols() -> None:
     x = engine.zeros(N, 1, 28, 28, device="meta")
     assert x.flatten(1).shape == (N, 784)
     assert (x.flatten(1) @ engine.zeros(784, 10, device="meta")).shape == (N, 10)

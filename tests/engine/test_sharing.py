@@ -65,7 +65,7 @@ def test_dlpack_shares_both_ways(name: str, change: Any) -> None:
         assert not x.any()
 
 
-def test_what_dlpack_refuses() -> None:
+def test_dlpack_refusals() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(SharingError, match=r"detach\(\)"):
         torch.from_dlpack(engine.ones(2, requires_grad=True))
@@ -92,7 +92,7 @@ def test_arrays_that_cannot_be_shared_are_copied_by_tensor() -> None:
         assert engine.tensor(array).tolist() == engine.as_tensor(array).tolist() == array.tolist()
 
 
-def test_a_read_only_array_is_said_once() -> None:
+def test_read_only_array_warns_once() -> None:
     from_data._warn_about_readonly.cache_clear()
     array = np.frombuffer(b"\0\0\x80?", np.float32)
     with pytest.warns(UserWarning, match="not writable"):
@@ -144,7 +144,7 @@ def test_pickle_and_copies(dtype: str, shape: tuple[int, ...]) -> None:
     assert shallow.data_ptr() == x.data_ptr()
 
 
-def test_pickle_keeps_what_a_leaf_is() -> None:
+def test_pickle_keeps_requires_grad_and_class() -> None:
     weight = Parameter(engine.ones(2, 2)[:, 1:])
     other = pickle.loads(pickle.dumps(weight))
     assert (type(other), other.requires_grad, other.tolist()) == (Parameter, True, [[1.0], [1.0]])

@@ -49,7 +49,7 @@ CASES: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_as_pytorch(case: str) -> None:
+def test_shortcuts_match_pytorch(case: str) -> None:
     ours, theirs = (CASES[case](lib, lambda array, lib=lib: lib.from_numpy(array.copy())) for lib in (engine, torch))
     assert isinstance(ours, tuple) == isinstance(theirs, tuple)
     ours, theirs = (found if isinstance(found, tuple) else (found,) for found in (ours, theirs))
@@ -60,7 +60,7 @@ def test_as_pytorch(case: str) -> None:
         np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=rounding, atol=rounding / 10)
 
 
-def test_few_ranks() -> None:
+def test_low_rank_decompositions() -> None:
     matrix = engine.randn(30, 5, dtype=engine.float64) @ engine.randn(5, 20, dtype=engine.float64)
     U, S, V = engine.svd_lowrank(matrix, q=5)
     assert (U.shape, S.shape, V.shape) == ((30, 5), (5,), (20, 5))
@@ -77,7 +77,7 @@ def test_real_numbers_are_not_conjugated() -> None:
     assert (engine.is_conj(x), x.is_neg(), engine.get_device(x)) == (False, False, -1)
 
 
-def test_refusals() -> None:
+def test_refused_arguments() -> None:
     x = engine.ones(3, 4)
     with pytest.raises(ShapeError, match="at most 2 dimensions"):
         engine.cov(engine.ones(2, 2, 2))

@@ -51,7 +51,7 @@ def test_windows(name: str, sym: bool) -> None:
 
 
 @pytest.mark.parametrize("library", [engine, torch], ids=["engine", "torch"])
-def test_windows_refuse(library: Any) -> None:
+def test_windows_refuse_invalid_arguments(library: Any) -> None:
     windows = library.signal.windows
     refused = [
         lambda: windows.hann(-1),
@@ -82,7 +82,7 @@ def test_frequencies(n: int) -> None:
     same(engine.fft.fftfreq(n, requires_grad=True), torch.fft.fftfreq(n, requires_grad=True), rtol=1e-6)
 
 
-def test_frequencies_refuse() -> None:
+def test_frequencies_refuse_invalid_arguments() -> None:
     with pytest.raises(RuntimeError, match="floating-point"):
         engine.fft.fftfreq(4, dtype=engine.int64)
     with pytest.raises(ValueError, match="at least 1"):

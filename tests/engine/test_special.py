@@ -34,7 +34,7 @@ ARGUMENTS = {
 
 
 @pytest.mark.parametrize("name", special.__all__)
-def test_as_pytorch(name: str) -> None:
+def test_special_functions_match_pytorch(name: str) -> None:
     ours, theirs = (
         getattr(lib.special, name)(*ARGUMENTS.get(name, lambda lib, x: (x,))(lib, lib.from_numpy(X.copy())))
         for lib in (engine, torch)
@@ -72,7 +72,7 @@ EXACT = {
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_as_exact_numbers(name: str) -> None:
+def test_special_functions_match_exact_values(name: str) -> None:
     mp = pytest.importorskip("mpmath").mp.clone()
     mp.dps = 40
     signs = (1, -1) if name in ("airy_ai", "bessel_j0", "bessel_j1", "log_ndtr") else (1,)

@@ -58,7 +58,7 @@ def test_threads_parse_at_the_same_time() -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-def test_threads_tell_of_errors_at_the_same_time() -> None:
+def test_threads_report_errors_at_the_same_time() -> None:
     try:
         raise ValueError("of the test")
     except ValueError as error:

@@ -20,7 +20,7 @@ from engine.tensors.methods import TensorMethods
 
 
 @pytest.mark.parametrize("name", ["engine", "torch"])
-def test_attributes_that_a_program_gives_a_tensor(name: str) -> None:
+def test_user_defined_attributes(name: str) -> None:
     lib = pytest.importorskip(name)
     x = lib.ones(2)
     x.require_grad = False  # a misspelling in many programs, which PyTorch takes
@@ -35,7 +35,7 @@ def test_attributes_that_a_program_gives_a_tensor(name: str) -> None:
         x.is_leaf = True
 
 
-def test_what_it_is() -> None:
+def test_tensor_attributes() -> None:
     x = engine.zeros(2, 3, 4)
     assert (x.ndim, x.dim(), x.numel(), len(x), x.size(1), x.itemsize, x.nbytes) == (3, 3, 24, 2, 3, 4, 96)
     assert (x.dtype, str(x.device), x.is_leaf, x.requires_grad) == (engine.float32, "cpu", True, False)
@@ -59,7 +59,7 @@ def test_strides_and_contiguity() -> None:
     assert x[1:].data_ptr() == x.data_ptr() + 12
 
 
-def test_numbers_out_of_it() -> None:
+def test_conversion_to_python_numbers() -> None:
     x = engine.tensor([2.5])
     assert (x.item(), float(x), int(x), bool(x), math.sqrt(x * x)) == (2.5, 2.5, 2, True, 2.5)
     assert (f"{engine.tensor(1.23456):.2f}", f"{engine.tensor(3)}", f"{x}") == ("1.23", "3", "tensor([2.5000])")
@@ -136,7 +136,7 @@ def test_operators_with_numbers_on_either_side() -> None:
     assert [y.tolist() for y in found] == want
 
 
-def test_bits() -> None:
+def test_bitwise_operators() -> None:
     x, y = engine.tensor([True, False]), engine.tensor([True, True])
     assert ((x & y).tolist(), (x | y).tolist(), (x ^ y).tolist(), (~x).tolist()) == (
         [True, False], [True, True], [False, True], [False, True],
@@ -222,7 +222,7 @@ def test_a_meta_tensor_has_no_numbers() -> None:
     assert engine.zeros(N, 4, device="meta").numel() == N * 4
 
 
-def test_every_op_is_a_method_or_says_that_it_is_not() -> None:
+def test_every_op_is_a_method_or_declared_otherwise() -> None:
     wrapped = {function.name for function in engine.ops.COMPOSITES.values()} & set(engine.ops.REGISTRY) | {"index_put"}
     assert {"where", "clamp", "topk"} <= wrapped, "a function of the same name checks the arguments of these ops"
     for op in engine.ops.REGISTRY.values():
@@ -258,7 +258,7 @@ EVERYWHERE: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0), (0, 3), (3, 4), (2, 3, 4)], ids=str)
 @pytest.mark.parametrize("operation", EVERYWHERE.values(), ids=EVERYWHERE)
-def test_shapes_at_the_edge(operation: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
+def test_edge_case_shapes(operation: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
     torch = pytest.importorskip("torch")
     numbers = np.asarray(np.random.default_rng(0).normal(size=shape))
     for order in (lambda a: a, lambda a: a.T.copy().T, lambda a: np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a):

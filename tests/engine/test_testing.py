@@ -38,7 +38,7 @@ def outcome(library: Any, ours: Any, theirs: Any, options: dict[str, Any]) -> st
 
 
 @pytest.mark.parametrize(("ours", "theirs", "options"), PAIRS)
-def test_as_pytorch(ours: Any, theirs: Any, options: dict[str, Any]) -> None:
+def test_assert_close_matches_pytorch(ours: Any, theirs: Any, options: dict[str, Any]) -> None:
     found = [outcome(lib, lib.tensor(ours), lib.tensor(theirs), options) for lib in (engine, torch)]
     assert found[0] == found[1]
 
@@ -47,7 +47,7 @@ def test_as_pytorch(ours: Any, theirs: Any, options: dict[str, Any]) -> None:
     ("ours", "theirs"),
     [(1.0, 1.0), (1.0, 1.1), (1, 1), (1, 2), ([1.0, 2.0], (1.0, 2.0)), ([1.0], [2.0]), ({"a": 1.0}, {"a": 1.0 + 1e-9})],
 )
-def test_numbers_and_structures_as_pytorch(ours: Any, theirs: Any) -> None:
+def test_assert_close_of_numbers_and_structures(ours: Any, theirs: Any) -> None:
     found = [outcome(lib, ours, theirs, {}) for lib in (engine, torch)]
     assert found[0].partition("!")[0] == found[1].partition("!")[0]
 
@@ -80,7 +80,7 @@ def test_random_tensors(name: str) -> None:
     assert np.isfinite(drawn.numpy()).all()
 
 
-def test_the_old_form() -> None:
+def test_deprecated_assert_allclose() -> None:
     with pytest.warns(FutureWarning, match="old form"):
         assert_allclose(engine.tensor([1.0, float("nan")]), np.array([1.0, np.nan]))
     with pytest.warns(FutureWarning, match="old form"), pytest.raises(AssertionError, match="not close"):

@@ -94,7 +94,7 @@ class Marked(engine.jit.ScriptModule):
         return self.helper()
 
 
-def test_what_torchscript_marks_runs_in_python() -> None:
+def test_torchscript_decorators_keep_python_code() -> None:
     module, x = Marked(), engine.ones(3, 2)
     assert engine.jit.script(module) is module
     assert (module(x) == module.linear(x) * 2 + 7).all()
@@ -221,7 +221,7 @@ def test_shared_memory_is_not_sent_as_a_copy_that_seems_to_be_shared() -> None:
 
 
 @each
-def test_switches_are_set_for_a_while(library: str) -> None:
+def test_cudnn_flags_apply_within_a_block(library: str) -> None:
     m = pytest.importorskip(library)
     cudnn = m.backends.cudnn
     outer = cudnn.benchmark

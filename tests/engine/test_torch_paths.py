@@ -17,7 +17,7 @@ from engine.utils.data.sampler import SubsetRandomSampler
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_paths_are_pytorchs(path: str) -> None:
+def test_paths_match_pytorch(path: str) -> None:
     torch = pytest.importorskip("torch")
     module, _, attribute = PATHS[path].partition(":")
     source = importlib.import_module(module)
@@ -108,7 +108,7 @@ def test_settings_of_pytorchs_compiler_can_be_set() -> None:
     assert engine._dynamo.reset is engine.compiler.reset
 
 
-def test_names() -> None:
+def test_aliased_names() -> None:
     assert importlib.import_module("engine.autograd.variable").Variable is engine.autograd.Variable
     assert engine.utils.data.distributed.DistributedSampler is engine.data.DistributedSampler
     assert engine.distributions.kl.kl_divergence is engine.distributions.kl_divergence

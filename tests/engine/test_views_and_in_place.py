@@ -70,7 +70,7 @@ def test_history_goes_through_a_view(x: Tensor, view: Callable[[Tensor], Tensor]
     assert weight.grad.item() == 2 * written.sum()
 
 
-def test_a_view_follows_what_its_base_becomes() -> None:
+def test_view_follows_its_base() -> None:
     x = engine.ones(3, requires_grad=True)
     base = engine.zeros(3)
     part = base[1:]
@@ -94,7 +94,7 @@ def test_two_views_of_one_base_see_each_others_writes() -> None:
     assert x.grad.tolist() == [10.0, 20.0, 20.0, 0.0]
 
 
-def test_a_write_that_reads_what_it_replaces() -> None:
+def test_write_that_reads_its_target() -> None:
     x = engine.tensor([1.0, 2.0], requires_grad=True)
     y = x * 1
     y.mul_(y)
@@ -104,7 +104,7 @@ def test_a_write_that_reads_what_it_replaces() -> None:
     assert x.grad.tolist() == [4.0, 32.0]  # of x⁴
 
 
-def test_a_write_refuses_to_forget_what_another_view_of_it_was() -> None:
+def test_backward_refuses_a_saved_view_that_was_overwritten() -> None:
     y = engine.tensor([1.0, 2.0], requires_grad=True) * 1
     y.mul_(y[...])
     with pytest.raises(AutogradError, match="changed in place"):
@@ -145,7 +145,7 @@ def test_a_view_made_without_recording_has_no_history() -> None:
     assert x.tolist() == [1.0, 2.0, 2.0]
 
 
-def test_detach_shares_memory_and_tells_autograd_of_writes() -> None:
+def test_writes_to_a_detached_tensor_are_detected() -> None:
     y = engine.tensor([1.0, 2.0], requires_grad=True) * 1
     z = y * y
     y.detach().zero_()
@@ -154,7 +154,7 @@ def test_detach_shares_memory_and_tells_autograd_of_writes() -> None:
         z.sum().backward()
 
 
-def test_data_shares_memory_and_does_not_tell() -> None:
+def test_writes_to_data_are_not_detected() -> None:
     x = engine.tensor([1.0, 2.0], requires_grad=True)
     z = x * x
     x.data.add_(1)

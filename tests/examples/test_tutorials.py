@@ -36,7 +36,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_both_libraries_do_the_same(script: str) -> None:
+def test_both_libraries_give_the_same_results(script: str) -> None:
     ours, theirs = (run(script, library) for library in ("engine", "torch"))
     assert len(ours) == len(theirs)
     for mine, other in zip(ours, theirs, strict=True):

@@ -17,7 +17,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(environment, "ROOT", tmp_path)
     monkeypatch.setattr(environment, "install", lambda python, arguments: log(tmp_path, arguments[-1]))
     monkeypatch.setattr(environment, "_create", make_interpreter)
-    monkeypatch.setattr(environment, "_usable", lambda python: python.exists())
+    monkeypatch.setattr(environment, "_has_pip", lambda python: python.exists())
     return tmp_path
 
 

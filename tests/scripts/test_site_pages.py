@@ -44,7 +44,7 @@ def test_the_program_of_a_node_runs(kind: NodeType) -> None:
     exec(compile(program, kind.key, "exec"), {})
 
 
-def test_shapes_are_those_of_the_inference() -> None:
+def test_shapes_equal_the_inferred_ones() -> None:
     [found] = shapes(catalogue()["nn.Conv2d"])
     assert {port: str(spec) for port, spec in found.outputs.items()} == {"output": "N×32×30×30 float32"}
     assert all(shapes(kind) for kind in KINDS if kind.role in WITH_SHAPES)
@@ -55,7 +55,7 @@ def test_the_program_of_a_module_runs(module: str) -> None:
     exec(compile(api.MODULES[module][1], module, "exec"), {})
 
 
-def test_every_command_has_an_example_that_its_parser_takes() -> None:
+def test_every_command_has_a_valid_example() -> None:
     group: Any = typer.main.get_command(command_line.app)
     assert {name for name, *_ in functions(command_line.COMMANDS)} == set(commands.EXAMPLES)
     for name, example in commands.EXAMPLES.items():
@@ -66,7 +66,7 @@ def test_every_command_has_an_example_that_its_parser_takes() -> None:
         command.make_context(name, words[len(name.split()) :])
 
 
-def test_options_are_those_of_the_parser() -> None:
+def test_options_match_the_parser() -> None:
     run = next(function for name, function, _ in functions(command_line.COMMANDS) if name == "run")
     options = {one.names: one for one in commands.arguments(run) if one.is_option}
     assert options["`--quiet`, `-q`"].value == ""
@@ -79,7 +79,7 @@ def test_every_problem_code_is_listed() -> None:
     assert [one for one in HELP if f"`{one}`" not in text] == []
 
 
-def test_modules_list_what_they_export() -> None:
+def test_modules_list_their_exports() -> None:
     module = ModuleType("engine.example")
     module.__all__ = ["kept", "number"]  # pyright: ignore[reportAttributeAccessIssue]
     module.kept, module.number = api.public, 3  # pyright: ignore[reportAttributeAccessIssue]

@@ -19,7 +19,7 @@ def test_the_stubs_are_up_to_date(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert stubs.main() == 0, capsys.readouterr().err
 
 
-def test_stale_stubs_are_named_and_left_alone(
+def test_check_names_stale_stubs_and_does_not_write(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     methods = tmp_path / "tensors" / "methods.pyi"

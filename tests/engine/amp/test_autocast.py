@@ -70,7 +70,7 @@ def name(dtype: Any) -> str:
 
 @pytest.mark.parametrize("lower", ["bfloat16", "float16"])
 @pytest.mark.parametrize("call", CALLS)
-def test_dtypes_are_pytorchs(call: str, lower: str) -> None:
+def test_result_dtypes_match_pytorch(call: str, lower: str) -> None:
     found = []
     for library in (engine, torch):
         x = square(library)
@@ -93,13 +93,13 @@ def test_dtypes_are_pytorchs(call: str, lower: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["matmul", "mse_loss", "linear"])
-def test_doubles_stay(call: str) -> None:
+def test_float64_inputs_are_not_cast(call: str) -> None:
     for library in (engine, torch):
         with library.autocast("cpu"):
             assert name(CALLS[call](library, square(library, "float64")).dtype) == "float64"
 
 
-def test_lists_of_a_gpu() -> None:
+def test_op_lists_on_a_gpu() -> None:
     """On the meta device, whose dtypes follow the block's lists: exponentials and sums are in float32 there."""
     x = engine.ones(3, 3, device="meta")
     with engine.autocast("cuda"):
@@ -135,7 +135,7 @@ def test_nesting() -> None:
         assert (x @ x).dtype is engine.float32
 
 
-def test_ends_when_the_block_raises() -> None:
+def test_autocast_ends_when_the_block_raises() -> None:
     with pytest.raises(ZeroDivisionError), engine.autocast("cpu"):
         1 / 0  # noqa: B018
     assert not engine.is_autocast_enabled("cpu")
@@ -168,7 +168,7 @@ def test_a_parameter_is_cast_once_in_a_block() -> None:
         assert len(casts) == 2
 
 
-def test_other_dtypes_turn_it_off() -> None:
+def test_unsupported_dtypes_disable_autocast() -> None:
     with pytest.warns(UserWarning, match="must be bfloat16 or float16"):
         block = engine.autocast("cpu", dtype=engine.float32)
     with block:
@@ -177,7 +177,7 @@ def test_other_dtypes_turn_it_off() -> None:
         engine.autocast("tpu")
 
 
-def test_training_follows_pytorchs() -> None:
+def test_training_matches_pytorch() -> None:
     random = np.random.default_rng(0)
     inputs, targets = random.standard_normal((20, 16, 8)).astype("float32"), random.integers(0, 3, (20, 16))
     weights = [random.standard_normal(shape).astype("float32") * 0.3 for shape in ((16, 8), (16,), (3, 16), (3,))]
@@ -202,7 +202,7 @@ def test_training_follows_pytorchs() -> None:
 
 
 @pytest.mark.parametrize("cast_inputs", [None, "float32"])
-def test_functions_of_ones_own(cast_inputs: str | None) -> None:
+def test_user_defined_functions(cast_inputs: str | None) -> None:
     seen: list[list[str]] = []
     for library in (engine, torch):
         dtypes: list[str] = []

@@ -210,7 +210,7 @@ def dtype_of(library: Any, call: str, dtype: str) -> str:
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("call", CALLS)
-def test_dtypes_are_pytorchs(call: str, dtype: str) -> None:
+def test_result_dtypes_match_pytorch(call: str, dtype: str) -> None:
     try:
         expected = dtype_of(torch, call, dtype)
     except RuntimeError:

@@ -34,13 +34,13 @@ def follow(library: Any, scaler: Any, gradients: list[float], clip: bool = False
 
 
 @pytest.mark.parametrize("clip", [False, True])
-def test_factor_and_steps_are_pytorchs(clip: bool) -> None:
+def test_scale_and_steps_match_pytorch(clip: bool) -> None:
     ours = follow(engine, GradScaler("cpu", **OPTIONS), GRADIENTS, clip)
     theirs = follow(torch, torch.amp.GradScaler("cpu", **OPTIONS), GRADIENTS, clip)
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
-def test_state_goes_both_ways() -> None:
+def test_state_is_exchanged_with_pytorch() -> None:
     ours, theirs = GradScaler("cpu", **OPTIONS), torch.amp.GradScaler("cpu", **OPTIONS)
     follow(engine, ours, GRADIENTS[:5])
     follow(torch, theirs, GRADIENTS[:5])
@@ -52,7 +52,7 @@ def test_state_goes_both_ways() -> None:
     np.testing.assert_allclose(ours_later, theirs_later, rtol=1e-6)
 
 
-def test_off_passes_things_on() -> None:
+def test_disabled_scaler_changes_nothing() -> None:
     scaler = GradScaler("cpu", enabled=False)
     p = nn.Parameter(engine.tensor([1.0]))
     optimizer = optim.SGD([p], lr=1.0)
@@ -69,7 +69,7 @@ def test_off_passes_things_on() -> None:
     assert not scaler.is_enabled()
 
 
-def test_without_a_gpu_it_is_off() -> None:
+def test_scaler_is_disabled_without_a_gpu() -> None:
     with pytest.warns(UserWarning, match="CUDA is not available"):
         assert not engine.cuda.amp.GradScaler().is_enabled()
 
@@ -90,7 +90,7 @@ def test_several_losses_and_optimizers() -> None:
     assert scaler.get_scale() == 16
 
 
-def test_figures_can_be_set() -> None:
+def test_scale_and_factors_can_be_set() -> None:
     scaler = GradScaler("cpu")
     scaler.set_growth_factor(4.0)
     scaler.set_backoff_factor(0.1)
@@ -98,7 +98,7 @@ def test_figures_can_be_set() -> None:
     assert (scaler.get_growth_factor(), scaler.get_backoff_factor(), scaler.get_growth_interval()) == (4.0, 0.1, 7)
 
 
-def test_what_is_refused() -> None:
+def test_refused_arguments() -> None:
     p = nn.Parameter(engine.tensor([1.0]))
     optimizer = optim.SGD([p], lr=1.0)
     scaler = GradScaler("cpu")

@@ -32,7 +32,7 @@ COMPARED = [r for r in records() if offered(r) and not (isinstance(r, Op) and r.
 
 
 @pytest.mark.parametrize("record", COMPARED, ids=lambda record: record.name)
-def test_dtypes_are_pytorchs(record: Record) -> None:
+def test_result_dtypes_match_pytorch(record: Record) -> None:
     theirs: Any = counterpart(torch, record.name)
     for call in samples(record, np.float32):
         for variant in (call, with_dtype(call, HALVES["bfloat16"])):
@@ -50,7 +50,7 @@ def test_dtypes_are_pytorchs(record: Record) -> None:
             assert found == expected, variant
 
 
-def test_lists_name_what_there_is() -> None:
+def test_op_lists_name_existing_ops() -> None:
     named = frozenset[str]().union(*NAMES.values()) - {"pad_with_input"}  # within pad
     assert [
         n for n in named if n not in REGISTRY and n not in COMPOSITES and not hasattr(engine.nn.functional, n)

@@ -69,7 +69,7 @@ def same(ours: Any, want: Any, what: str) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_figures(call: str) -> None:
+def test_attributes_and_log_probabilities(call: str) -> None:
     ours, want = pair(call)
     value = CALLS[call][2]
     assert (tuple(ours.batch_shape), tuple(ours.event_shape)) == (tuple(want.batch_shape), tuple(want.event_shape))
@@ -214,13 +214,13 @@ def test_a_policy_learns() -> None:
     lambda d, lib: d.MultivariateNormal(lib.zeros(2)),
     lambda d, lib: d.Independent(d.Normal(0.0, 1.0), 1),
 ])  # fmt: skip
-def test_refusals(wrong: Any) -> None:
+def test_refused_arguments(wrong: Any) -> None:
     for space, library in ((theirs, torch), (distributions, engine)):
         with pytest.raises(ValueError):
             wrong(space, library)
 
 
-def test_without_checks() -> None:
+def test_argument_checks_can_be_disabled() -> None:
     assert distributions.Uniform(0.0, 1.0, validate_args=False).log_prob(engine.tensor(2.0)).item() == -np.inf
     with pytest.raises(NotImplementedError, match="register_kl"):
         distributions.kl_divergence(distributions.Normal(0.0, 1.0), distributions.Uniform(0.0, 1.0))

@@ -29,7 +29,7 @@ def of_kind(events: Any, kind: type[Any]) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def test_epochs_and_validations_tell_the_loss_of_each_optimizer() -> None:
+def test_epochs_and_validations_report_the_loss_of_each_optimizer() -> None:
     events = list(fit.fit(Two(seed=1), epochs=2, validate_steps=3, compile=False))
     epochs, within, steps = (of_kind(events, kind) for kind in (fit.Epoch, fit.Validated, fit.Step))
     sizes = [16, 16, 16, 12]
@@ -50,7 +50,7 @@ def test_epochs_and_validations_tell_the_loss_of_each_optimizer() -> None:
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-def test_they_go_on_in_the_midst_of_an_epoch(tmp_path: Any, is_old: bool) -> None:
+def test_losses_resume_within_an_epoch(tmp_path: Any, is_old: bool) -> None:
     """Old states know the mean of all losses alone."""
     whole = of_kind(fit.fit(Two(seed=1), epochs=2, compile=False), fit.Epoch)
     begun = fit.fit(Two(seed=1), epochs=2, compile=False)
@@ -87,7 +87,7 @@ def test_a_training_that_ends_within_its_first_epoch_has_a_best() -> None:
     assert not of_kind(fit.fit(Broken(seed=1), steps=2, compile=False), fit.Epoch)[0].best
 
 
-def test_a_longer_one_goes_on_as_if_that_had_not_been() -> None:
+def test_extending_a_stopped_training_gives_the_uninterrupted_result() -> None:
     stopping = fit.EarlyStopping(patience=1)
     whole = fit.fit(Clouds(seed=1), epochs=3, early_stopping=stopping, compile=False)
     epochs = of_kind(whole, fit.Epoch)

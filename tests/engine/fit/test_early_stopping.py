@@ -22,7 +22,7 @@ def ends(values: list[float], of: BestTracker, figure: str = "val_loss") -> int 
     return None
 
 
-def test_patience_and_the_least_change() -> None:
+def test_patience_and_minimum_change() -> None:
     assert ends([3, 2, 2, 2, 2], judge(patience=2)) == 5
     assert ends([3, 2, 2.1, 1.9, 2, 2, 2], judge(patience=2)) == 7
     assert ends([3, 2.9, 2.7, 2.4, 2.3, 2.2], judge(patience=2, min_change=0.5)) is None
@@ -31,7 +31,7 @@ def test_patience_and_the_least_change() -> None:
     assert ends([1, 2, 3], judge()) is None
 
 
-def test_metrics_that_rise() -> None:
+def test_maximized_metrics() -> None:
     following = judge("val_accuracy", patience=0)
     assert following.update({"val_accuracy": 0.5})
     assert following.update({"val_accuracy": 0.6})
@@ -41,7 +41,7 @@ def test_metrics_that_rise() -> None:
         judge("val_acc")
 
 
-def test_a_training_that_no_longer_improves_ends() -> None:
+def test_training_without_improvement_ends() -> None:
     events = list(fit.fit(Clouds(), epochs=50, early_stopping=fit.EarlyStopping(patience=0, min_change=0.3)))
     epochs = [event for event in events if isinstance(event, fit.Epoch)]
     assert events[-1].reason == "early"
@@ -71,7 +71,7 @@ def test_validation_of_some_epochs() -> None:
     assert validated(validate_epochs=0) == [False] * 5
 
 
-def test_refusals() -> None:
+def test_refused_arguments() -> None:
     with pytest.raises(ValueError, match="at least 0"):
         fit.EarlyStopping(patience=-1)
     with pytest.raises(ValueError, match="validate_steps must be at least 1"):

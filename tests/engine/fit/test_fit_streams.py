@@ -91,7 +91,7 @@ def told(training: fit.Training) -> list[dict[str, Any]]:
     ],
     ids=str,
 )
-def test_a_stream_trains_as_counted_samples_do(options: dict[str, Any], averaging: bool) -> None:
+def test_stream_trains_like_a_sized_data_set(options: dict[str, Any], averaging: bool) -> None:
     kinds = [of_averages(kind) if averaging else kind for kind in (Streamed, Counted)]
     stream, counted = (kind(seed=1) for kind in kinds)
     found, expected = (told(fit.fit(task, compile=False, **options)) for task in (stream, counted))
@@ -99,14 +99,14 @@ def test_a_stream_trains_as_counted_samples_do(options: dict[str, Any], averagin
     assert same_weights(stream, counted)
 
 
-def test_a_stream_trains_as_counted_samples_do_by_plans() -> None:
+def test_compiled_stream_trains_like_a_sized_data_set() -> None:
     stream, counted = of_averages(Streamed)(seed=1), of_averages(Counted)(seed=1)
     for task in (stream, counted):
         list(fit.fit(task, epochs=2))
     assert same_weights(stream, counted)
 
 
-def test_how_many_batches_there_are_is_known_once_it_has_ended() -> None:
+def test_batch_count_is_known_after_the_first_epoch() -> None:
     events = list(fit.fit(Streamed(), epochs=2))
     started = events[0]
     assert isinstance(started, fit.Started)
@@ -115,7 +115,7 @@ def test_how_many_batches_there_are_is_known_once_it_has_ended() -> None:
     assert {event.batches for event in events if isinstance(event, fit.ValidationStep)} == {None}
 
 
-def test_an_epoch_that_steps_cut_off_does_not_tell_how_many_batches_there_are() -> None:
+def test_epoch_cut_off_by_the_step_limit_sets_no_batch_count() -> None:
     [epoch] = [event for event in fit.fit(Streamed(), steps=3) if isinstance(event, fit.Epoch)]
     assert (epoch.epoch, epoch.batches) == (1, None)
 
@@ -132,7 +132,7 @@ def test_a_resumed_run_has_the_metrics_of_the_first_epoch() -> None:
     assert (started.batches, started.epoch, started.step) == (4, 1, 6)
 
 
-def test_a_length_that_is_wrong_is_not_believed() -> None:
+def test_wrong_length_is_ignored() -> None:
     class Wrong(Streamed):
         source = Hinting(60)
 
@@ -143,7 +143,7 @@ def test_a_length_that_is_wrong_is_not_believed() -> None:
 
 
 @pytest.mark.parametrize("averaging", [False, True])
-def test_a_run_on_a_stream_can_be_put_down_after_any_event(averaging: bool) -> None:
+def test_run_on_a_stream_resumes_after_any_event(averaging: bool) -> None:
     kind = of_averages(Streamed) if averaging else Streamed
     assert_resumable(lambda: kind(seed=1), epochs=2, validate_steps=2, compile=False)
 
@@ -191,7 +191,7 @@ def test_a_stream_without_samples_is_an_error(source: Any, held: Any, drop_last:
         list(fit.fit(Empty(), epochs=3))
 
 
-def test_a_stream_is_judged_and_tried() -> None:
+def test_stream_supports_evaluation_and_trial_runs() -> None:
     [*steps, last] = fit.evaluate(Streamed())
     assert (len(steps), isinstance(last, fit.Validated)) == (2, True)
     assert len(list(fit.overfit_one_batch(Streamed(), steps=3))) == 3

@@ -70,7 +70,7 @@ class Scheduled(Clouds):
         self.epochs = lr_scheduler.ReduceLROnPlateau(self.adam, patience=0)
 
 
-def test_a_run_can_be_put_down_after_any_event() -> None:
+def test_run_resumes_after_any_event() -> None:
     assert_resumable(lambda: Clouds(seed=1), epochs=2, validate_steps=3)
 
 
@@ -84,7 +84,7 @@ def test_early_stopping_is_resumed() -> None:
     assert_resumable(lambda: Clouds(seed=1), range(3, 15, 5), epochs=50, early_stopping=stopping)
 
 
-def test_a_run_that_ended_within_an_epoch_goes_on() -> None:
+def test_run_that_ended_within_an_epoch_continues() -> None:
     whole, begun, rest = Clouds(seed=4), Clouds(seed=4), Clouds(seed=4)
     list(fit.fit(whole, steps=7))
     first = fit.fit(begun, steps=2)
@@ -107,7 +107,7 @@ def test_every_optimizer_is_resumed(entry: Entry) -> None:
     assert_resumable(lambda: With(seed=2), range(5, 12, 6), steps=7)
 
 
-def test_buffers_that_state_dicts_leave_out_are_kept() -> None:
+def test_non_persistent_buffers_are_restored() -> None:
     class Counting(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -126,7 +126,7 @@ def test_buffers_that_state_dicts_leave_out_are_kept() -> None:
     assert_resumable(lambda: With(seed=2), range(5, 6), steps=8)
 
 
-def test_what_a_receiver_draws_changes_nothing() -> None:
+def test_random_numbers_of_the_receiver_do_not_affect_training() -> None:
     def trained(draws: bool) -> fit.Task:
         task = Clouds(seed=1)
         for _ in fit.fit(task, epochs=2):
@@ -142,7 +142,7 @@ def test_what_a_receiver_draws_changes_nothing() -> None:
     assert engine.rand(3).tolist() == first
 
 
-def test_a_checkpoint_of_another_model_says_what_fits() -> None:
+def test_error_for_a_checkpoint_of_another_model() -> None:
     class Wider(Clouds):
         def configure(self) -> None:
             super().configure()
@@ -180,7 +180,7 @@ def other_weights(task: fit.Task) -> dict[str, Any]:
     return task.model.state_dict()
 
 
-def test_a_training_can_be_taken_back() -> None:
+def test_training_can_be_reset_to_an_earlier_state() -> None:
     """Replayed steps do not use tensors that have been freed."""
     task = Clouds(seed=1)
     training = fit.fit(task, steps=8)
@@ -226,7 +226,7 @@ def test_other_threads_draw_separate_random_numbers() -> None:
     assert same_weights(alone, within)
 
 
-def test_a_second_training_of_a_task_draws_as_the_first() -> None:
+def test_second_training_of_a_task_draws_the_same_numbers() -> None:
     """Though its steps are the compiled ones of the first."""
     task = Clouds(seed=1)
     first = fit.fit(task, steps=12)

@@ -77,7 +77,7 @@ PLANS: dict[str, Make] = {
 
 @pytest.mark.parametrize("batches", [2, 4, 7, 12])
 @pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)
-def test_a_longer_training_continues_with_its_plan(make: Make, batches: int) -> None:
+def test_longer_training_uses_its_schedule(make: Make, batches: int) -> None:
     whole = rates(fit.fit(task(make, 5), epochs=5))
     state = put_down(make, 3, batches)
     training, [planned] = taken_up(make, 5, state)
@@ -89,7 +89,7 @@ def test_a_longer_training_continues_with_its_plan(make: Make, batches: int) -> 
 
 
 @pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)
-def test_one_as_long_as_before_stays_as_it_is(make: Make) -> None:
+def test_schedule_of_equal_length_is_unchanged(make: Make) -> None:
     state = put_down(make, 3, 7)
     training, planned = taken_up(make, 3, state)
     assert planned == ()
@@ -97,7 +97,7 @@ def test_one_as_long_as_before_stays_as_it_is(make: Make) -> None:
     assert rates(training) == rates(fit.fit(task(make, 3), epochs=3))[8:]
 
 
-def test_a_schedule_that_went_on_more_often_than_there_were_batches_is_refused() -> None:
+def test_schedule_with_more_steps_than_batches_is_refused() -> None:
     """A damaged count of 2**63 would be walked to, one by one."""
     state = put_down(PLANS["cosine"], 3, 7)
     state["task"]["schedulers"]["each_epoch"]["last_epoch"] = 2**63
@@ -112,7 +112,7 @@ def fit_state(make: Make, state: dict[str, Any]) -> Any:
     return plain.state_dict()["task"]["schedulers"]
 
 
-def test_a_learning_rate_set_by_hand_stays_where_nothing_is_planned_otherwise() -> None:
+def test_manual_learning_rate_is_kept_without_a_new_schedule() -> None:
     make: Make = lambda adam, epochs: {"each_epoch": lr_scheduler.MultiStepLR(adam, (1, 2))}  # noqa: E731
     state = put_down(make, 3, 5)
     state["task"]["optimizers"]["adam"]["groups"][0]["lr"] = 0.123
@@ -122,7 +122,7 @@ def test_a_learning_rate_set_by_hand_stays_where_nothing_is_planned_otherwise() 
     assert next(event for event in training if isinstance(event, fit.Step)).learning_rate == 0.123
 
 
-def test_what_a_plateau_has_taken_off_stays_off() -> None:
+def test_reductions_on_plateau_are_kept() -> None:
     def make(adam: optim.Optimizer, epochs: int) -> dict[str, Any]:
         plateau = lr_scheduler.ReduceLROnPlateau(adam, mode="max", patience=0, threshold=1e9, factor=0.5)
         return {"each_step": lr_scheduler.PolynomialLR(adam, epochs * STEPS), "plateau": plateau}

@@ -42,7 +42,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_compiled_steps_are_those_of_eager_mode(settings: dict[str, Any]) -> None:
+def test_compiled_steps_equal_eager_steps(settings: dict[str, Any]) -> None:
     """No breaks, replayed without Python, and with eager mode's kernels eager mode's bits."""
     eager, compiled = made(**settings), made(**settings)
     list(fit.fit(eager, epochs=6, compile=False))
@@ -62,13 +62,13 @@ def _trained(task: Clouds) -> Clouds:
     return task
 
 
-def test_explain_reports_no_graph_break_with_all_of_them() -> None:
+def test_steps_with_all_settings_have_no_graph_break() -> None:
     task = made(**SETTINGS["all"])
     batch = next(iter(task.setup().train))
     assert explain(StepFunctions(task, compile=True).train, repeat=1)(task, batch).breaks == ()
 
 
-def test_accumulation_is_a_larger_batch() -> None:
+def test_accumulation_equals_a_larger_batch() -> None:
     large, small = made(Plain, batch_size=30), made(Plain, batch_size=10, accumulate=3)
     for task in (large, small):
         list(fit.fit(task, epochs=4))
@@ -81,7 +81,7 @@ def test_accumulation_is_a_larger_batch() -> None:
     assert rest.sgd.steps == 2
 
 
-def test_two_optimizers_accumulate_what_is_theirs() -> None:
+def test_two_optimizers_accumulate_separately() -> None:
     class Two(Plain):
         def configure(self) -> None:
             super().configure()
@@ -101,7 +101,7 @@ def test_two_optimizers_accumulate_what_is_theirs() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
-def test_clipping_bounds_what_a_step_changes() -> None:
+def test_clipping_bounds_the_change_of_a_step() -> None:
     for settings in ({"clip_norm": 1e-3}, {"clip_value": 1e-3}):
         task = made(Plain, **settings)
         task.setup()
@@ -112,7 +112,7 @@ def test_clipping_bounds_what_a_step_changes() -> None:
         assert size == pytest.approx(0.1 * 1e-3, rel=0.05)
 
 
-def test_schedules_go_on_by_epoch_or_by_step() -> None:
+def test_schedules_step_per_epoch_or_per_batch() -> None:
     class Scheduled(Plain):
         per_step = ("each_step",)
         accumulate = 2
@@ -148,7 +148,7 @@ def test_one_cycle_and_plateau() -> None:
     assert [round(event.learning_rate, 6) for event in events if isinstance(event, fit.Epoch)] == [0.1, 0.1, 0.01]
 
 
-def test_schedules_leave_compiled_steps_replayed() -> None:
+def test_schedules_do_not_stop_replay() -> None:
     class Scheduled(Clouds):
         per_step = ("decay",)
 
@@ -186,7 +186,7 @@ def test_mixed_precision(precision: str, compile: bool) -> None:
     assert (task.scaler is not None) is (precision == "float16")
 
 
-def test_an_overflow_leaves_a_step_out() -> None:
+def test_overflow_skips_a_step() -> None:
     task = made(mixed_precision="float16")
     training = fit.fit(task, steps=3)
     next(training)
@@ -208,7 +208,7 @@ def test_an_overflow_leaves_a_step_out() -> None:
         ({"mixed_precision": "float8"}, "mixed_precision must be"),
     ],
 )
-def test_settings_that_cannot_be(settings: dict[str, Any], said: str) -> None:
+def test_refused_settings(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         made(**settings).setup()
 

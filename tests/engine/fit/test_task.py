@@ -26,7 +26,7 @@ def test_attributes_are_found_whenever_they_are_set() -> None:
     assert list(task.modules) == ["model"]
 
 
-def test_what_is_found_may_be_changed_by_who_asked() -> None:
+def test_returned_pieces_can_be_modified_by_the_caller() -> None:
     task = Clouds()
     task.setup()
     task.metrics.clear()

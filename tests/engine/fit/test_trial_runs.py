@@ -11,7 +11,7 @@ from engine.fit import trial_runs
 from tests.engine.fit.clouds import Clouds, same_weights
 
 
-def test_a_learning_rate_is_found_and_nothing_is_changed() -> None:
+def test_learning_rate_search_restores_the_task() -> None:
     task, twin = Clouds(seed=1), Clouds(seed=1)
     engine.manual_seed(5)
     events = list(fit.find_rate(task, low=1e-5, high=100.0, steps=60))
@@ -26,7 +26,7 @@ def test_a_learning_rate_is_found_and_nothing_is_changed() -> None:
     assert same_weights(task, twin)
 
 
-def test_the_rate_is_shown_without_the_lag_of_the_mean() -> None:
+def test_suggested_rate_corrects_for_smoothing() -> None:
     """The losses fall along an S that is steepest at the 50th rate; their running mean is behind."""
     mean, tried = 0.0, list[trial_runs.LearningRateTrial]()
     for number in range(100):
@@ -49,7 +49,7 @@ def test_a_search_can_be_closed() -> None:
     assert same_weights(task, twin)
 
 
-def test_a_network_that_learns_and_one_that_does_not() -> None:
+def test_overfitting_succeeds_or_fails() -> None:
     class Detached(Clouds):
         def losses(self, batch: Any) -> dict[Any, Any]:
             return {
@@ -62,6 +62,6 @@ def test_a_network_that_learns_and_one_that_does_not() -> None:
     assert list(fit.overfit_one_batch(Detached(seed=1), steps=20, compile=False))[-1].share > 0.3
 
 
-def test_rates_that_cannot_be() -> None:
+def test_refused_rates() -> None:
     with pytest.raises(ValueError, match="low must be above 0"):
         next(fit.find_rate(Clouds(), low=1.0, high=0.1))

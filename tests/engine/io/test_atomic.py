@@ -33,7 +33,7 @@ def age(paths: list[Path]) -> None:
         os.utime(path, (0, 0))
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_that_saves(tmp_path: Path, monkeypatch) -> None:
+def test_files_of_a_killed_process_are_removed_by_the_next_save(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(atomic_file, "_cleaned", set())
     command = [sys.executable, "-c", SAVING, str(tmp_path / "a")]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as saving:
@@ -67,7 +67,7 @@ def test_a_temporary_file_that_was_removed_as_stale_is_written_again(tmp_path: P
     assert (tmp_path / "a").read_bytes() == b"whole" and removed and not left(tmp_path)
 
 
-def test_a_file_system_without_locks_is_written_all_the_same(tmp_path: Path, monkeypatch) -> None:
+def test_file_system_without_locks_is_supported(tmp_path: Path, monkeypatch) -> None:
     abandoned = tmp_path / f".gradwire-{'0' * 16}.tmp"
     abandoned.write_bytes(b"")
 

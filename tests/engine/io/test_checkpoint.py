@@ -35,13 +35,13 @@ def there_and_back(value: Any) -> Any:
 
 
 @given(OBJECTS)
-def test_structures_come_back(value: Any) -> None:
+def test_structures_round_trip(value: Any) -> None:
     found = there_and_back(value)
     assert found == value
     assert repr(found) == repr(value)
 
 
-def test_tensors_come_back() -> None:
+def test_tensors_round_trip() -> None:
     given = {
         "a": engine.arange(6.0).reshape(2, 3).T,
         "a_": [engine.tensor(3, dtype=engine.int16), engine.ones(0, 2)],
@@ -59,7 +59,7 @@ def test_tensors_come_back() -> None:
     assert (found["device"], found["dtype"]) == (given["device"], given["dtype"])
 
 
-def test_training_goes_on(tmp_path: Path) -> None:
+def test_training_continues(tmp_path: Path) -> None:
     """From a checkpoint, two more steps give what two more steps without it give."""
 
     def steps(model: nn.Module, optimizer: optim.Optimizer, count: int) -> None:
@@ -90,7 +90,7 @@ def test_other_programs_read_the_weights(tmp_path: Path) -> None:
     assert engine.load(tmp_path / "plain")["a"].tolist() == [1, 1]
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_refused_values_and_files(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"model is a Linear, which cannot be saved.*state_dict\(\)"):
         engine.save({"model": nn.Linear(1, 1)}, tmp_path / "a")
     assert list(tmp_path.iterdir()) == []

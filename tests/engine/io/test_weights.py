@@ -21,7 +21,7 @@ def safetensors(header: Any, data: bytes = b"") -> bytes:
     return struct.pack("<Q", len(text)) + text + data
 
 
-def test_a_module_comes_back(tmp_path: Path) -> None:
+def test_module_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
     save_file(model.state_dict(), path, {"epoch": "3"})
@@ -83,7 +83,7 @@ def test_bad_files(tmp_path: Path, content: bytes, message: str) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_do_more_than_raise(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+def test_damaged_bytes_only_raise(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any.safetensors"
     for start in (b"", struct.pack("<Q", len(content))):
         path.write_bytes(start + content)

@@ -120,7 +120,7 @@ def test_arguments_are_pytorchs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["softmax", "softmin", "log_softmax"])
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 3, 4), (2, 2, 2, 2)])
-def test_a_dimension_that_is_left_out(name: str, shape: Any) -> None:
+def test_omitted_dimension(name: str, shape: Any) -> None:
     x, y = both(np.random.default_rng(0).standard_normal(shape))
     with pytest.warns(UserWarning, match="Pass dim"):
         ours = getattr(F, name)(x)
@@ -172,7 +172,7 @@ def test_rrelu_draws_slopes_between_its_bounds() -> None:
         ("dropout3d", (500, 2, 2, 2)),
     ],
 )
-def test_channels_are_dropped_whole(name: str, shape: Any) -> None:
+def test_dropout2d_drops_complete_channels(name: str, shape: Any) -> None:
     x = engine.ones(*shape)
     y = getattr(F, name)(x, 0.25, training=True).numpy()
     batched = (name == "dropout1d" and len(shape) == 3) or name == "dropout2d" or len(shape) == 5
@@ -223,7 +223,7 @@ def test_dropout_refuses_probabilities_outside_0_to_1(name: str) -> None:
         (lambda: F.feature_alpha_dropout(engine.ones(3), training=True), ShapeError, "channel dimensions"),
     ],
 )
-def test_what_is_refused(call: Any, error: type[Exception], message: str) -> None:
+def test_refused_arguments(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
 

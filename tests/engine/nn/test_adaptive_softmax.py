@@ -23,7 +23,7 @@ def both(**options: Any) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("options", [{}, {"div_value": 2.0, "head_bias": True}])
 @pytest.mark.parametrize("targets", [[0, 4, 5, 11, 12, 19, 7], [1, 2], 13])
-def test_follows_pytorch(options: dict[str, Any], targets: Any) -> None:
+def test_values_and_gradients_match_pytorch(options: dict[str, Any], targets: Any) -> None:
     ours, theirs = both(**options)
     assert list(ours.state_dict()) == list(theirs.state_dict())
     values = np.random.default_rng(0).standard_normal((*np.shape(targets), 16))
@@ -50,7 +50,7 @@ def test_all_classes() -> None:
     assert ours.predict(engine.tensor(values)).tolist() == theirs.predict(torch.tensor(values)).tolist()
 
 
-def test_what_is_refused() -> None:
+def test_refused_arguments() -> None:
     for cutoffs in ([], [5, 5], [0, 3], [7, 3], [30]):
         with pytest.raises(ValueError, match="increasing whole numbers"):
             nn.AdaptiveLogSoftmaxWithLoss(4, 20, cutoffs)

@@ -142,7 +142,7 @@ def test_hooks_of_all_modules() -> None:
     assert not module_hooks.GLOBAL_HOOKS.has_call_hooks
 
 
-def test_hooks_on_what_modules_get() -> None:
+def test_hooks_on_module_inputs() -> None:
     def program(lib: Any) -> Any:
         place = module_hooks if lib is engine else importlib.import_module("torch.nn.modules.module")
         seen: list[Any] = []
@@ -186,7 +186,7 @@ def test_hooks_that_are_always_called() -> None:
     assert_same(program)
 
 
-def test_an_error_in_a_hook_hides_no_other() -> None:
+def test_error_in_a_hook_does_not_hide_the_first_error() -> None:
     class Fails(nn.Module):
         def forward(self) -> None:
             raise KeyError("by the module")
@@ -247,7 +247,7 @@ def test_hooks_on_loading() -> None:
     assert_same(program)
 
 
-def test_what_hooks_on_loading_leave_is_an_error() -> None:
+def test_keys_left_by_load_hooks_are_errors() -> None:
     model = network(engine)
     model.register_load_state_dict_post_hook(lambda m, keys: None)
     with pytest.raises(WeightsError, match=r"matching weights were loaded(.|\n)*unexpected: more"):
@@ -295,7 +295,7 @@ def test_state_that_is_not_a_tensor_and_user_defined_state() -> None:
     assert_same(program)
 
 
-def test_parts_can_be_exchanged_by_name() -> None:
+def test_submodules_can_be_replaced_by_name() -> None:
     def program(lib: Any) -> Any:
         model = network(lib)
         model.set_submodule("1", lib.nn.ReLU())

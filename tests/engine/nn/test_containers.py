@@ -117,7 +117,7 @@ def test_sequentials_add_and_multiply() -> None:
         a * 0
 
 
-def test_parameter_list_holds_other_things_too() -> None:
+def test_parameter_list_also_holds_other_values() -> None:
     torch = pytest.importorskip("torch")
     values = nn.ParameterList([engine.ones(2, 3), 3])
     values += [engine.ones(1)]
@@ -178,7 +178,7 @@ def test_modules_are_replaced_by_name() -> None:
         model.set_submodule("", nn.Tanh())
 
 
-def test_train_asks_each_module() -> None:
+def test_train_calls_each_module() -> None:
     class Frozen(nn.BatchNorm1d):
         def train(self, mode: bool = True) -> Any:
             return super().train(False)
@@ -191,7 +191,7 @@ def test_train_asks_each_module() -> None:
 
 
 @pytest.mark.parametrize("name", ["engine", "torch"])
-def test_programs_of_others_with_lists_of_parameters(name: str) -> None:
+def test_third_party_code_with_lists_of_parameters(name: str) -> None:
     lib = pytest.importorskip(name)
 
     class Learner(lib.nn.Module):

@@ -47,7 +47,7 @@ def test_values_and_gradients(reduction: Any, dtype: str) -> None:
     )
 
 
-def test_targets_in_a_row() -> None:
+def test_concatenated_targets() -> None:
     row = np.concatenate([labels[:count] for labels, count in zip(TARGETS, [4, 3, 0, 2], strict=True)])
     compare(
         lambda lib, x: lib.nn.functional.ctc_loss(
@@ -71,7 +71,7 @@ def test_one_sample() -> None:
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_targets_that_do_not_fit(reduction: Any) -> None:
+def test_targets_longer_than_the_input(reduction: Any) -> None:
     """Four frames cannot hold 1 1 1 with the blanks between."""
     ours = F.ctc_loss(*arguments(engine), reduction="none")
     assert np.isinf(ours.numpy()).tolist() == [False, False, False, True]
@@ -124,7 +124,7 @@ def test_second_gradients_equal_finite_differences_and_third_are_refused(zero_in
         ({"log_probs": engine.zeros(3)}, ShapeError, "T×N×C"),
     ],
 )
-def test_what_is_refused(change: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_refused_arguments(change: dict[str, Any], error: type[Exception], message: str) -> None:
     names = ("log_probs", "targets", "input_lengths", "target_lengths")
     with pytest.raises(error, match=message):
         F.ctc_loss(**{**dict(zip(names, arguments(engine), strict=True)), **change})

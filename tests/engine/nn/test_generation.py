@@ -13,7 +13,7 @@ from engine.shape import Dim
 N = Dim("N")
 
 
-def test_noise_has_a_row_for_each_sample() -> None:
+def test_noise_has_one_row_per_sample() -> None:
     engine.manual_seed(0)
     drawn = nn.Noise(1000)(engine.zeros(50, 3, dtype=engine.int64)).numpy()
     assert drawn.shape == (50, 1000) and drawn.dtype == np.float32
@@ -32,7 +32,7 @@ def test_noise_follows_the_seed_and_is_new_each_time() -> None:
     np.testing.assert_array_equal(layer(x).numpy(), first)
 
 
-def test_compiled_noise_is_the_same_noise() -> None:
+def test_compiled_noise_equals_eager_noise() -> None:
     layer, x = nn.Noise(5), engine.zeros(3)
     compiled = engine.compile(lambda x: layer(x) + 0)
     engine.manual_seed(3)
@@ -66,12 +66,12 @@ def test_halves_undo_a_concatenation() -> None:
 
 
 @pytest.mark.parametrize(("dim", "message"), [(0, "size 3"), (2, "dim=2 is out of range")])
-def test_what_has_no_halves(dim: int, message: str) -> None:
+def test_refused_inputs_of_halves(dim: int, message: str) -> None:
     with pytest.raises(ShapeError, match=message):
         nn.Halves(dim)(engine.zeros(3, 2))
 
 
-def test_shapes_of_an_open_batch() -> None:
+def test_shapes_with_a_symbolic_batch() -> None:
     x = engine.zeros(N, 6, device="meta")
     assert nn.Noise((4, 2))(x).shape == (N, 4, 2)
     assert nn.Fill()(x).shape == (N, 6)

@@ -39,7 +39,7 @@ def moments(values: np.ndarray[Any, Any]) -> tuple[float, ...]:
 
 
 @pytest.mark.parametrize("fill", FILLS)
-def test_moments_and_bounds_are_pytorchs(fill: str) -> None:
+def test_moments_and_bounds_match_pytorch(fill: str) -> None:
     torch = pytest.importorskip("torch")
     name, kwargs = FILLS[fill]
     torch.manual_seed(0)
@@ -53,7 +53,7 @@ def test_moments_and_bounds_are_pytorchs(fill: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [engine.float16, engine.float32, engine.float64])
-def test_truncated_normal_stays_inside(dtype: Any) -> None:
+def test_truncated_normal_is_within_its_bounds(dtype: Any) -> None:
     for kwargs in ({}, {"a": 1.5, "b": 1.75}, {"mean": 3.0, "std": 2.0, "a": 0.0, "b": 2.0}):
         values = init.trunc_normal_(engine.empty(2000, dtype=dtype), **kwargs).numpy().astype(float)
         assert values.min() >= kwargs.get("a", -2.0)
@@ -78,7 +78,7 @@ def test_eye() -> None:
 
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("shape", [(4, 3, 3), (6, 2, 3, 4), (2, 5, 1, 2, 3)])
-def test_dirac_is_pytorchs(shape: Any, groups: int) -> None:
+def test_dirac_matches_pytorch(shape: Any, groups: int) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = init.dirac_(engine.empty(*shape), groups), torch.nn.init.dirac_(torch.empty(*shape), groups)
     np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
@@ -97,7 +97,7 @@ def test_arguments_are_pytorchs(name: str) -> None:
     assert [(p.name, p.default) for p in ours.values()] == [(p.name, p.default) for p in theirs.values()]
 
 
-def test_every_function_of_pytorch_is_there() -> None:
+def test_every_function_of_pytorch_exists() -> None:
     torch = pytest.importorskip("torch")
     assert {n for n in dir(torch.nn.init) if n.endswith("_") and not n.startswith("_")} <= set(dir(init))
 
@@ -122,7 +122,7 @@ LAYERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_layers_start_as_pytorchs(layer: str) -> None:
+def test_layers_are_initialized_like_pytorchs(layer: str) -> None:
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     ours, theirs = LAYERS[layer](nn), LAYERS[layer](torch.nn)
@@ -155,7 +155,7 @@ def test_records_nothing_and_returns_the_tensor() -> None:
 
 
 @pytest.mark.parametrize("fill", FILLS)
-def test_meta_stays_meta(fill: str) -> None:
+def test_meta_tensors_are_supported(fill: str) -> None:
     name, kwargs = FILLS[fill]
     assert getattr(init, name)(engine.empty(*SHAPE, device="meta"), **kwargs).is_meta
 
@@ -184,7 +184,7 @@ OLD: dict[str, tuple[float, ...]] = {
 
 
 @pytest.mark.parametrize("name", OLD)
-def test_old_names_warn_and_do_the_same(name: str) -> None:
+def test_deprecated_names_warn(name: str) -> None:
     found = []
     for function in (name, f"{name}_"):
         engine.manual_seed(0)

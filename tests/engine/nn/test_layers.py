@@ -239,7 +239,7 @@ def test_repr(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_state_dict_of_theirs_loads(case: Case) -> None:
+def test_state_dict_of_pytorch_loads(case: Case) -> None:
     ours = getattr(nn, case.name)(**case.kwargs)
     theirs = getattr(torch.nn, case.name)(**case.kwargs, **case.other)
     ours.load_state_dict({name: tensor.numpy() for name, tensor in theirs.state_dict().items()})
@@ -283,7 +283,7 @@ def test_inferred_arguments() -> None:
 # -- what single layers do --------------------------------------------------------------------
 
 
-def test_dropout_keeps_the_mean_and_drops_its_share() -> None:
+def test_dropout_keeps_the_mean_and_drops_the_given_fraction() -> None:
     x = engine.ones(100_000, requires_grad=True)
     y = nn.Dropout(0.2)(x)
     y.sum().backward()
@@ -320,7 +320,7 @@ def test_batch_norm_of_an_empty_batch_leaves_the_running_statistics(
     assert layer.num_batches_tracked.item() == 1
 
 
-def test_batch_norm_of_one_value_per_channel_says_what_to_do() -> None:
+def test_batch_norm_of_one_value_per_channel_is_explained() -> None:
     with pytest.raises(engine.errors.ShapeError, match="drop the last batch"):
         nn.BatchNorm1d(3)(engine.ones(1, 3))
     assert nn.BatchNorm1d(3).eval()(engine.ones(1, 3)).shape == (1, 3)
@@ -364,7 +364,7 @@ def test_wrong_shapes_name_the_layer_and_the_sizes(layer: Any, shape: Any, messa
         lambda: nn.Conv2d(3, 4, 3, padding="full")(engine.ones(1, 3, 8, 8)),
     ],
 )
-def test_arguments_that_cannot_be(build: Any) -> None:
+def test_refused_arguments(build: Any) -> None:
     with pytest.raises(ValueError):
         build()
 
@@ -380,12 +380,12 @@ def test_arguments_that_cannot_be(build: Any) -> None:
         ({"kernel_size": 3, "groups": 0}, "groups must be ≥ 1, not 0"),
     ],
 )
-def test_a_convolution_says_which_argument_is_too_small(arguments: dict[str, Any], message: str) -> None:
+def test_convolution_errors_name_the_argument(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         nn.Conv2d(3, 4, **arguments)
 
 
-def test_layers_say_what_does_not_fit() -> None:
+def test_layer_errors_name_the_sizes() -> None:
     image = engine.zeros(2, 4, 8, 8)
     with pytest.raises(
         ShapeError, match=r"stride must be one number, or one for each of 2 dimensions, not \(1, 2, 3\)"
@@ -397,7 +397,7 @@ def test_layers_say_what_does_not_fit() -> None:
         nn.GLU(5)(image)
 
 
-def test_far_neighbors_cost_nothing() -> None:
+def test_local_response_norm_larger_than_the_channels() -> None:
     image = engine.rand(2, 4, 3, 3)
     near, far = nn.LocalResponseNorm(8, alpha=8.0)(image), nn.LocalResponseNorm(2**31 - 1, alpha=2.0**31 - 1)(image)
     assert engine.allclose(near, far)

@@ -57,7 +57,7 @@ def test_an_optimizer_keeps_its_parameters() -> None:
     np.testing.assert_allclose((before - layer.weight).detach().numpy(), np.full((2, 3), 0.5), rtol=1e-6)
 
 
-def test_weights_give_the_shape() -> None:
+def test_loaded_weights_set_the_shape() -> None:
     plain, lazy = nn.Linear(5, 3), nn.LazyLinear(3)
     assert str(lazy.load_state_dict(plain.state_dict())) == "<All keys matched successfully>"
     assert lazy.weight.tolist() == plain.weight.tolist()
@@ -71,7 +71,7 @@ def test_weights_give_the_shape() -> None:
         plain.load_state_dict(nn.LazyLinear(3).state_dict())
 
 
-def test_what_has_no_shape_is_refused() -> None:
+def test_uninitialized_parameters_are_refused() -> None:
     parameter = UninitializedParameter()
     for use in (
         lambda: parameter.shape,

@@ -58,14 +58,14 @@ def test_values_and_gradients(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals(case: str) -> None:
+def test_refused_arguments(case: str) -> None:
     with pytest.raises(RuntimeError):
         call(torch, *REFUSED[case])
     with pytest.raises(EngineError, match="linear_cross_entropy"):
         call(engine, *REFUSED[case])
 
 
-def test_the_module() -> None:
+def test_module_matches_pytorch() -> None:
     options = {"out_features": (2, 3), "bias": True, "label_smoothing": 0.1, "weight": SHARES[0].astype(np.float32)}
     ours, theirs = (
         library.nn.LinearCrossEntropyLoss(5, 4, **{**options, "weight": library.tensor(options["weight"])})

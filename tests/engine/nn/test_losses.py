@@ -290,7 +290,7 @@ SINGLE = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
         ((64, 3), (3,), "same shape"),
     ],
 )
-def test_shapes_that_broadcast_are_pointed_out(name: str, input: Any, target: Any, remedy: str) -> None:
+def test_broadcast_shapes_warn(name: str, input: Any, target: Any, remedy: str) -> None:
     rows, answers = (np.random.default_rng(0).uniform(0, 1, shape) for shape in (input, target))
     ours = lambda: getattr(F, name)(engine.tensor(rows), engine.tensor(answers))  # noqa: E731
     with exact_shapes(), pytest.raises(ShapeError, match=remedy):
@@ -307,7 +307,7 @@ def test_shapes_that_broadcast_are_pointed_out(name: str, input: Any, target: An
     assert found.item() == pytest.approx(wanted.item())
 
 
-def test_shapes_that_cannot_broadcast() -> None:
+def test_incompatible_shapes_are_refused() -> None:
     for name in BROADCASTING:
         with pytest.raises(ShapeError, match="elementwise"):
             getattr(F, name)(engine.zeros(3), engine.zeros(2))
@@ -342,7 +342,7 @@ def test_probabilities_of_another_shape() -> None:
         F.cross_entropy(engine.zeros(5, 3), engine.zeros(5))
 
 
-def test_nll_needs_whole_numbers() -> None:
+def test_nll_loss_needs_integer_targets() -> None:
     with pytest.raises(DTypeError, match=r"target\.long\(\)"):
         F.nll_loss(engine.zeros(5, 3), engine.zeros(5))
 
@@ -372,7 +372,7 @@ def test_an_ignored_target_does_not_count_even_if_its_loss_is_infinite() -> None
     np.testing.assert_array_equal(log_probabilities.grad.numpy(), [[0, 0], [0, -1]])
 
 
-def test_binary_cross_entropy_stays_finite_for_certain_answers() -> None:
+def test_binary_cross_entropy_is_finite_at_0_and_1() -> None:
     loss = F.binary_cross_entropy(engine.tensor([0.0, 1.0]), engine.tensor([1.0, 0.0]), reduction="none")
     np.testing.assert_allclose(loss.numpy(), [100, 100], rtol=1e-3)
 
@@ -391,7 +391,7 @@ def test_binary_cross_entropy_refuses_values_outside_0_to_1(wrong: float, compil
     assert function(engine.tensor([0.5, 0.5]), target).item() == pytest.approx(np.log(2)), "it goes on"
 
 
-def test_batchmean_is_the_divergence() -> None:
+def test_batchmean_equals_the_divergence() -> None:
     arguments = np.log([[0.2, 0.8], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.0, 1.0]])
     ours = F.kl_div(*map(engine.tensor, arguments), reduction="batchmean")
     assert ours.item() == pytest.approx(
@@ -417,7 +417,7 @@ def test_weights_of_elements(name: str, reduction: Any) -> None:
 
 @pytest.mark.parametrize("size_average", [None, False, True])
 @pytest.mark.parametrize("reduce", [None, False, True])
-def test_old_arguments_mean_what_they_meant(size_average: bool | None, reduce: bool | None) -> None:
+def test_deprecated_reduction_arguments(size_average: bool | None, reduce: bool | None) -> None:
     torch = pytest.importorskip("torch")
     if size_average is None and reduce is None:
         return
@@ -459,6 +459,6 @@ def test_old_arguments_mean_what_they_meant(size_average: bool | None, reduce: b
         (lambda: F.cosine_embedding_loss(*[engine.ones(2, 3)] * 3), ShapeError, "a target N"),
     ],
 )
-def test_what_else_is_refused(call: Any, error: type[Exception], message: str) -> None:
+def test_other_refused_arguments(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()

@@ -67,7 +67,7 @@ def test_shared_modules_count_once() -> None:
     assert names(model.named_children()) == ["first", "second", "shared"]
 
 
-def test_a_parameter_takes_the_place_of_what_had_its_name() -> None:
+def test_parameter_replaces_an_attribute_of_the_same_name() -> None:
     block = Block()
     block.width = nn.Parameter(engine.ones(1))
     block.seen = nn.Parameter(engine.ones(1))
@@ -76,7 +76,7 @@ def test_a_parameter_takes_the_place_of_what_had_its_name() -> None:
     assert "width" not in vars(block)
 
 
-def test_none_keeps_the_name() -> None:
+def test_none_keeps_the_registration() -> None:
     block = Block()
     block.scale = None
     block.inner = None
@@ -109,7 +109,7 @@ def test_assignments_that_lose_a_registration(name: str, value: Any, message: st
         setattr(Block(), name, value)
 
 
-def test_before_init() -> None:
+def test_assignment_before_init_is_refused() -> None:
     class Hasty(nn.Module):
         def __init__(self) -> None:
             self.layer = nn.Linear(1, 1)
@@ -119,7 +119,7 @@ def test_before_init() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "forward", "inner"])
-def test_names_that_cannot_be(name: str) -> None:
+def test_refused_names(name: str) -> None:
     with pytest.raises(KeyError):
         Block().register_parameter(name, nn.Parameter(engine.ones(1)))
 
@@ -132,7 +132,7 @@ def test_a_computed_tensor_is_not_a_parameter() -> None:
         Block().register_parameter("computed", computed)  # pyright: ignore[reportArgumentType]
 
 
-def test_whole_numbers_are_no_parameter_that_is_trained() -> None:
+def test_integer_parameters_cannot_be_trained() -> None:
     with pytest.raises(AutogradError, match="int64"):
         nn.Parameter(engine.arange(3))
     assert not nn.Parameter(engine.arange(3), requires_grad=False).requires_grad
@@ -157,7 +157,7 @@ def test_get_by_dotted_name() -> None:
         model.get_parameter("first.seen")
 
 
-def test_forward_is_needed() -> None:
+def test_missing_forward_is_an_error() -> None:
     with pytest.raises(NotImplementedError, match=r"Model has no forward\(\)"):
         Model()(1)
 
@@ -165,7 +165,7 @@ def test_forward_is_needed() -> None:
 # -- modes and gradients ----------------------------------------------------------------------
 
 
-def test_train_and_eval_reach_everything() -> None:
+def test_train_and_eval_reach_all_submodules() -> None:
     model = Model()
     assert model.eval() is model
     assert not any(module.training for module in model.modules())
@@ -196,7 +196,7 @@ def test_zero_grad() -> None:
 # -- moves ------------------------------------------------------------------------------------
 
 
-def test_to_keeps_parameters_and_converts_what_is_floating_point() -> None:
+def test_to_keeps_parameters_and_converts_only_floating_point() -> None:
     layer = nn.BatchNorm1d(2)
     weight = layer.weight
     layer(engine.randn(4, 2)).sum().backward()
@@ -233,7 +233,7 @@ def test_an_optimizer_survives_a_move() -> None:
     np.testing.assert_allclose(layer.weight.detach().numpy(), before.numpy() - 1)
 
 
-def test_from_meta_to_numbers() -> None:
+def test_module_on_meta_can_be_materialized() -> None:
     with engine.device("meta"):
         model = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
     assert all(tensor.is_meta for tensor in model.state_dict().values())

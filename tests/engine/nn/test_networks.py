@@ -127,7 +127,7 @@ def volume(library: Any) -> Any:
         (volume, (2, 2, 6, 8, 8)),
     ],
 )
-def test_the_same_lines_give_the_same_numbers(build: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
+def test_networks_match_pytorch(build: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
     ours, theirs = build(engine).double(), build(torch).double()
     ours.load_state_dict({name: engine.tensor(tensor.numpy()) for name, tensor in theirs.state_dict().items()})
     numbers = np.random.default_rng(0).standard_normal(shape)

@@ -31,14 +31,14 @@ def test_values_and_gradients(mode: Any, amounts: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("value", [0.1, -np.inf])
-def test_a_value_keeps_the_input_as_it_is(value: float) -> None:
+def test_constant_padding_leaves_the_input_unchanged(value: float) -> None:
     x = engine.randn(2, 3)
     padded = F.pad(x, (1, 0), value=value)
     np.testing.assert_array_equal(padded.numpy()[:, 0], np.float32(value))
     np.testing.assert_array_equal(padded.numpy()[:, 1:], x.numpy())
 
 
-def test_nothing_to_add_is_the_input_itself() -> None:
+def test_zero_padding_returns_the_input() -> None:
     x = engine.ones(2, 3)
     assert F.pad(x, (0, 0)) is x
 
@@ -50,7 +50,7 @@ def test_symbolic_batch(mode: Any) -> None:
 
 
 @pytest.mark.parametrize("amounts", [(1,), (1,) * 6])
-def test_amounts_that_cannot_be(amounts: tuple[int, ...]) -> None:
+def test_refused_padding_sizes(amounts: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="two numbers for each of up to 2 dimensions"):
         F.pad(engine.ones(2, 3), amounts)
 
@@ -61,6 +61,6 @@ def test_unknown_mode() -> None:
 
 
 @pytest.mark.parametrize(("mode", "most"), [("reflect", 2), ("circular", 3)])
-def test_more_than_there_is(mode: Any, most: int) -> None:
+def test_padding_larger_than_the_input(mode: Any, most: int) -> None:
     with pytest.raises(ShapeError, match=f"at most {most} elements to dimension 1 of 2×3, not {most + 1}"):
         F.pad(engine.ones(2, 3), (most + 1, 0), mode)

@@ -45,7 +45,7 @@ def test_distributed_data_parallel_calls_its_module() -> None:
         wrapped(engine.ones(4, 2))
 
 
-def test_distributed_data_parallel_refuses() -> None:
+def test_distributed_data_parallel_refuses_unsupported_arguments() -> None:
     frozen = nn.Linear(2, 1).requires_grad_(False)
     with pytest.raises(RuntimeError, match="no parameter of the module requires a gradient"):
         nn.parallel.DistributedDataParallel(frozen)

@@ -266,7 +266,7 @@ def test_gradients_of_gradients(case: Case) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_weights_go_both_ways(case: Case) -> None:
+def test_weights_are_exchanged_with_pytorch(case: Case) -> None:
     mine, their = both(case)
     assert list(mine.state_dict()) == list(their.state_dict())
     fresh = getattr(torch.nn, case.name)(*case.args, **case.layer).double()
@@ -277,7 +277,7 @@ def test_weights_go_both_ways(case: Case) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_text(case: Case) -> None:
+def test_repr_matches_pytorch(case: Case) -> None:
     mine, their = both(case)
     assert repr(mine) == repr(their).replace("NonDynamicallyQuantizableLinear", "Linear")
 
@@ -324,7 +324,7 @@ def test_symbolic_batches() -> None:
         ("Transformer", (64, 4, 1, 1, 64), {}),
     ],
 )
-def test_first_values_are_spread_as_pytorchs(name: str, args: Any, layer: dict[str, Any]) -> None:
+def test_initial_values_are_distributed_like_pytorchs(name: str, args: Any, layer: dict[str, Any]) -> None:
     engine.manual_seed(0)
     torch.manual_seed(0)
     mine, their = getattr(nn, name)(*args, **layer), getattr(torch.nn, name)(*args, **layer)
@@ -335,7 +335,7 @@ def test_first_values_are_spread_as_pytorchs(name: str, args: Any, layer: dict[s
         assert np.abs(a).max() <= np.abs(b).max() * 1.8 + 1e-6
 
 
-def test_bags_of_nothing_are_zeros() -> None:
+def test_empty_bags_are_zeros() -> None:
     for mode in ("sum", "mean", "max"):
         bags = engine.nn.functional.embedding_bag(engine.zeros(4, 0, dtype=engine.int64), engine.ones(7, 3), mode=mode)
         np.testing.assert_array_equal(bags.numpy(), np.zeros((4, 3)))
@@ -528,14 +528,14 @@ def test_dropout_between_recurrent_layers() -> None:
         ),
     ],
 )
-def test_what_is_refused(refused: Callable[[], Any], error: type[Exception], message: str) -> None:
+def test_refused_arguments(refused: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         refused()
 
 
 @pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
 @pytest.mark.parametrize("bias", [True, False])
-def test_names_of_weights_that_programs_initialize_by(name: str, bias: bool) -> None:
+def test_weight_names_match_pytorch(name: str, bias: bool) -> None:
     torch = pytest.importorskip("torch")
     size = {"proj_size": 2} if name == "LSTM" else {}
     ours = getattr(engine.nn, name)(3, 4, num_layers=2, bias=bias, bidirectional=True, **size)

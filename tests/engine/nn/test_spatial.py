@@ -125,7 +125,7 @@ def test_depthwise_convolution() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "bfloat16"])
-def test_half_precision_convolution_adds_up_in_single(dtype: str) -> None:
+def test_half_precision_convolution_accumulates_in_float32(dtype: str) -> None:
     x, weight = drawn(1, 256, 6, 6), drawn(2, 256, 3, 3, seed=1)
     half, other = getattr(engine, dtype), getattr(torch, dtype)
     found = F.conv2d(engine.tensor(x).to(half), engine.tensor(weight).to(half))
@@ -137,19 +137,19 @@ def test_half_precision_convolution_adds_up_in_single(dtype: str) -> None:
     )  # fmt: skip
 
 
-def test_convolution_of_whole_numbers() -> None:
+def test_convolution_of_integers() -> None:
     x, weight = np.arange(32).reshape(1, 2, 4, 4), np.arange(16).reshape(2, 2, 2, 2)
     found, wanted = F.conv2d(engine.tensor(x), engine.tensor(weight)), T.conv2d(torch.tensor(x), torch.tensor(weight))
     np.testing.assert_array_equal(found.numpy(), wanted.numpy())
 
 
-def test_convolution_of_what_is_not_contiguous() -> None:
+def test_convolution_of_non_contiguous_tensors() -> None:
     x, weight = drawn(6, 8, 4, 2), drawn(5, 3, 4, 4, seed=1)
     found = F.conv2d(engine.tensor(x).permute(3, 2, 1, 0), engine.tensor(weight).permute(0, 2, 1, 3)[:, :, ::2])
     close(found, T.conv2d(torch.tensor(x).permute(3, 2, 1, 0), torch.tensor(weight).permute(0, 2, 1, 3)[:, :, ::2]))
 
 
-def test_infinite_pixels_stay_in_their_windows() -> None:
+def test_infinite_pixels_affect_only_their_windows() -> None:
     x = drawn(2, 3, 6, 7)
     x[0, 1, 2, 6], x[1, 0, 5, 0] = np.inf, np.nan
     weight = np.abs(drawn(2, 3, 3, 3, seed=1))
@@ -157,7 +157,7 @@ def test_infinite_pixels_stay_in_their_windows() -> None:
     np.testing.assert_allclose(found.numpy(), T.conv2d(torch.tensor(x), torch.tensor(weight), padding=1).numpy())
 
 
-def test_transposed_convolution_of_a_wanted_size() -> None:
+def test_transposed_convolution_with_output_size() -> None:
     layer = nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
     assert layer(engine.ones(1, 2, 4, 5), output_size=(8, 9)).shape == (1, 3, 8, 9)
     with pytest.raises(ShapeError, match="Use 7×9 to 8×10"):
@@ -259,13 +259,13 @@ def test_layers_return_indices() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8"])
-def test_max_pooling_of_whole_numbers(dtype: str) -> None:
+def test_max_pooling_of_integers(dtype: str) -> None:
     x = np.random.default_rng(0).integers(0, 200, (2, 3, 6, 6)).astype(dtype)
     found, wanted = F.max_pool2d(engine.tensor(x), 3, 2, 1), T.max_pool2d(torch.tensor(x), 3, 2, 1)
     np.testing.assert_array_equal(found.numpy(), wanted.numpy())
 
 
-def test_equal_and_missing_numbers_are_found_where_pytorch_finds_them() -> None:
+def test_indices_of_equal_values_and_nan_match_pytorch() -> None:
     x = np.zeros((1, 1, 4, 6))
     x[0, 0, 1, 3] = np.nan
     compare_indices(x)
@@ -302,16 +302,16 @@ def test_interpolation(ndim: int, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize("options", [{"size": 10}, {"size": (3, 2)}, {"scale_factor": 0.4}], ids=str)
-def test_interpolation_without_aliases(mode: str, options: dict[str, Any]) -> None:
+def test_antialiased_interpolation(mode: str, options: dict[str, Any]) -> None:
     compare("interpolate", [drawn(2, 3, 9, 8)], {"mode": mode, "antialias": True, **options})
 
 
-def test_upsampling_by_older_names() -> None:
+def test_deprecated_upsampling_functions() -> None:
     for name in ("upsample_nearest", "upsample_bilinear", "upsample"):
         compare(name, [drawn(1, 2, 3, 4)], {"scale_factor": 2})
 
 
-def test_interpolation_of_whole_numbers() -> None:
+def test_interpolation_of_integers() -> None:
     x = np.arange(24, dtype=np.uint8).reshape(1, 2, 3, 4)
     found, wanted = F.interpolate(engine.tensor(x), scale_factor=2), T.interpolate(torch.tensor(x), scale_factor=2)
     np.testing.assert_array_equal(found.numpy(), wanted.numpy())
@@ -328,7 +328,7 @@ def test_interpolation_of_whole_numbers() -> None:
         (lambda: F.interpolate(engine.ones(1, 1, 3, 3), (2, 2, 2)), "must be one number, or 2 numbers"),
     ],
 )
-def test_sizes_that_cannot_be(call: Callable[[], Any], message: str) -> None:
+def test_refused_sizes(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -353,7 +353,7 @@ def test_grid_sample(ndim: int, mode: str, padding_mode: str, align_corners: boo
     close(found, T.grid_sample(torch.tensor(x), torch.tensor(grid), **options))
 
 
-def test_second_gradient_of_grid_sample_is_the_slope_of_the_first() -> None:
+def test_second_gradient_of_grid_sample_equals_finite_differences() -> None:
     x, grid = drawn(1, 2, 4, 5), np.random.default_rng(1).uniform(-0.9, 0.9, (1, 3, 2, 2))
 
     def slope(places: Any) -> Any:
@@ -411,7 +411,7 @@ LAZY = [name for name in nn.__all__ if name.startswith("Lazy")]
 
 
 @pytest.mark.parametrize("name", LAZY)
-def test_lazy_layers_learn_their_input(name: str) -> None:
+def test_lazy_layers_infer_their_input_size(name: str) -> None:
     spatial = int(name[-2]) if name.endswith("d") else 0
     given: tuple[int, ...] = () if "Norm" in name else (3,) if not spatial else (3, 2)
     x = engine.ones(2, 5, *(4,) * spatial)

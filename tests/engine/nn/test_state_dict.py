@@ -16,7 +16,7 @@ def model() -> nn.Sequential:
     return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2, bias=False))
 
 
-def test_keys_are_pytorchs() -> None:
+def test_keys_match_pytorch() -> None:
     torch = pytest.importorskip("torch")
     theirs = torch.nn.Sequential(
         torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU(), torch.nn.Linear(4, 2, bias=False)
@@ -38,7 +38,7 @@ def test_shares_memory_and_carries_no_gradient() -> None:
     assert list(layer.state_dict(prefix="net.")) == ["net.weight", "net.bias"]
 
 
-def test_buffers_that_are_not_persistent_stay_out() -> None:
+def test_non_persistent_buffers_are_left_out() -> None:
     module = nn.Module()
     module.register_buffer("kept", engine.ones(1))
     module.register_buffer("scratch", engine.ones(1), persistent=False)
@@ -58,7 +58,7 @@ def test_loads_tensors_and_arrays_and_keeps_the_dtype() -> None:
         np.testing.assert_array_equal(target.state_dict()[name].numpy(), tensor.numpy())
 
 
-def test_assign_takes_the_tensors_over() -> None:
+def test_assign_uses_the_given_tensors() -> None:
     layer = nn.Linear(2, 1)
     weight = layer.weight
     given = engine.ones(1, 2, dtype=engine.float64)
@@ -90,7 +90,7 @@ def test_the_error_names_every_key_and_changes_nothing() -> None:
         np.testing.assert_array_equal(tensor.numpy(), before[name].numpy())
 
 
-def test_not_strict_loads_what_fits() -> None:
+def test_non_strict_loads_matching_keys() -> None:
     layer = nn.Linear(2, 1)
     keys = layer.load_state_dict({"weight": engine.ones(1, 2), "extra": engine.ones(1)}, strict=False)
     assert keys.missing_keys == ["bias"]

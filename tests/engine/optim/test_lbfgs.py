@@ -55,7 +55,7 @@ def same(ours: list[Any], theirs: list[Any]) -> None:
 
 @pytest.mark.parametrize("loss_of", [bowl, valley])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_follows_pytorch(options: dict[str, Any], loss_of: Any) -> None:
+def test_steps_match_pytorch(options: dict[str, Any], loss_of: Any) -> None:
     if loss_of is valley and "line_search_fn" not in options:
         options = {**options, "lr": 0.1}  # full steps leave the valley
     ours, theirs = parameters(engine), parameters(torch)
@@ -67,7 +67,7 @@ def test_follows_pytorch(options: dict[str, Any], loss_of: Any) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS[1:], ids=str)
-def test_state_goes_both_ways(options: dict[str, Any]) -> None:
+def test_state_is_exchanged_with_pytorch(options: dict[str, Any]) -> None:
     options = {**options, "max_iter": 2}
     ours, theirs = parameters(engine), parameters(torch)
     mine, other = optim.LBFGS(ours, **options), torch.optim.LBFGS(theirs, **options)
@@ -82,7 +82,7 @@ def test_state_goes_both_ways(options: dict[str, Any]) -> None:
     same(ours, theirs)
 
 
-def test_a_parameter_without_gradient_stays() -> None:
+def test_parameter_without_gradient_is_unchanged() -> None:
     a, b = parameters(engine)
     optimizer = optim.LBFGS([a, b], line_search_fn="strong_wolfe")
     minimize(optimizer, [a], lambda a: ((a - 1) ** 2).sum(), 2)
@@ -90,7 +90,7 @@ def test_a_parameter_without_gradient_stays() -> None:
     np.testing.assert_array_equal(b.detach().numpy(), [0.3, -0.7])
 
 
-def test_a_minimum_is_left_at_once() -> None:
+def test_minimum_ends_the_step_at_once() -> None:
     p = nn.Parameter(engine.zeros(2))
     optimizer = optim.LBFGS([p])
     assert minimize(optimizer, [p], lambda p: (p**2).sum(), 1) == [0.0]

@@ -182,7 +182,7 @@ def test_parameters_of_all_sizes_in_low_precision(name: str, options: dict[str, 
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
-def test_pytorch_goes_on_from_our_state(name: str, options: dict[str, Any]) -> None:
+def test_pytorch_continues_from_our_state(name: str, options: dict[str, Any]) -> None:
     ours, theirs = models("float64")
     optimizer = getattr(optim, name)(ours.parameters(), **options)
     train(engine, ours, optimizer, "float64", range(10))
@@ -195,7 +195,7 @@ def test_pytorch_goes_on_from_our_state(name: str, options: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
-def test_we_go_on_from_pytorchs_state(name: str, options: dict[str, Any]) -> None:
+def test_we_continue_from_pytorchs_state(name: str, options: dict[str, Any]) -> None:
     ours, theirs = models("float64")
     their_optimizer = getattr(torch.optim, name)(theirs.parameters(), **options)
     train(torch, theirs, their_optimizer, "float64", range(10))
@@ -208,7 +208,7 @@ def test_we_go_on_from_pytorchs_state(name: str, options: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
-def test_a_resumed_run_is_the_same_run(name: str, options: dict[str, Any]) -> None:
+def test_resumed_run_equals_the_uninterrupted_run(name: str, options: dict[str, Any]) -> None:
     whole, _ = models("float32")
     half, _ = models("float32")
     half.load_state_dict(whole.state_dict())
@@ -310,7 +310,7 @@ def test_named_parameters() -> None:
     assert optimizer.param_groups[0]["params"] == [layer.weight, layer.bias]
 
 
-def test_parameters_without_a_gradient_are_left_alone() -> None:
+def test_parameters_without_a_gradient_are_unchanged() -> None:
     a, b = parameter(1.0), parameter(1.0)
     optimizer = optim.Adam([a, b], weight_decay=0.1)
     a.grad = engine.ones(1)
@@ -421,7 +421,7 @@ def test_a_repeated_parameter_is_updated_twice_a_step(name: str, options: dict[s
         (lambda: optim.Optimizer([parameter(1.0)], {}).step(), NotImplementedError, "has no step"),
     ],
 )
-def test_what_is_refused(build: Any, error: type[Exception], message: str) -> None:
+def test_refused_arguments(build: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         build()
 
@@ -443,7 +443,7 @@ def test_state_of_other_parameters_is_refused() -> None:
 # -- what programs do with optimizers -----------------------------------------------------------
 
 
-def test_an_optimizer_of_ones_own() -> None:
+def test_user_defined_optimizer() -> None:
     class Plain(optim.Optimizer):
         def __init__(self, params: Any, lr: float = 0.1) -> None:
             super().__init__(params, {"lr": lr})

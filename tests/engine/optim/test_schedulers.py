@@ -140,7 +140,7 @@ def test_resumes(builder: Any) -> None:
 @nested_may_warn
 @pytest.mark.parametrize("builder", BUILDERS.values(), ids=BUILDERS)
 @pytest.mark.parametrize(("start", "goal"), [(engine, torch), (torch, engine)], ids=["to PyTorch", "from PyTorch"])
-def test_state_goes_both_ways(builder: Any, start: Any, goal: Any) -> None:
+def test_state_is_exchanged_with_pytorch(builder: Any, start: Any, goal: Any) -> None:
     whole = rates(*build(torch, builder), 12)
     optimizer, schedule = build(start, builder)
     rates(optimizer, schedule, 5)
@@ -172,7 +172,7 @@ def test_starts_in_the_middle(builder: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*epoch")
 @pytest.mark.parametrize("builder", SINGLE.values(), ids=SINGLE)
-def test_a_given_epoch(builder: Any) -> None:
+def test_explicit_epoch(builder: Any) -> None:
     """By the closed form where there is one."""
     found = []
     for library in (engine, torch):
@@ -253,7 +253,7 @@ def test_plateau(options: dict[str, Any]) -> None:
     assert set(ours) == set(theirs)
 
 
-def test_plateau_with_a_group_more() -> None:
+def test_plateau_after_adding_a_group() -> None:
     optimizer = driven(engine)
     schedule = lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, min_lr=0.1)
     given = lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, min_lr=[0.1, 0.1])
@@ -269,7 +269,7 @@ def test_plateau_with_a_group_more() -> None:
 # -- the base ---------------------------------------------------------------------------------
 
 
-def test_a_schedule_of_ones_own() -> None:
+def test_user_defined_schedule() -> None:
     class Warmup(lr_scheduler.LRScheduler):
         def get_lr(self) -> list[float]:
             return [base * min(1, (self.last_epoch + 1) / 4) for base in self.base_lrs]
@@ -298,7 +298,7 @@ def test_callable_objects_are_saved_and_functions_are_not() -> None:
     assert other.lr_lambdas[0].gamma == 0.5
 
 
-def test_a_rate_that_is_a_tensor_is_written_into() -> None:
+def test_tensor_learning_rate_is_updated_in_place() -> None:
     rate = engine.tensor(1.0)
     optimizer = optim.SGD([nn.Parameter(engine.zeros(1))], lr=rate)
     schedule = lr_scheduler.ExponentialLR(optimizer, 0.5)
@@ -350,7 +350,7 @@ def test_a_cycle_ends() -> None:
         ("SequentialLR", {"schedulers": [], "milestones": []}, ValueError, "at least one"),
     ],
 )
-def test_what_is_refused(name: str, arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_refused_arguments(name: str, arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         getattr(lr_scheduler, name)(driven(engine), **arguments)
 

@@ -35,7 +35,7 @@ def model(library: Any) -> Any:
         lambda swa: {"avg_fn": lambda average, value, count: value * 2},
     ],
 )
-def test_averages_are_pytorchs(options: Any) -> None:
+def test_averages_match_pytorch(options: Any) -> None:
     found = []
     for library in (engine, torch):
         random = np.random.default_rng(1)
@@ -94,7 +94,7 @@ def test_schedule(strategy: Any, epochs: int) -> None:
     np.testing.assert_allclose(*found, rtol=1e-10)
 
 
-def test_what_is_refused() -> None:
+def test_refused_arguments() -> None:
     swa = engine.optim.swa_utils
     optimizer = engine.optim.SGD([nn.Parameter(engine.zeros(1))])
     with pytest.raises(ValueError, match="not both"):

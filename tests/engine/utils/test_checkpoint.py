@@ -46,7 +46,7 @@ def assert_equal(found: tuple[Any, ...], wanted: tuple[Any, ...]) -> None:
 
 
 @REENTRANT
-def test_the_same_numbers_with_dropout(use_reentrant: bool) -> None:
+def test_gradients_with_dropout_are_unchanged(use_reentrant: bool) -> None:
     plain = gradients(lambda model, x: model(x))
     assert_equal(gradients(lambda model, x: checkpoint(model, x, use_reentrant=use_reentrant)), plain)
     parts = lambda model, x: checkpoint_sequential(model, 3, x, use_reentrant=use_reentrant)  # noqa: E731
@@ -69,7 +69,7 @@ def test_nested() -> None:
 
 
 @pytest.mark.parametrize("early_stop", [True, False])
-def test_how_often_it_runs(early_stop: bool) -> None:
+def test_number_of_runs_of_the_function(early_stop: bool) -> None:
     calls: list[str] = []
 
     def function(x: Any) -> Any:
@@ -133,7 +133,7 @@ def test_hooks_inside_and_around() -> None:
     assert_same(program)
 
 
-def test_what_is_saved_inside_is_dropped() -> None:
+def test_tensors_saved_inside_are_freed() -> None:
     watched: list[Any] = []
 
     def function(x: Any) -> Any:
@@ -176,7 +176,7 @@ def test_peak_memory_is_lower() -> None:
 
 
 @REENTRANT
-def test_autocast_is_as_in_the_first_run(use_reentrant: bool) -> None:
+def test_recomputation_uses_the_same_autocast(use_reentrant: bool) -> None:
     def program(lib: Any) -> Any:
         x = (lib.arange(6, dtype=lib.float32).reshape(2, 3) * 0.1).requires_grad_()
         w = (lib.arange(9, dtype=lib.float32).reshape(3, 3) * 0.1).requires_grad_()
@@ -188,7 +188,7 @@ def test_autocast_is_as_in_the_first_run(use_reentrant: bool) -> None:
     assert_same(program)
 
 
-def test_without_gradients_it_just_runs() -> None:
+def test_without_gradients_the_function_runs_once() -> None:
     with engine.no_grad():
         assert checkpoint(lambda x: x * 2, engine.ones(1, requires_grad=True)).tolist() == [2.0]
     assert not checkpoint(lambda x: x * 2, engine.ones(1)).requires_grad
@@ -245,7 +245,7 @@ def test_a_function_that_does_something_else_is_refused(first: Any, second: Any,
         checkpoint(changing(first, second), x).sum().backward()
 
 
-def test_a_check_that_is_left_out() -> None:
+def test_determinism_check_can_be_disabled() -> None:
     function = changing(lambda x: x.exp(), lambda x: x.double().exp())
     checkpoint(function, engine.ones(2, requires_grad=True), determinism_check="none").sum().backward()
 
@@ -274,7 +274,7 @@ def test_wrong_arguments() -> None:
 
 
 @pytest.mark.parametrize("name", ["engine", "torch"])
-def test_random_states_as_reversible_layers_keep_them(name: str) -> None:
+def test_random_states_for_reversible_layers(name: str) -> None:
     lib = pytest.importorskip(name)
     states = importlib.import_module(f"{name}.utils.checkpoint")
     x = lib.ones(4)

@@ -25,7 +25,7 @@ except ImportError as error:
 """
 
 
-def test_without_tensorboard_it_is_said_how_to_get_it() -> None:
+def test_missing_tensorboard_is_explained() -> None:
     command = [sys.executable, "-c", WITHOUT]
     found = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8").stdout
     assert 'pip install "gradwire[tensorboard]"' in found
@@ -37,7 +37,7 @@ def read(folder: Path) -> Any:
     return found.Reload()
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_written_events_are_read_back(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     numbers = engine.arange(10.0).reshape(2, 5)
     with importlib.import_module("engine.utils.tensorboard").SummaryWriter(tmp_path) as writer:

@@ -45,7 +45,7 @@ def test_one_tensor_and_none() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_norms_that_are_not_finite(bad: float) -> None:
+def test_non_finite_norms(bad: float) -> None:
     p = parameters(engine, [np.array([bad])])
     with pytest.raises(RangeError, match="cannot be clipped"):
         nn.utils.clip_grad_norm_(p, 1.0, error_if_nonfinite=True)
@@ -79,7 +79,7 @@ def test_vectors() -> None:
         nn.utils.vector_to_parameters([1.0], layer.parameters())  # pyright: ignore[reportArgumentType]
 
 
-def test_the_old_name() -> None:
+def test_deprecated_name() -> None:
     x = engine.ones(4, requires_grad=True)
     (x * 3).sum().backward()
     with pytest.warns(FutureWarning, match="deprecated"):

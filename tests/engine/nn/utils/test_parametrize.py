@@ -41,7 +41,7 @@ def pair(layer: str, norm: str) -> tuple[Any, Any, Any]:
 @pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("norm", NORMS)
-def test_follow_pytorch(norm: str, layer: str) -> None:
+def test_values_and_gradients_match_pytorch(norm: str, layer: str) -> None:
     ours, theirs, values = pair(layer, norm)
     assert list(ours.state_dict()) == list(theirs.state_dict())
     for _ in range(2):  # the estimate of a spectral norm moves on
@@ -65,13 +65,13 @@ def test_follow_pytorch(norm: str, layer: str) -> None:
 
 
 @pytest.mark.parametrize("norm", [name for name in NORMS if "old" not in name])
-def test_text_is_pytorchs(norm: str) -> None:
+def test_repr_matches_pytorch(norm: str) -> None:
     ours, theirs, _ = pair("linear", norm)
     assert repr(ours) == repr(theirs)
 
 
 @pytest.mark.parametrize("norm", ["weight norm", "old weight norm"])
-def test_weight_norm_keeps_the_weight_and_can_be_taken_away(norm: str) -> None:
+def test_weight_norm_keeps_the_weight_and_can_be_removed(norm: str) -> None:
     layer = nn.Linear(4, 3)
     before = layer.weight.detach().numpy().copy()
     NORMS[norm](nn, layer)
@@ -87,7 +87,7 @@ def test_weight_norm_keeps_the_weight_and_can_be_taken_away(norm: str) -> None:
 
 
 @pytest.mark.parametrize("norm", ["spectral norm", "old spectral norm"])
-def test_spectral_norm_is_one_and_stays_when_taken_away(norm: str) -> None:
+def test_spectral_norm_is_one_and_is_kept_after_removal(norm: str) -> None:
     layer = NORMS[norm](nn, nn.Linear(6, 5))
     for _ in range(60):
         layer(engine.ones(1, 6))
@@ -101,7 +101,7 @@ def test_spectral_norm_is_one_and_stays_when_taken_away(norm: str) -> None:
 
 @pytest.mark.parametrize("kind", ["matrix_exp", "cayley", "householder", None])
 @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (5, 3)])
-def test_orthogonal_weights_stay_so(sizes: Any, kind: Any) -> None:
+def test_orthogonal_weights_stay_orthogonal(sizes: Any, kind: Any) -> None:
     layer = parametrizations.orthogonal(nn.Linear(*sizes).double(), orthogonal_map=kind)
     optimizer = engine.optim.SGD(layer.parameters(), lr=0.1)
     first = layer.weight.detach().numpy().copy()
@@ -117,7 +117,7 @@ def test_orthogonal_weights_stay_so(sizes: Any, kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["matrix_exp", "cayley", "householder"])
 @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (5, 3)])
-def test_orthogonal_weights_are_pytorchs(sizes: Any, kind: Any) -> None:
+def test_orthogonal_weights_match_pytorch(sizes: Any, kind: Any) -> None:
     ours = parametrizations.orthogonal(nn.Linear(*sizes).double(), orthogonal_map=kind)
     theirs = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(*sizes).double(), orthogonal_map=kind)
     state = {name: value.numpy().copy() for name, value in ours.state_dict().items()}
@@ -168,7 +168,7 @@ def test_cached() -> None:
     assert layer.weight is not layer.weight
 
 
-def test_the_original_can_be_left() -> None:
+def test_removal_can_keep_the_original() -> None:
     layer = nn.Linear(2, 2)
     parametrize.register_parametrization(layer, "weight", Symmetric())
     original = layer.parametrizations.weight.original.detach().numpy().copy()
@@ -176,7 +176,7 @@ def test_the_original_can_be_left() -> None:
     np.testing.assert_array_equal(layer.weight.detach().numpy(), original)
 
 
-def test_what_is_refused() -> None:
+def test_refused_arguments() -> None:
     class Flat(nn.Module):
         def forward(self, X: Any) -> Any:
             return X.reshape(-1)
@@ -211,7 +211,7 @@ def test_what_is_refused() -> None:
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_fused_layers_give_the_same(bias: bool) -> None:
+def test_fused_layers_give_the_same_result(bias: bool) -> None:
     def warmed(norm: Any, shape: Any) -> Any:
         norm(engine.randn(*shape) * 3 + 1)
         return norm.eval()

@@ -74,7 +74,7 @@ def test_masks_and_gradients(call: str) -> None:
 
 
 @pytest.mark.parametrize("call", RANDOM)
-def test_random_masks_prune_as_many(call: str) -> None:
+def test_random_masks_prune_the_given_amount(call: str) -> None:
     ours, theirs = layers()
     RANDOM[call](prune, ours)
     RANDOM[call](theirs_prune, theirs)
@@ -82,7 +82,7 @@ def test_random_masks_prune_as_many(call: str) -> None:
     assert ours.weight_mask.sum().item() == theirs.weight_mask.sum().item()
 
 
-def test_across_layers() -> None:
+def test_global_pruning() -> None:
     pairs = [layers(), layers()]
     for p, library, place in ((prune, engine, 0), (theirs_prune, torch, 1)):
         parameters = [(pair[place], "weight") for pair in pairs]
@@ -107,7 +107,7 @@ def test_remove() -> None:
     assert ours.weight.requires_grad
 
 
-def test_a_method_of_ones_own() -> None:
+def test_user_defined_method() -> None:
     found = []
     for p, library in ((prune, engine), (theirs_prune, torch)):
 
@@ -139,7 +139,7 @@ def test_copies() -> None:
     assert not prune.is_pruned(other)
 
 
-def test_refusals() -> None:
+def test_refused_arguments() -> None:
     layer = engine.nn.Linear(3, 2)
     with pytest.raises(ValueError, match="6"):
         prune.l1_unstructured(layer, "weight", 7)
